@@ -1,0 +1,85 @@
+"""Everything that langgraph-wyrd raises. One root; a class's docstring says when it is raised."""
+
+from __future__ import annotations
+
+
+class WyrdError(Exception):
+    """The root of all errors of this library."""
+
+
+# ---- what the caller passed
+
+
+class InvalidInput(WyrdError, ValueError):
+    """An argument can't be used; the message names it and says what would do."""
+
+
+class BadUrl(InvalidInput):
+    """The database address is of no form that is understood."""
+
+
+class MissingExtra(WyrdError, ImportError):
+    """An optional part is not installed; the message says what to install."""
+
+
+class Unserialisable(WyrdError, TypeError):
+    """A value can't be stored. `channel` and `path` say which, inside what; nothing was written."""
+
+    def __init__(self, message: str, *, channel: str = "", path: str = "") -> None:
+        super().__init__(message)
+        self.channel = channel
+        self.path = path
+
+
+class SaverClosed(WyrdError):
+    """The saver was closed, and used again without being entered again."""
+
+
+# ---- what the thread is like
+
+
+class ThreadDeleted(WyrdError):
+    """A late write names a checkpoint of a thread that was deleted meanwhile; it was not stored."""
+
+
+class CheckpointDamaged(WyrdError):
+    """Stored bytes are not what was written: a checksum, a length or a chain is wrong."""
+
+
+# ---- what the database says
+
+
+class StoreError(WyrdError):
+    """The database refused; what the driver said is the `__cause__`."""
+
+
+class DatabaseBusy(StoreError):
+    """Somebody else held a lock, or every connection, for longer than `timeout`."""
+
+
+class DatabaseFull(StoreError):
+    """There is no room left. Nothing of this write was stored; what was there is intact."""
+
+
+class ReadOnlyDatabase(StoreError):
+    """The database, or the role, only allows reading."""
+
+
+class NotADatabase(StoreError):
+    """The file is no SQLite database, or can't be opened as one."""
+
+
+class ForeignDatabase(StoreError):
+    """The database, or tables of our names, belong to another program. Nothing was touched."""
+
+
+class SchemaTooNew(StoreError):
+    """The tables were made by a newer release that this one can't read: upgrade the library."""
+
+
+class SchemaMissing(StoreError):
+    """There are no tables, and `setup="never"` (or a read-only database) forbids making them."""
+
+
+class ConnectionLost(StoreError):
+    """The server could not be reached, or went away, and a second try met the same."""

@@ -1,0 +1,281 @@
+"""Rows -> frames and values. Every plan that reads checkpoints goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.plans.known import FrameTip
+from langgraph_wyrd.store import frames, strands, tips
+from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan
+from langgraph_wyrd.store.strands import Place, Row
+from langgraph_wyrd.store.tips import Tip
+from langgraph_wyrd.store.values import Codec, Element, kind, text_checksum
+
+
+class Stored(NamedTuple):
+    """A row of wyrd_checkpoints, with its thread."""
+
+    thread: int
+    tick: int
+    strands: int
+    thread_id: str
+    ns: str
+    id: str
+    parent: str | None
+    ts: str | None
+    metadata: str
+    exact: bytes | None
+    strand: int
+    seq: int
+    length: int
+    chain: int
+    sum: int
+
+    @property
+    def place(self) -> Place:
+        return Place(self.strand, self.seq, self.length, self.chain)
+
+
+class Write(NamedTuple):
+    """A row of wyrd_writes."""
+
+    task: str
+    idx: int
+    channel: str
+    path: str
+    shape: str
+    data: bytes
+    sum: int
+
+
+def checkpoint_sum(
+    thread: int,
+    ns: str,
+    id: str,
+    parent: str | None,
+    ts: str | None,
+    metadata: str,
+    exact: bytes | None,
+    place: Place,
+) -> int:
+    return text_checksum(thread, ns, id, parent, ts, metadata, exact, *place)
+
+
+def write_sum(ns: str, checkpoint: str, task: str, idx: int, channel: str, path: str,
+              shape: str, data: bytes) -> int:  # fmt: skip
+    return text_checksum(ns, checkpoint, task, idx, channel, path, shape, data)
+
+
+def checked(row: Sequence[Any]) -> Stored:
+    """A checkpoint's row, after its checksum."""
+    found = Stored(*row)
+    wanted = checkpoint_sum(
+        found.thread, found.ns, found.id, found.parent, found.ts, found.metadata, found.exact,
+        found.place,
+    )  # fmt: skip
+    if wanted != found.sum:
+        raise CheckpointDamaged(
+            f"checkpoint {found.id} of thread {given(found.thread_id)!r} fails its checksum"
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedStrand:
+    """The rows of a strand, verified, with the elements that each of them brings."""
+
+    rows: list[Row]
+    elements: list[list[Element]]
+
+    @property
+    def bytes(self) -> int:
+        return sum(len(row.data) for row in self.rows)
+
+
+def read_strands(
+    codec: Codec, thread: int, wanted: dict[int, set[Place]], *, blocks: bool = True
+) -> Plan[dict[int, LoadedStrand]]:
+    """Every strand up to the newest place wanted of it, verified. One round trip for all."""
+    if not wanted:
+        return {}
+    order = sorted(wanted)
+    answers = yield [
+        Ask("strand", (thread, number, max(place.seq for place in wanted[number])))
+        for number in order
+    ]
+    loaded = {}
+    for number, answer in zip(order, answers, strict=True):
+        rows = list(map(Row._make, answer))
+        strands.verify(rows, wanted[number])
+        opened = [codec.open_block(row.data) if row.data else [] for row in rows] if blocks else []
+        loaded[number] = LoadedStrand(rows, opened)
+    return loaded
+
+
+# ---- frames
+
+
+def read_frames(codec: Codec, thread: int, places: Iterable[Place]) -> Plan[dict[Place, Frame]]:
+    """The frames at these places."""
+    frames_at, _ = yield from frames_and_tips(codec, thread, places)
+    return frames_at
+
+
+def frames_and_tips(
+    codec: Codec, thread: int, places: Iterable[Place]
+) -> Plan[tuple[dict[Place, Frame], dict[Place, FrameTip]]]:
+    """The frames at these places, and what it takes to put a patch behind each of them."""
+    wanted: dict[int, set[Place]] = {}
+    for place in places:
+        wanted.setdefault(place.strand, set()).add(place)
+    loaded = yield from read_strands(codec, thread, wanted, blocks=False)
+    found: dict[Place, Frame] = {}
+    ends: dict[Place, FrameTip] = {}
+    for number, strand in loaded.items():
+        at = {place.seq: place for place in wanted[number]}
+        frame, size = EMPTY, 0
+        for row in strand.rows:
+            frame = frames.apply_patch(frame, row.data)
+            size += len(row.data)
+            if (here := at.get(row.seq)) is not None:
+                if frame.length != here.length:
+                    raise CheckpointDamaged(
+                        f"frame {number}/{row.seq} has {frame.length} parts, not {here.length}"
+                    )
+                found[here] = frame
+                whole = len(strand.rows[0].data)
+                ends[here] = FrameTip(number, row.seq, row.chain, size, whole)
+    return found, ends
+
+
+# ---- values
+
+
+def read_values(
+    codec: Codec, thread: int, wanted: Sequence[Frame]
+) -> Plan[tuple[dict[Place, Any], dict[int, LoadedStrand]]]:
+    """The values that these frames name, by place. Elements that they share are loaded once."""
+    shapes: dict[int, str] = {}
+    for frame in wanted:
+        for entry in frame.channels.values():
+            if entry.place is not None:
+                shapes[entry.place.strand] = entry.shape
+    places = frames.places(wanted)
+    loaded = yield from read_strands(codec, thread, places)
+    values: dict[Place, Any] = {}
+    for number, strand in loaded.items():
+        values.update(_values(codec, shapes[number], strand, places[number]))
+    return values, loaded
+
+
+def _values(codec: Codec, shape: str, strand: LoadedStrand, places: set[Place]) -> dict[Place, Any]:
+    at = {place.seq: place for place in places}
+    made: dict[int, Any] = {}
+    if len(at) == 1:  # the bytes that are live, then one call
+        elements = live_elements(shape, strand, set(at))
+        made = {seq: codec.load(shape, live) for seq, live in elements.items()}
+        lengths = {seq: len(live) for seq, live in elements.items()}
+    elif kind(shape) == "l":  # many versions: each element is loaded once
+        flat = codec.load_elements([e for brought in strand.elements for e in brought])
+        items, start = [], 0
+        for brought in strand.elements:
+            items.append(flat[start : start + len(brought)])
+            start += len(brought)
+        lists = strands.replay_list(strand.rows, items, set(at))
+        lengths = {seq: len(live) for seq, live in lists.items()}
+        made = {seq: codec.wrap(shape, live) for seq, live in lists.items()}
+    elif kind(shape) == "d":
+        entries = codec.load_entries(
+            [e for r, b in zip(strand.rows, strand.elements, strict=True) for e in b[r.cut :]]
+        )
+        packed = iter(entries)
+        put = [
+            [(codec.entry_key(e), next(packed)) for e in brought[row.cut :]]
+            for row, brought in zip(strand.rows, strand.elements, strict=True)
+        ]
+        dicts = strands.replay_dict(strand.rows, _removed(strand), put, set(at))
+        lengths = {seq: len(live) for seq, live in dicts.items()}
+        made = {seq: codec.wrap(shape, dict(live.values())) for seq, live in dicts.items()}
+    else:
+        lengths = {row.seq: row.added for row in strand.rows}
+        for row, brought in zip(strand.rows, strand.elements, strict=True):
+            made[row.seq] = codec.load(shape, brought)
+    for seq, place in at.items():
+        if lengths[seq] != place.length:
+            raise CheckpointDamaged(
+                f"version {place.strand}/{seq} has {lengths[seq]} elements, not {place.length}"
+            )
+    return {place: made[seq] for seq, place in at.items()}
+
+
+def live_elements(shape: str, strand: LoadedStrand, wanted: set[int]) -> dict[int, list[Element]]:
+    """The packed elements at each wanted version."""
+    if kind(shape) == "d":
+        put = [
+            [(Codec.entry_key(e), e) for e in brought[row.cut :]]
+            for row, brought in zip(strand.rows, strand.elements, strict=True)
+        ]
+        found = strands.replay_dict(strand.rows, _removed(strand), put, wanted)
+        return {seq: list(live.values()) for seq, live in found.items()}
+    return strands.replay_list(strand.rows, strand.elements, wanted)
+
+
+def _removed(strand: LoadedStrand) -> list[list[bytes]]:
+    return [
+        [element.data for element in brought[: row.cut]]
+        for row, brought in zip(strand.rows, strand.elements, strict=True)
+    ]
+
+
+def tip_of(codec: Codec, entry: Entry, strand: LoadedStrand, value: Any) -> Tip:
+    """What a write behind this value has to know."""
+    assert entry.place is not None
+    elements = live_elements(entry.shape, strand, {entry.place.seq})[entry.place.seq]
+    dead = sum(len(e.data) for brought in strand.elements for e in brought)
+    dead -= sum(len(e.data) for e in elements)
+    inner = value.value if entry.shape[0] == "D" else value
+    if kind(entry.shape) == "d":
+        held = {key: e.data for key, e in zip(inner, elements, strict=True)}
+        return tips.dict_tip(entry.shape, entry.place, held, dead)
+    if kind(entry.shape) == "l":
+        prints = [
+            element.data if element.row else codec.fingerprint_bytes(item)
+            for element, item in zip(elements, inner, strict=True)
+        ]
+    else:
+        prints = [element.data for element in elements]
+    return tips.list_tip(entry.shape, entry.place, prints, dead)
+
+
+def value_of(codec: Codec, entry: Entry, values: dict[Place, Any]) -> Any:
+    if entry.place is not None:
+        return values[entry.place]
+    assert entry.inline is not None
+    return codec.open_value(entry.shape, entry.inline)
+
+
+# ---- writes
+
+
+def loaded_writes(
+    codec: Codec, ns: str, checkpoint: str, rows: Iterable[Sequence[Any]]
+) -> list[tuple[tuple[str, str, int], tuple[str, str, Any]]]:
+    """(sort key, (task, channel, value)) of each write of a checkpoint, in order."""
+    found = []
+    for row in rows:
+        write = Write(*row)
+        wanted = write_sum(ns, checkpoint, *write[:6])
+        if wanted != write.sum:
+            raise CheckpointDamaged(
+                f"the write of task {write.task} to {given(write.channel)!r} at checkpoint "
+                f"{checkpoint} fails its checksum"
+            )
+        value = codec.open_value(write.shape, write.data)
+        task = given(write.task)
+        found.append(((given(write.path), task, write.idx), (task, given(write.channel), value)))
+    return sorted(found, key=lambda each: each[0])

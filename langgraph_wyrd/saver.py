@@ -1,0 +1,441 @@
+"""LangGraph's contract. Every method builds a plan and posts it; the async ones do the same."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_metadata,
+)
+
+from langgraph_wyrd.configs import (
+    Pages,
+    config_of,
+    named,
+    place,
+    several,
+    stored_place,
+    thread,
+    tuple_of,
+)
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.plans import copy, prune, read, write
+from langgraph_wyrd.plans.known import Memory, Space
+from langgraph_wyrd.store import migrate, url
+from langgraph_wyrd.store.core import Core, Driver, Running
+from langgraph_wyrd.store.names import stored
+from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.values import Codec
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+class WyrdSaver(BaseCheckpointSaver[str]):
+    """A LangGraph checkpointer on SQLite or Postgres.
+
+    ```python
+    with WyrdSaver.from_conn_string("sqlite:///agents.db") as saver:
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke(inputs, {"configurable": {"thread_id": "t1"}})
+    ```
+
+    One object serves sync and async code, from any thread and any event loop. It opens the database
+    on first use; `with`, `async with`, `close` and `aclose` close it.
+    """
+
+    def __init__(self, core: Core[Memory], *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde)
+        self._core = core
+        self._made: Codec | None = None
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str | os.PathLike[str],
+        *,
+        serde: SerializerProtocol | None = None,
+        schema: str | None = None,
+        setup: str = "auto",
+        connect: Callable[[], Any] | None = None,
+        timeout: float = 60.0,
+        **options: Any,
+    ) -> Self:
+        """A saver for the database that `conn_string` names.
+
+        Args:
+            conn_string: `sqlite:///relative.db`, `sqlite:////absolute.db`, `sqlite://` (in memory),
+                a path, `postgresql://…`, or a keyword DSN (`host=… dbname=…`).
+            serde: How values become bytes; `EncryptedSerializer` keeps its advantages.
+            schema: The Postgres schema to use (made by `setup`).
+            setup: `"auto"` makes missing tables on first use, `"never"` refuses to.
+            connect: Makes a connection (a `sqlite3` or an async `psycopg` one, or, for Postgres, a
+                fresh conninfo), for credentials that change.
+            timeout: Seconds to wait for a lock or a free connection before `DatabaseBusy`.
+            options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
+                Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
+                PgBouncer), and `psycopg.connect`'s.
+
+        Raises:
+            BadUrl: The string names no database that is understood.
+            MissingExtra: It names Postgres, and psycopg is not installed.
+        """
+        if setup not in ("auto", "never"):
+            raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
+        address = url.parse(conn_string)
+        common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
+        if address.dialect == "postgres":
+            from langgraph_wyrd.store.postgres import PostgresDriver
+
+            made: Callable[[], Driver] = partial(PostgresDriver, address, schema=schema, **common)
+        else:
+            if schema is not None:
+                raise InvalidInput("schema= is for Postgres: SQLite has none")
+            made = partial(SqliteDriver, address, **common)
+        made()  # options that can't be used are refused here, not on first use
+        return cls(Core(made, Memory), serde=serde)
+
+    @staticmethod
+    def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
+        """The statements that set up an empty database, for a role that may run them."""
+        if dialect == "sqlite":
+            return migrate.ddl(Sql("sqlite"))
+        if dialect != "postgres":
+            raise InvalidInput(f'dialect {dialect!r}: use "postgres" or "sqlite"')
+        from langgraph_wyrd.store.postgres import sql_for
+
+        return migrate.ddl(sql_for(schema))
+
+    # ---- life
+
+    def setup(self) -> None:
+        """Open the database and make what is missing. Happens by itself on first use."""
+        self._core.run(Running.ready)
+
+    async def asetup(self) -> None:
+        """Async version of `setup`."""
+        await self._core.arun(Running.ready)
+
+    def close(self) -> None:
+        """Wait for what is under way and close every connection."""
+        self._core.close()
+
+    async def aclose(self) -> None:
+        """Async version of `close`."""
+        await self._core.aclose()
+
+    def __enter__(self) -> Self:
+        self._core.reopen()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        self._core.reopen()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    # ---- storing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; the config that names it."""
+        made = self._put(config, checkpoint, metadata, new_versions)
+        self._core.run(lambda core: core.store_alone(made))
+        return config_of(place(config), checkpoint["id"])
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Async version of `put`."""
+        made = self._put(config, checkpoint, metadata, new_versions)
+        await self._core.arun(lambda core: core.store_alone(made))
+        return config_of(place(config), checkpoint["id"])
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what a task wrote at a checkpoint."""
+        made = self._put_writes(config, writes, task_id, task_path)
+        self._core.run(lambda core: core.store(made))
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Async version of `put_writes`."""
+        made = self._put_writes(config, writes, task_id, task_path)
+        await self._core.arun(lambda core: core.store(made))
+
+    # ---- reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, or its thread's latest; None if there is none."""
+        return self._core.run(lambda core: self._get(core, config))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Async version of `get_tuple`."""
+        return await self._core.arun(lambda core: self._get(core, config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first, a page at a time: nothing is held open between two of them.
+
+        Args:
+            config: Its thread, namespace and checkpoint, as far as it names them; None: all.
+            filter: Metadata that must be equal, key by key (a missing key equals None).
+            before: Only checkpoints with smaller ids than this one's.
+            limit: At most so many.
+        """
+        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        while not pages.done:
+            yield from self._core.run(pages.next)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Async version of `list`."""
+        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        while not pages.done:
+            for found in await self._core.arun(pages.next):
+                yield found
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
+        return self._core.run(lambda core: self._delta(core, config, channels))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Async version of `get_delta_channel_history`."""
+        return await self._core.arun(lambda core: self._delta(core, config, channels))
+
+    # ---- deleting and copying
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete everything of a thread. What a run still sends afterwards raises ThreadDeleted."""
+        self._core.run(lambda core: self._delete(core, [thread_id]))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Async version of `delete_thread`."""
+        await self._core.arun(lambda core: self._delete(core, [thread_id]))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of these runs, and their writes, wherever they are."""
+        self._core.run(lambda core: self._delete_runs(core, run_ids))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Async version of `delete_for_runs`."""
+        await self._core.arun(lambda core: self._delete_runs(core, run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all of a thread to an id that has no checkpoints yet."""
+        self._core.run(lambda core: self._copy(core, source_thread_id, target_thread_id))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Async version of `copy_thread`."""
+        await self._core.arun(lambda core: self._copy(core, source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete all but the latest checkpoint of each namespace, or everything (`"delete"`).
+
+        Checkpoints that a kept one's delta channels are rebuilt from are kept as well.
+        """
+        self._core.run(lambda core: self._prune(core, thread_ids, strategy))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Async version of `prune`."""
+        await self._core.arun(lambda core: self._prune(core, thread_ids, strategy))
+
+    # ---- versions
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """The next version of a channel; it sorts behind those of the official savers."""
+        number = 0 if current is None else int(str(current).partition(".")[0])
+        return f"{number + 1:032}.{secrets.randbits(64):016x}"
+
+    # ---- what the methods share
+
+    @property
+    def _codec(self) -> Codec:
+        """For the serde of now: `with_allowlist` gives clones another one."""
+        if self._made is None or self._made.serde is not self.serde:
+            self._made = Codec(self.serde)
+        return self._made
+
+    def _put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> write.Put:
+        thread_id, ns, parent = stored_place(config)
+        codec = self._codec
+        meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
+        text, exact = codec.metadata(meta)
+        step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
+        parents = meta.get("parents")
+        root = parents.get("") if ns and isinstance(parents, dict) else None
+        held: dict[str, Any] = dict(checkpoint)
+        ts = held.pop("ts", None)
+        id = stored(held.pop("id"), "the checkpoint id")
+        return write.Put(
+            codec=codec,
+            thread_id=thread_id,
+            ns=ns,
+            id=id,
+            parent=parent,
+            ts=None if ts is None else stored(ts, "ts"),
+            step=int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
+            source=stored(source, "source") if isinstance(source, str) else None,
+            run_id=stored(run_id, "run_id") if isinstance(run_id, str) else None,
+            metadata=text,
+            exact=exact,
+            root=stored(root, "a parent") if isinstance(root, str) else None,
+            values=named(held.pop("channel_values", {})),
+            versions=named(held.pop("channel_versions", {})),
+            new_versions=named(new_versions),
+            seen={
+                stored(node, "a node"): named(versions)
+                for node, versions in held.pop("versions_seen", {}).items()
+            },
+            rest=held,
+        )
+
+    def _put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str,
+    ) -> write.PutWrites:
+        thread_id, ns, checkpoint = stored_place(config)
+        if checkpoint is None:
+            raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
+        return write.PutWrites(
+            codec=self._codec,
+            thread_id=thread_id,
+            ns=ns,
+            checkpoint=checkpoint,
+            task=stored(task_id, "the task id"),
+            path=stored(task_path, "the task path"),
+            writes=[
+                (WRITES_IDX_MAP.get(channel, idx), stored(channel, "a channel"), value)
+                for idx, (channel, value) in enumerate(writes)
+            ],
+        )
+
+    async def _get(self, core: Running[Memory], config: RunnableConfig) -> CheckpointTuple | None:
+        thread_id, ns, id = stored_place(config)
+        known = core.memory.get(thread_id)
+
+        def held(ns: str) -> Space | None:
+            return None if known is None else known.spaces.get(ns)
+
+        codec = self._codec
+        found, learnt = await core.read(lambda: read.get(codec, thread_id, ns, id, held))
+        if learnt is not None:
+            core.memory.learn(thread_id, learnt)
+        return None if found is None else tuple_of(found, place(config)[0], config if id else None)
+
+    async def _delta(
+        self, core: Running[Memory], config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        if not channels:
+            return {}
+        thread_id, ns, id = stored_place(config)
+        names = {stored(name, "a channel"): name for name in channels}
+        codec, wanted = self._codec, [*names]
+        found = await core.read(lambda: read.delta_history(codec, thread_id, ns, id, wanted))
+        history: dict[str, DeltaChannelHistory] = {}
+        for name, (writes, seed) in found.items():
+            history[names[name]] = {"writes": writes}
+            if seed:
+                history[names[name]]["seed"] = seed[0]
+        return history
+
+    async def _delete(self, core: Running[Memory], thread_ids: Sequence[str]) -> None:
+        for thread_id in map(thread, thread_ids):
+            await self._alone(core, thread_id, partial(prune.delete_thread, thread_id))
+
+    async def _delete_runs(self, core: Running[Memory], run_ids: Sequence[str]) -> None:
+        runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
+        if not runs:
+            return
+        codec = self._codec
+        for thread_id in await core.read(lambda: prune.threads_of_runs(runs)):
+            await self._alone(core, thread_id, partial(prune.delete_runs, codec, thread_id, runs))
+
+    async def _copy(self, core: Running[Memory], source: str, target: str) -> None:
+        pair = (thread(source), thread(target))
+        await self._alone(core, pair[1], lambda: copy.copy_thread(self._codec, *pair))
+
+    async def _prune(self, core: Running[Memory], thread_ids: Sequence[str], strategy: str) -> None:
+        wanted = several(thread_ids, "thread_ids")
+        if strategy in ("delete", "delete_all"):
+            await self._delete(core, wanted)
+        elif strategy == "keep_latest":
+            codec = self._codec
+            for thread_id in map(thread, wanted):
+                await self._alone(core, thread_id, partial(prune.keep_latest, codec, thread_id))
+        else:
+            raise InvalidInput(
+                f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
+            )
+
+    @staticmethod
+    async def _alone(core: Running[Memory], thread_id: str, plan: Callable[[], Any]) -> None:
+        """A change to a thread other than a put: what was known of it no longer holds."""
+        async with core.lock(thread_id):
+            core.memory.drop(thread_id)
+            await core.write(plan)
+            core.memory.drop(thread_id)

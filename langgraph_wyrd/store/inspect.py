@@ -1,0 +1,96 @@
+"""Where inside a value something is that can't be stored. Runs only when something is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any
+
+
+def has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """The pieces of a value, each with how a person would write the way to it."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                yield f"[key {key!r}]", key
+            elif has_surrogate(key):
+                yield f"[key {key!a}]", key
+            yield f"[{ascii(key) if isinstance(key, str) else repr(key)}]", item
+    elif isinstance(value, (list, tuple)):
+        names = getattr(value, "_fields", None)
+        for place, item in enumerate(value):
+            yield f".{names[place]}" if names else f"[{place}]", item
+    elif isinstance(value, (set, frozenset)):
+        for item in value:
+            yield "{…}", item
+    elif isinstance(value, Enum):
+        yield ".value", value.value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield f".{field.name}", getattr(value, field.name, None)
+    elif callable(getattr(value, "get_secret_value", None)):
+        yield ".get_secret_value()", value.get_secret_value()
+    elif hasattr(value, "model_dump") or hasattr(value, "__dict__"):
+        held = dict(getattr(value, "__dict__", {}))
+        held.update(getattr(value, "__pydantic_extra__", None) or {})
+        for name, item in held.items():
+            yield f".{name}", item
+    elif hasattr(value, "__slots__"):
+        for name in value.__slots__:
+            if hasattr(value, name):
+                yield f".{name}", getattr(value, name)
+    elif isinstance(value, deque):
+        for place, item in enumerate(value):
+            yield f"[{place}]", item
+
+
+def surrogate_at(value: Any) -> str | None:
+    """The path to the first lone surrogate, or None."""
+    return _search(value, lambda item: isinstance(item, str) and has_surrogate(item), set())
+
+
+def refused_at(value: Any, dumps: Callable[[Any], object]) -> str:
+    """The path to the innermost piece that the serde refuses ("" if that is the value itself)."""
+
+    def refuses(item: Any) -> bool:
+        try:
+            dumps(item)
+        except Exception:
+            return True
+        return False
+
+    path = ""
+    while True:
+        for step, item in parts(value):
+            if refuses(item):
+                path, value = path + step, item
+                break
+        else:
+            return path
+        if len(path) > 2000:
+            return path
+
+
+def _search(value: Any, found: Callable[[Any], bool], seen: set[int]) -> str | None:
+    if found(value):
+        return ""
+    if isinstance(value, (str, bytes, int, float, type(None))) or id(value) in seen:
+        return None
+    seen.add(id(value))
+    for step, item in parts(value):
+        inner = _search(item, found, seen)
+        if inner is not None:
+            return step + inner
+    if isinstance(value, BaseException) and has_surrogate(repr(value)):
+        return ""
+    return None

@@ -1,0 +1,172 @@
+"""LangChain's own message classes, packed from their fields and rebuilt without validating again.
+
+A message in *row form* is `[class, fields, value, …]`: the class as a number, its field names as a
+byte string of numbers, then one value a field. That is a fifth of the work the serde does for a
+message (it dumps, nests and re-validates each one), so it must be indistinguishable from it:
+`exact` packs a new message, asks the serde what it would give back, and allows the row form only
+when both agree to the last byte. Subclasses, extra fields and values that are not plain data never
+come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import langchain_core.messages as lc
+import ormsgpack
+
+# Numbers are stored: append, never renumber.
+CLASSES = (
+    "HumanMessage",
+    "AIMessage",
+    "SystemMessage",
+    "ToolMessage",
+    "FunctionMessage",
+    "ChatMessage",
+    "RemoveMessage",
+    "HumanMessageChunk",
+    "AIMessageChunk",
+    "SystemMessageChunk",
+    "ToolMessageChunk",
+    "FunctionMessageChunk",
+    "ChatMessageChunk",
+)
+FIELDS = (
+    "content",
+    "additional_kwargs",
+    "response_metadata",
+    "type",
+    "name",
+    "id",
+    "tool_calls",
+    "invalid_tool_calls",
+    "usage_metadata",
+    "tool_call_id",
+    "artifact",
+    "status",
+    "role",
+    "tool_call_chunks",
+    "chunk_position",
+    "example",
+)
+_NUMBER = {name: number for number, name in enumerate(FIELDS)}
+
+# Nothing but plain data passes: whatever else is inside makes the packer refuse, and the message
+# then goes through the serde. Lone surrogates are refused here as well.
+_PLAIN = (
+    ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+
+
+class _Class:
+    """One installed message class: how its rows look."""
+
+    __slots__ = ("cls", "code", "fields", "get", "names", "size")
+
+    def __init__(self, cls: type[Any], code: int) -> None:
+        self.cls = cls
+        self.code = code
+        self.names = tuple(cls.model_fields)
+        self.fields = bytes(_NUMBER[name] for name in self.names)
+        self.get = itemgetter(*self.names)
+        self.size = len(self.names)
+
+
+def _installed() -> dict[type[Any], _Class]:
+    """The classes of this langchain-core whose fields are all known here."""
+    found = {}
+    for code, name in enumerate(CLASSES):
+        cls = getattr(lc, name, None)
+        known = cls is not None and set(cls.model_fields) <= set(_NUMBER)
+        if cls is not None and known and not cls.__private_attributes__:
+            found[cls] = _Class(cls, code)
+    return found
+
+
+_BY_TYPE = _installed()
+_BY_CODE = {spec.code: spec for spec in _BY_TYPE.values()}
+
+
+def is_message(value: object) -> bool:
+    return value.__class__ in _BY_TYPE
+
+
+def rows(values: Iterable[Any]) -> list[list[Any]] | None:
+    """The row form of messages, or None if one of them has none."""
+    made = []
+    for value in values:
+        spec = _BY_TYPE.get(value.__class__)
+        if spec is None:
+            return None
+        held = value.__dict__
+        if len(held) != spec.size or value.__pydantic_extra__ or value.__pydantic_private__:
+            return None
+        try:
+            made.append([spec.code, spec.fields, *spec.get(held)])
+        except KeyError:
+            return None
+    return made
+
+
+def pack(values: Sequence[Any]) -> bytes | None:
+    """The packed rows of messages as one msgpack array, or None if one of them has no row form."""
+    made = rows(values)
+    if made is None:
+        return None
+    try:
+        return ormsgpack.packb(made, option=_PLAIN)
+    except ormsgpack.MsgpackEncodeError:
+        return None
+
+
+def unpack(packed: bytes) -> list[Any]:
+    """The messages of an array of packed rows."""
+    return [_rebuild(row) for row in ormsgpack.unpackb(packed)]
+
+
+_set = object.__setattr__
+
+
+def _rebuild(row: list[Any]) -> Any:
+    spec = _BY_CODE.get(row[0])
+    if spec is None or row[1] != spec.fields:
+        return _revalidate(row)
+    message = object.__new__(spec.cls)
+    names = spec.names
+    _set(message, "__dict__", dict(zip(names, row[2:], strict=True)))
+    _set(message, "__pydantic_fields_set__", set(names))
+    _set(message, "__pydantic_extra__", {})
+    _set(message, "__pydantic_private__", None)
+    return message
+
+
+def _revalidate(row: list[Any]) -> Any:
+    """A message of another langchain-core: its class decides, as it does under the serde."""
+    given = {FIELDS[number]: value for number, value in zip(row[1], row[2:], strict=True)}
+    cls = getattr(lc, CLASSES[row[0]], None)
+    if cls is None:
+        return given
+    try:
+        return cls(**given)
+    except Exception:
+        return cls.model_construct(**given)
+
+
+def same(original: Any, restored: Any) -> bool:
+    """Whether the row form of `original` would load as `restored`, which the serde gave back."""
+    spec = _BY_TYPE[original.__class__]
+    return (
+        restored.__class__ is original.__class__
+        and restored.__pydantic_fields_set__ == set(spec.names)
+        and restored.__pydantic_extra__ == {}
+        and restored.__pydantic_private__ is None
+        and list(restored.__dict__) == list(spec.names)
+        and pack([restored]) == pack([original])
+    )

@@ -1,0 +1,29 @@
+"""Ids as the database holds them."""
+
+from __future__ import annotations
+
+import hashlib
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.store.inspect import has_surrogate
+
+
+def stored(text: str, what: str) -> str:
+    """An id or a name in the form that both databases can hold (Postgres has no NUL in text)."""
+    if text.isascii() or not has_surrogate(text):
+        if "\0" in text or "\\" in text:
+            return text.replace("\\", "\\\\").replace("\0", "\\0")
+        return text
+    raise InvalidInput(f"{what} {text!a} holds a lone surrogate, which UTF-8 can't carry")
+
+
+def given(text: str) -> str:
+    """The id or name that `stored` made `text` of."""
+    if "\\" not in text:
+        return text
+    return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
+
+
+def thread_key(thread_id: str) -> bytes:
+    """What a thread is found by: ids may be longer than an index takes."""
+    return hashlib.sha256(thread_id.encode()).digest()

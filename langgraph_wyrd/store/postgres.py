@@ -1,0 +1,360 @@
+"""Postgres through psycopg 3 and its pool, on the core's loop.
+
+Transactions are written out (`BEGIN … COMMIT`) on autocommit connections, so that their statements
+share a pipeline: a merged write is two round trips, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from langgraph_wyrd.errors import (
+    ConnectionLost,
+    DatabaseBusy,
+    DatabaseFull,
+    MissingExtra,
+    ReadOnlyDatabase,
+    SchemaMissing,
+    StoreError,
+    WyrdError,
+)
+from langgraph_wyrd.store import migrate
+from langgraph_wyrd.store.sql import TABLES, Sql
+from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
+from langgraph_wyrd.store.url import Address
+
+try:
+    import psycopg
+    from psycopg import sql as quoting
+    from psycopg.pq import TransactionStatus
+    from psycopg.types.numeric import Int8BinaryDumper
+    from psycopg_pool import AsyncConnectionPool, PoolTimeout
+except ImportError as error:
+    raise MissingExtra(
+        "Postgres needs psycopg and its pool: pip install 'langgraph-wyrd[postgres]'"
+    ) from error
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[Any]
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_POOL_OPTIONS = frozenset(
+    ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
+     "max_waiting", "name")
+)  # fmt: skip
+_SETUP_LOCK = 0x77797264  # "wyrd"
+
+
+class PostgresDriver:
+    """See `store.core.Driver`."""
+
+    writers = 2
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        schema: str | None,
+        setup: str,
+        timeout: float,
+        connect: Callable[[], Any] | None,
+        prepare: bool = True,
+        **options: Any,
+    ) -> None:
+        self._conninfo = address.target
+        self._schema = schema
+        self._setup = setup
+        self._timeout = timeout
+        self._connect = connect
+        pool = {name: options.pop(name) for name in _POOL_OPTIONS & options.keys()}
+        self._pool_options = {"min_size": 1, "max_size": 8, **pool}
+        self._connect_options = {
+            "autocommit": True,
+            "prepare_threshold": 2 if prepare else None,
+            **options,
+        }
+        self._sql = sql_for(schema)
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._where = "the Postgres database"
+
+    # ---- life
+
+    async def open(self) -> None:
+        """Look, set up, then open the pool: what is wrong is said at once, not after a time-out."""
+        try:
+            first = await self._dial(self._conninfo, **self._connect_options)
+        except psycopg.Error as error:
+            raise ConnectionLost(f"no connection to Postgres: {_said(error)}") from error
+        try:
+            self._where = f"the Postgres database {first.info.dbname!r}"
+            await self._prepare(first)
+        except psycopg.Error as error:
+            raise self._translated(error) from error
+        finally:
+            await first.close()
+        driver = self
+
+        class Dialled(psycopg.AsyncConnection[Any]):
+            @classmethod
+            async def connect(cls, conninfo: str = "", **kwargs: Any) -> Any:
+                return await driver._dial(conninfo, **kwargs)
+
+        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            self._conninfo,
+            connection_class=Dialled if self._connect is not None else psycopg.AsyncConnection,
+            kwargs=self._connect_options,
+            configure=self._configure,
+            timeout=self._timeout,
+            open=False,
+            **self._pool_options,
+        )
+        await pool.open()
+        self._pool = pool
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            await pool.close()
+
+    async def _dial(self, conninfo: str, **kwargs: Any) -> Connection:
+        """A connection; through the user's callable, which may also give just a conninfo."""
+        if self._connect is not None:
+            made = self._connect()
+            if inspect.isawaitable(made):
+                made = await made
+            if not isinstance(made, str):
+                await made.set_autocommit(True)
+                made.prepare_threshold = self._connect_options["prepare_threshold"]
+                found: Connection = made
+                return found
+            conninfo = made
+        return await psycopg.AsyncConnection.connect(conninfo, **kwargs)
+
+    async def _configure(self, connection: Connection) -> None:
+        # One type for every int: prepared statements are told apart by their parameters' types.
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        await connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
+
+    # ---- setup
+
+    async def _prepare(self, connection: Connection) -> None:
+        wanted = await self._pending(connection)
+        if not wanted:
+            return
+        cursor = await connection.execute("SHOW transaction_read_only")
+        row = await cursor.fetchone()
+        if row is not None and row[0] == "on":
+            raise migrate.missing(self._where, "it only allows reading")
+        if self._setup == "never":
+            raise migrate.missing(self._where, 'setup="never" was asked for')
+        while wanted:
+            async with connection.transaction():
+                # Held to the end of the transaction, so it works behind a pooler too.
+                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+                if self._schema is not None:
+                    await connection.execute(
+                        quoting.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(
+                            quoting.Identifier(self._schema)
+                        )
+                    )
+                wanted = await self._pending(connection)  # others may have been quicker
+                if not wanted:
+                    return
+                for statement in self._sql.migration(wanted[0].version):
+                    await connection.execute(statement.encode())
+                await connection.execute(
+                    self._sql["record_migration"].encode(),
+                    (*wanted[0], datetime.now(timezone.utc)),
+                )
+
+    async def _pending(self, connection: Connection) -> list[migrate.Migration]:
+        cursor = await connection.execute(
+            "SELECT c.relname, a.attname FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
+            "WHERE n.nspname = coalesce(%s, current_schema()) "
+            "AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY(%s)",
+            (self._schema, [*migrate.OURS, migrate.LEDGER]),
+        )
+        tables: dict[str, set[str]] = {}
+        for table, column in await cursor.fetchall():
+            tables.setdefault(table, set()).add(column)
+        migrate.refuse_foreign(tables, self._where)
+        if migrate.LEDGER not in tables:
+            return migrate.pending(None, None, self._where)
+        cursor = await connection.execute(self._sql["schema_version"].encode())
+        row = await cursor.fetchone()
+        assert row is not None
+        return migrate.pending(row[0], row[1], self._where)
+
+    # ---- plans
+
+    async def read(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self._sure(lambda connection: self._run(connection, _READ, plan))
+
+    async def write(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self._sure(lambda connection: self._run(connection, _WRITE, plan))
+
+    async def merge(self, sets: list[WriteSet]) -> set[int]:
+        return await self._sure(lambda connection: self._merge(connection, sets))
+
+    async def _run(self, connection: Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
+        async with connection.pipeline():
+            await connection.execute(begin)
+            made = plan()
+            try:
+                step = next(made)
+                while True:
+                    step = made.send(await self._execute(connection, step))
+            except StopIteration as end:
+                result: T = end.value
+            await connection.execute("COMMIT")
+        return result
+
+    async def _execute(
+        self, connection: Connection, step: Ask | Tell | Sequence[Ask | Tell]
+    ) -> Any:
+        """Send everything, then wait for what has an answer."""
+        if isinstance(step, (Ask, Tell)):
+            return (await self._execute(connection, [step]))[0]
+        sent = [(each, await self._send(connection, each)) for each in step]
+        return [await cursor.fetchall() if isinstance(each, Ask) else None for each, cursor in sent]
+
+    async def _send(self, connection: Connection, statement: Ask | Tell) -> Any:
+        cursor = connection.cursor(binary=True)
+        text = self._sql[statement.name].encode()
+        if isinstance(statement, Ask):
+            await cursor.execute(text, statement.params)
+        else:
+            await cursor.executemany(text, statement.rows)
+        return cursor
+
+    async def _merge(self, connection: Connection, sets: list[WriteSet]) -> set[int]:
+        stale: set[int] = set()
+        async with connection.pipeline() as pipeline:
+            await connection.execute(_WRITE)
+            # Threads first and in order, so that no two writers wait for each other.
+            alive = sorted({number for each in sets for number in each.alive})
+            there = [await self._send(connection, Ask("alive", (number,))) for number in alive]
+            moves = sorted(
+                ((row, index) for index, each in enumerate(sets) for row in each.advance),
+                key=lambda move: move[0][-2],
+            )
+            moved = [await self._send(connection, Ask("advance", row)) for row, _ in moves]
+            for statement in merged(sets):
+                await self._send(connection, statement)
+            await pipeline.sync()
+            gone = {n for n, cursor in zip(alive, there, strict=True) if not cursor.rowcount}
+            stale |= {i for i, each in enumerate(sets) if gone & set(each.alive)}
+            stale |= {i for (_, i), cursor in zip(moves, moved, strict=True) if not cursor.rowcount}
+            await connection.execute("ROLLBACK" if stale else "COMMIT")
+        return stale
+
+    # ---- connections
+
+    async def _sure(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run work in a connection; once more if the connection, or a race, was lost."""
+        for last in (False, False, True):
+            try:
+                return await self._once(work)
+            except psycopg.errors.UniqueViolation as error:
+                raise Stale from error
+            except (
+                psycopg.errors.SerializationFailure,
+                psycopg.errors.DeadlockDetected,
+            ) as error:
+                if last:
+                    raise self._translated(error) from error
+            except psycopg.Error as error:
+                if last or not _lost(error):
+                    raise self._translated(error) from error
+                logger.info("connection to Postgres lost (%s): trying again", _said(error))
+                if self._pool is not None:
+                    await self._pool.check()  # the others may be dead too
+        raise AssertionError
+
+    async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        assert self._pool is not None
+        try:
+            connection = await self._pool.getconn()
+        except PoolTimeout as error:
+            raise await self._no_connection() from error
+        try:
+            return await work(connection)
+        except BaseException:
+            if not connection.closed:
+                try:
+                    if connection.info.transaction_status != TransactionStatus.IDLE:
+                        await connection.rollback()
+                except psycopg.Error:
+                    await connection.close()
+            raise
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _no_connection(self) -> WyrdError:
+        """Why the pool had none to give."""
+        try:
+            await (await self._dial(self._conninfo, **self._connect_options)).close()
+        except psycopg.Error as error:
+            return ConnectionLost(f"no connection to Postgres: {_said(error)}")
+        return DatabaseBusy(
+            f"all {self._pool_options['max_size']} connections were in use for longer than the "
+            f"timeout of {self._timeout:g} s: raise max_size or timeout"
+        )
+
+    # ---- errors
+
+    def _translated(self, error: psycopg.Error) -> WyrdError:
+        text = _said(error)
+        state = error.sqlstate or ""
+        if state == "55P03":
+            return DatabaseBusy(
+                f"{self._where}: somebody else held a lock for longer than the timeout of "
+                f"{self._timeout:g} s ({text})"
+            )
+        if state.startswith("53"):
+            kind = DatabaseFull if state == "53100" else DatabaseBusy
+            return kind(
+                f"{self._where}: no room left for this write, which was not stored ({text})"
+            )
+        if state == "25006":
+            return ReadOnlyDatabase(f"{self._where} can only be read ({text})")
+        if state in ("42P01", "3F000"):
+            return SchemaMissing(f"{self._where} does not have langgraph-wyrd's tables ({text})")
+        if state == "42501":
+            return StoreError(
+                f"{self._where}: this role may not do that ({text}). Tables can be made by another "
+                'role: see WyrdSaver.ddl(), and setup="never"'
+            )
+        if _lost(error):
+            return ConnectionLost(f"{self._where}: the connection was lost, twice ({text})")
+        return StoreError(f"{self._where}: {text}")
+
+
+def sql_for(schema: str | None) -> Sql:
+    """The statements for a schema; without one, the names stand as they are."""
+    prefix = f"{quoting.Identifier(schema).as_string(None)}." if schema is not None else ""
+
+    def adapt(text: str) -> str:
+        return TABLES.sub(lambda name: prefix + name[0], text.replace("?", "%s"))
+
+    return Sql("postgres", adapt)
+
+
+def _lost(error: psycopg.Error) -> bool:
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05", "25P03")
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,337 @@
+"""SQLite through aiosqlite: one writer, a few readers, each on the thread that aiosqlite gives it.
+
+A whole transaction runs as one call on its connection's thread. So it costs one hop, nothing of
+another transaction can come in between, and it is over, committed or rolled back, before anybody
+can be told or cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import aiosqlite
+
+from langgraph_wyrd.errors import (
+    DatabaseBusy,
+    DatabaseFull,
+    ForeignDatabase,
+    InvalidInput,
+    NotADatabase,
+    ReadOnlyDatabase,
+    SchemaMissing,
+    StoreError,
+    WyrdError,
+)
+from langgraph_wyrd.store import migrate
+from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
+from langgraph_wyrd.store.url import Address
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x57595244  # "WYRD", set in files that we make
+
+
+class Connection(aiosqlite.Connection):
+    """An aiosqlite connection that runs whole functions on its thread."""
+
+    def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
+        super().__init__(connector, 64)
+        self._thread.daemon = True  # a forgotten close does not keep the process alive
+        self._thread.name = "wyrd-sqlite"
+
+    async def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        answer: T = await self._execute(lambda: work(self._conn))  # type: ignore[no-untyped-call]
+        return answer
+
+
+class SqliteDriver:
+    """See `store.core.Driver`."""
+
+    writers = 1
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        setup: str,
+        timeout: float,
+        connect: Callable[[], sqlite3.Connection] | None,
+        synchronous: str = "FULL",
+        readers: int = 4,
+        **options: Any,
+    ) -> None:
+        if synchronous not in ("OFF", "NORMAL", "FULL", "EXTRA"):
+            raise InvalidInput(f"synchronous={synchronous!r}: use OFF, NORMAL, FULL or EXTRA")
+        unknown = options.keys() - {"cached_statements", "factory"}
+        if unknown:
+            raise InvalidInput(f"unknown options for SQLite: {', '.join(sorted(unknown))}")
+        self._address = address
+        self._where = "the in-memory database" if address.in_memory else f"{address.target!r}"
+        self._read_only = address.mode == "ro"
+        self._setup = setup
+        self._timeout = timeout
+        self._connect = connect
+        self._synchronous = synchronous
+        self._options = options
+        self._sql = Sql("sqlite")
+        self._writer: Connection | None = None
+        self._readers: asyncio.Queue[Connection | None] = asyncio.Queue()
+        self._all: list[Connection] = []
+        self._shared = False
+        for _ in range(max(1, readers)):
+            self._readers.put_nowait(None)  # opened when it is first needed
+
+    # ---- life
+
+    async def open(self) -> None:
+        connection = Connection(self._raw)
+        try:
+            await connection
+            self._all.append(connection)
+            await connection.call(self._prepare)
+        except BaseException as error:
+            if connection in self._all:
+                self._all.remove(connection)
+                await connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._translated(error) from error
+            raise
+        self._writer = connection
+
+    async def close(self) -> None:
+        connections, self._all, self._writer = self._all, [], None
+        for connection in reversed(connections):  # the writer last: it tidies the WAL away
+            await connection.close()
+
+    def _raw(self) -> sqlite3.Connection:
+        if self._connect is not None:
+            raw = self._connect()
+            raw.isolation_level = None
+            raw.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+            return raw
+        if self._address.in_memory:
+            options = {**self._options, "isolation_level": None}
+            made: sqlite3.Connection = sqlite3.connect(":memory:", **options)
+            return made
+        path, mode = self._address.target, self._address.mode or "rwc"
+        if mode == "ro" and _needs_immutable(path):
+            mode = "ro&immutable=1"
+        options = {
+            "cached_statements": 256,
+            **self._options,
+            "timeout": self._timeout,
+            "isolation_level": None,
+            "uri": True,
+        }
+        opened: sqlite3.Connection = sqlite3.connect(f"file:{quote(path)}?mode={mode}", **options)
+        return opened
+
+    # ---- setup
+
+    def _prepare(self, raw: sqlite3.Connection) -> None:
+        """Look before touching; then WAL, and whatever migrations are missing."""
+        self._refuse_foreign(raw)
+        raw.execute(f"PRAGMA synchronous = {self._synchronous}")
+        # Each connection to memory would have a database of its own: one serves all.
+        self._shared = not raw.execute("PRAGMA database_list").fetchone()[2]
+        wanted = self._pending(raw)
+        if wanted and (self._read_only or self._setup == "never"):
+            why = "it is opened read-only" if self._read_only else 'setup="never" was asked for'
+            raise migrate.missing(self._where, why)
+        if not self._read_only:
+            self._write_ahead(raw)
+            self._migrate(raw)
+
+    def _refuse_foreign(self, raw: sqlite3.Connection) -> None:
+        theirs = raw.execute("PRAGMA application_id").fetchone()[0]
+        if theirs not in (0, APPLICATION_ID):
+            raise ForeignDatabase(
+                f"{self._where} says that it belongs to another program (application_id "
+                f"{theirs:#x}); nothing was touched"
+            )
+        names = raw.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name LIKE 'wyrd_%'"
+        ).fetchall()
+        tables = {
+            name: {row[1] for row in raw.execute(f"PRAGMA table_info('{name}')")}
+            for (name,) in names
+            if name in migrate.OURS or name == migrate.LEDGER
+        }
+        migrate.refuse_foreign(tables, self._where)
+
+    def _pending(self, raw: sqlite3.Connection) -> list[migrate.Migration]:
+        exists = raw.execute(
+            "SELECT 1 FROM sqlite_master WHERE name = ?", (migrate.LEDGER,)
+        ).fetchone()
+        if exists is None:
+            return migrate.pending(None, None, self._where)
+        applied, min_reader = raw.execute(self._sql["schema_version"]).fetchone()
+        return migrate.pending(applied, min_reader, self._where)
+
+    def _write_ahead(self, raw: sqlite3.Connection) -> None:
+        """WAL mode. SQLite does not wait for a lock here, so we do."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                raw.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _migrate(self, raw: sqlite3.Connection) -> None:
+        while self._pending(raw):
+            with self._transaction(raw, "BEGIN IMMEDIATE"):
+                wanted = self._pending(raw)  # others may have been quicker
+                if not wanted:
+                    return
+                self._refuse_foreign(raw)
+                if not raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+                    raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                for statement in self._sql.migration(wanted[0].version):
+                    raw.execute(statement)
+                moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+                raw.execute(self._sql["record_migration"], (*wanted[0], moment))
+
+    # ---- plans
+
+    async def read(self, plan: Callable[[], Plan[T]]) -> T:
+        if self._shared:
+            return await self._call(self._writer, lambda raw: self._run(raw, "BEGIN", plan))
+        reader = await self._readers.get()
+        try:
+            if reader is None:
+                reader = await self._open_reader()
+            return await self._call(reader, lambda raw: self._run(raw, "BEGIN", plan))
+        finally:
+            self._readers.put_nowait(reader)
+
+    async def write(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self._call(self._writer, lambda raw: self._run(raw, "BEGIN IMMEDIATE", plan))
+
+    async def merge(self, sets: list[WriteSet]) -> set[int]:
+        return await self._call(self._writer, lambda raw: self._merge(raw, sets))
+
+    async def _open_reader(self) -> Connection:
+        reader = Connection(self._raw)
+        try:
+            await reader
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+        self._all.insert(0, reader)
+        return reader
+
+    async def _call(
+        self, connection: Connection | None, work: Callable[[sqlite3.Connection], T]
+    ) -> T:
+        assert connection is not None
+        try:
+            return await connection.call(work)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
+    def _run(self, raw: sqlite3.Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
+        with self._transaction(raw, begin):
+            return drive(plan(), lambda statement: self._execute(raw, statement))
+
+    def _merge(self, raw: sqlite3.Connection, sets: list[WriteSet]) -> set[int]:
+        stale: set[int] = set()
+        try:
+            with self._transaction(raw, "BEGIN IMMEDIATE"):
+                for index, each in enumerate(sets):
+                    alive, advance = self._sql["alive"], self._sql["advance"]
+                    there = all(raw.execute(alive, (n,)).fetchone() for n in each.alive)
+                    if not there or any(
+                        raw.execute(advance, row).rowcount != 1 for row in each.advance
+                    ):
+                        stale.add(index)
+                if stale:
+                    raise _GiveUp
+                for statement in merged(sets):
+                    self._execute(raw, statement)
+        except _GiveUp:
+            pass
+        except sqlite3.IntegrityError as error:
+            raise Stale from error
+        return stale
+
+    def _execute(self, raw: sqlite3.Connection, statement: Ask | Tell) -> Any:
+        if isinstance(statement, Ask):
+            return raw.execute(self._sql[statement.name], statement.params).fetchall()
+        raw.executemany(self._sql[statement.name], statement.rows)
+        return None
+
+    @contextlib.contextmanager
+    def _transaction(self, raw: sqlite3.Connection, begin: str) -> Generator[None]:
+        raw.execute(begin)
+        try:
+            yield
+            raw.execute("COMMIT")
+        except BaseException:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            raise
+
+    # ---- errors
+
+    def _translated(self, error: sqlite3.Error) -> WyrdError:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return DatabaseBusy(
+                f"{self._where} was locked by another process for longer than the timeout of "
+                f"{self._timeout:g} s ({text})"
+            )
+        if "full" in text or ("disk I/O error" in text and _no_room(self._address.target)):
+            return DatabaseFull(f"{self._where}: no room left ({text}); this write was not stored")
+        if "readonly" in text or "read-only" in text:
+            return ReadOnlyDatabase(f"{self._where} can only be read ({text})")
+        if "not a database" in text or "malformed" in text or "unable to open" in text:
+            return NotADatabase(f"{self._where} can't be opened as an SQLite database ({text})")
+        if "no such table: wyrd_" in text:
+            return SchemaMissing(f"{self._where} lost langgraph-wyrd's tables ({text})")
+        return StoreError(f"{self._where}: {text}")
+
+
+class _GiveUp(Exception):
+    """Roll this merged transaction back."""
+
+
+def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:
+    """Run a plan, statement by statement."""
+    try:
+        step = next(plan)
+        while True:
+            if isinstance(step, (Ask, Tell)):
+                step = plan.send(execute(step))
+            else:
+                step = plan.send([execute(each) for each in step])
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _needs_immutable(path: str) -> bool:
+    """A WAL database without its side files, where none can be made, is only readable as fixed."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return (
+        os.path.exists(path)
+        and not os.path.exists(f"{path}-wal")
+        and not os.access(folder, os.W_OK)
+    )
+
+
+def _no_room(path: str) -> bool:
+    try:
+        found = os.statvfs(os.path.dirname(os.path.abspath(path)) or ".")
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < 1 << 20
