@@ -12,9 +12,9 @@ from langgraph_wyrd.store import frames, strands, tips
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
-from langgraph_wyrd.store.strands import Place, Row
+from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
-from langgraph_wyrd.store.values import Codec, Element, kind, text_checksum
+from langgraph_wyrd.store.values import Codec, is_row, kind, text_checksum
 
 
 class Stored(NamedTuple):
@@ -87,14 +87,10 @@ def checked(row: Sequence[Any]) -> Stored:
 
 @dataclass(frozen=True, slots=True)
 class LoadedStrand:
-    """The rows of a strand, verified, with the elements that each of them brings."""
+    """The rows of a strand, verified, and the elements that they bring, one behind the other."""
 
-    rows: list[Row]
-    elements: list[list[Element]]
-
-    @property
-    def bytes(self) -> int:
-        return sum(len(row.data) for row in self.rows)
+    rows: Sequence[ReadRow]
+    elements: list[bytes]
 
 
 def read_strands(
@@ -109,11 +105,13 @@ def read_strands(
         for number in order
     ]
     loaded = {}
-    for number, answer in zip(order, answers, strict=True):
-        rows = list(map(Row._make, answer))
+    for number, rows in zip(order, answers, strict=True):
         strands.verify(rows, wanted[number])
-        opened = [codec.open_block(row.data) if row.data else [] for row in rows] if blocks else []
-        loaded[number] = LoadedStrand(rows, opened)
+        elements: list[bytes] = []
+        for row in rows if blocks else ():
+            if row[6]:
+                elements += codec.open_block(row[6])
+        loaded[number] = LoadedStrand(rows, elements)
     return loaded
 
 
@@ -139,17 +137,17 @@ def frames_and_tips(
     for number, strand in loaded.items():
         at = {place.seq: place for place in wanted[number]}
         frame, size = EMPTY, 0
-        for row in strand.rows:
-            frame = frames.apply_patch(frame, row.data)
-            size += len(row.data)
-            if (here := at.get(row.seq)) is not None:
+        for _, seq, _, _, _, _, data, _, chain in strand.rows:
+            frame = frames.apply_patch(frame, data)
+            size += len(data)
+            if (here := at.get(seq)) is not None:
                 if frame.length != here.length:
                     raise CheckpointDamaged(
-                        f"frame {number}/{row.seq} has {frame.length} parts, not {here.length}"
+                        f"frame {number}/{seq} has {frame.length} parts, not {here.length}"
                     )
                 found[here] = frame
-                whole = len(strand.rows[0].data)
-                ends[here] = FrameTip(number, row.seq, row.chain, size, whole)
+                whole = len(strand.rows[0][6])
+                ends[here] = FrameTip(number, seq, chain, size, whole)
     return found, ends
 
 
@@ -181,30 +179,22 @@ def _values(codec: Codec, shape: str, strand: LoadedStrand, places: set[Place]) 
         made = {seq: codec.load(shape, live) for seq, live in elements.items()}
         lengths = {seq: len(live) for seq, live in elements.items()}
     elif kind(shape) == "l":  # many versions: each element is loaded once
-        flat = codec.load_elements([e for brought in strand.elements for e in brought])
-        items, start = [], 0
-        for brought in strand.elements:
-            items.append(flat[start : start + len(brought)])
-            start += len(brought)
-        lists = strands.replay_list(strand.rows, items, set(at))
+        lists = strands.replay_list(strand.rows, codec.load_elements(strand.elements), set(at))
         lengths = {seq: len(live) for seq, live in lists.items()}
         made = {seq: codec.wrap(shape, live) for seq, live in lists.items()}
     elif kind(shape) == "d":
-        entries = codec.load_entries(
-            [e for r, b in zip(strand.rows, strand.elements, strict=True) for e in b[r.cut :]]
+        dicts = strands.replay_dict(
+            strand.rows, _keys(strand), codec.load_entries(strand.elements), set(at)
         )
-        packed = iter(entries)
-        put = [
-            [(codec.entry_key(e), next(packed)) for e in brought[row.cut :]]
-            for row, brought in zip(strand.rows, strand.elements, strict=True)
-        ]
-        dicts = strands.replay_dict(strand.rows, _removed(strand), put, set(at))
         lengths = {seq: len(live) for seq, live in dicts.items()}
-        made = {seq: codec.wrap(shape, dict(live.values())) for seq, live in dicts.items()}
+        made = {
+            seq: codec.wrap(shape, dict(entry for entry in live.values() if entry is not None))
+            for seq, live in dicts.items()
+        }
     else:
-        lengths = {row.seq: row.added for row in strand.rows}
-        for row, brought in zip(strand.rows, strand.elements, strict=True):
-            made[row.seq] = codec.load(shape, brought)
+        lengths = {row[1]: row[5] for row in strand.rows}
+        for row, element in zip(strand.rows, strand.elements, strict=True):
+            made[row[1]] = codec.load(shape, [element])
     for seq, place in at.items():
         if lengths[seq] != place.length:
             raise CheckpointDamaged(
@@ -213,42 +203,35 @@ def _values(codec: Codec, shape: str, strand: LoadedStrand, places: set[Place]) 
     return {place: made[seq] for seq, place in at.items()}
 
 
-def live_elements(shape: str, strand: LoadedStrand, wanted: set[int]) -> dict[int, list[Element]]:
+def live_elements(shape: str, strand: LoadedStrand, wanted: set[int]) -> dict[int, list[bytes]]:
     """The packed elements at each wanted version."""
     if kind(shape) == "d":
-        put = [
-            [(Codec.entry_key(e), e) for e in brought[row.cut :]]
-            for row, brought in zip(strand.rows, strand.elements, strict=True)
-        ]
-        found = strands.replay_dict(strand.rows, _removed(strand), put, wanted)
+        found = strands.replay_dict(strand.rows, _keys(strand), strand.elements, wanted)
         return {seq: list(live.values()) for seq, live in found.items()}
     return strands.replay_list(strand.rows, strand.elements, wanted)
 
 
-def _removed(strand: LoadedStrand) -> list[list[bytes]]:
-    return [
-        [element.data for element in brought[: row.cut]]
-        for row, brought in zip(strand.rows, strand.elements, strict=True)
-    ]
+def _keys(strand: LoadedStrand) -> list[bytes]:
+    """The packed key of each element; one that a row takes out is nothing but its key."""
+    return [Codec.entry_key(element) for element in strand.elements]
 
 
 def tip_of(codec: Codec, entry: Entry, strand: LoadedStrand, value: Any) -> Tip:
     """What a write behind this value has to know."""
     assert entry.place is not None
     elements = live_elements(entry.shape, strand, {entry.place.seq})[entry.place.seq]
-    dead = sum(len(e.data) for brought in strand.elements for e in brought)
-    dead -= sum(len(e.data) for e in elements)
+    dead = sum(map(len, strand.elements)) - sum(map(len, elements))
     inner = value.value if entry.shape[0] == "D" else value
     if kind(entry.shape) == "d":
-        held = {key: e.data for key, e in zip(inner, elements, strict=True)}
+        held = {key: e[1:] for key, e in zip(inner, elements, strict=True)}
         return tips.dict_tip(entry.shape, entry.place, held, dead)
     if kind(entry.shape) == "l":
         prints = [
-            element.data if element.row else codec.fingerprint_bytes(item)
+            element[1:] if is_row(element) else codec.fingerprint_bytes(item)
             for element, item in zip(elements, inner, strict=True)
         ]
     else:
-        prints = [element.data for element in elements]
+        prints = [element[1:] for element in elements]
     return tips.list_tip(entry.shape, entry.place, prints, dead)
 
 

@@ -17,11 +17,12 @@ from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import lineage
 from langgraph_wyrd.plans.write import FRAME_SLACK, now
 from langgraph_wyrd.store import frames
+from langgraph_wyrd.store.blocks import PLAIN
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.strands import Place, Row, edits, replay_list, splice
-from langgraph_wyrd.store.values import Codec, Element, kind
+from langgraph_wyrd.store.values import Codec, kind
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -275,12 +276,8 @@ def _rewoven(
     if kind(shape) == "d":
         versions = loading.live_elements(shape, held, wanted)
         return _rewoven_dict(codec, [(p, versions[p.seq]) for p in order], fresh)
-    names: list[list[int]] = []  # elements by number, so that equal ones are not confused
-    pool: list[Element] = []
-    for brought in held.elements:
-        names.append(list(range(len(pool), len(pool) + len(brought))))
-        pool += brought
-    by_seq = replay_list(held.rows, names, wanted)
+    pool = held.elements  # elements by number, so that equal ones are not confused
+    by_seq = replay_list(held.rows, list(range(len(pool))), wanted)
     rows: list[Row] = []
     moved: dict[Place, Place] = {}
     before: list[int] = []
@@ -299,11 +296,11 @@ def _rewoven(
 
 
 def _rewoven_dict(
-    codec: Codec, versions: Sequence[tuple[Place, list[Element]]], fresh: int
+    codec: Codec, versions: Sequence[tuple[Place, list[bytes]]], fresh: int
 ) -> tuple[list[Row], dict[Place, Place]]:
     rows: list[Row] = []
     moved: dict[Place, Place] = {}
-    before: dict[bytes, Element] = {}
+    before: dict[bytes, bytes] = {}
     chain = 0
     for seq, (place, elements) in enumerate(versions):
         entries = {codec.entry_key(element): element for element in elements}
@@ -312,7 +309,7 @@ def _rewoven_dict(
         kept = [key for key in before if key in entries]
         if kept + [key for key in put if key not in before] != list(entries):
             gone, put = list(before), list(entries)
-        new = [Element(False, key) for key in gone] + [entries[key] for key in put]
+        new = [PLAIN + key for key in gone] + [entries[key] for key in put]
         rows.append(splice(fresh, seq, 0, 0, len(gone), len(put), codec.block(new), chain))
         chain = rows[-1].chain
         moved[place] = Place(fresh, seq, place.length, chain)

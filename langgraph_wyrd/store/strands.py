@@ -67,12 +67,16 @@ def link(chain: int, total: int) -> int:
     return ((chain ^ total) * 0x9E3779B97F4A7C15 + (chain >> 7)) & _MASK
 
 
-def verify(rows: Sequence[Row], places: Iterable[Place]) -> None:
+# Rows that are read stay plain tuples: the garbage collector lets go of those at once, and a long
+# list comes in many rows.
+ReadRow = tuple[int, int, int, int, int, int, bytes, int, int]
+
+
+def verify(rows: Sequence[ReadRow], places: Iterable[Place]) -> None:
     """Raise CheckpointDamaged unless these rows, the first of a strand, bear all the places."""
     chain, ends = 0, {}
-    for row in rows:
-        strand, seq, part, keep, cut, count, data, total, stored = row
-        if checksum(data, strand, seq, part, keep, cut, count) != total:
+    for strand, seq, part, keep, cut, added, data, total, stored in rows:
+        if checksum(data, strand, seq, part, keep, cut, added) != total:
             raise CheckpointDamaged(f"splice {strand}/{seq}/{part} fails its checksum")
         chain = link(chain, total)
         if chain != stored:
@@ -89,36 +93,48 @@ def verify(rows: Sequence[Row], places: Iterable[Place]) -> None:
             )
 
 
-def replay_list(
-    rows: Sequence[Row], items: Sequence[Sequence[T]], wanted: set[int]
-) -> dict[int, list[T]]:
-    """The elements at each wanted seq; `items` are the new elements of each row."""
+def replay_list(rows: Sequence[ReadRow], items: list[T], wanted: set[int]) -> dict[int, list[T]]:
+    """The elements at each wanted seq; `items` are the new elements of all rows."""
     live: list[T] = []
     found: dict[int, list[T]] = {}
-    last = len(rows) - 1
-    for index, row in enumerate(rows):
-        live[row.keep : row.keep + row.cut] = items[index]
-        ends = index == last or rows[index + 1].seq != row.seq
-        if ends and row.seq in wanted:
-            found[row.seq] = live if index == last else live.copy()
+    start, last = 0, len(rows) - 1
+    if len(wanted) == 1 and rows[last][1] in wanted and _only_grows(rows):
+        return {rows[last][1]: items}
+    for index, (_, seq, _, keep, cut, added, *_rest) in enumerate(rows):
+        live[keep : keep + cut] = items[start : start + added]
+        start += added
+        if seq in wanted and (index == last or rows[index + 1][1] != seq):
+            found[seq] = live.copy()
     return found
 
 
+def _only_grows(rows: Sequence[ReadRow]) -> bool:
+    length = 0
+    for row in rows:
+        if row[4] or row[3] != length:
+            return False
+        length += row[5]
+    return True
+
+
 def replay_dict(
-    rows: Sequence[Row],
-    removed: Sequence[Sequence[bytes]],
-    put: Sequence[Sequence[tuple[bytes, T]]],
-    wanted: set[int],
+    rows: Sequence[ReadRow], keys: list[bytes], items: list[T], wanted: set[int]
 ) -> dict[int, dict[bytes, T]]:
-    """The entries at each wanted seq, by packed key."""
+    """The entries at each wanted seq, by packed key.
+
+    `keys` and `items` are of all rows; where a row takes a key out, its item stands for nothing.
+    """
     live: dict[bytes, T] = {}
     found: dict[int, dict[bytes, T]] = {}
-    for row, keys, entries in zip(rows, removed, put, strict=True):
-        for key in keys:
+    start = 0
+    for _, seq, _, _, cut, added, *_rest in rows:
+        for key in keys[start : start + cut]:
             live.pop(key, None)
-        live.update(entries)
-        if row.seq in wanted:
-            found[row.seq] = live.copy()
+        put, stop = start + cut, start + cut + added
+        live.update(zip(keys[put:stop], items[put:stop], strict=True))
+        start = stop
+        if seq in wanted:
+            found[seq] = live.copy()
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.strands import Edit, Place, Row, edits, splice
-from langgraph_wyrd.store.values import RUN, Codec, NotElements, Packed, kind, mark
+from langgraph_wyrd.store.values import RUN, Codec, NotElements, Packed, is_row, kind, mark
 
 INLINE = 96  # bytes of a value that stays in the frame
 SLACK = 4096  # bytes that a strand may hold dead before it is worth starting another
@@ -84,7 +84,7 @@ class Writer:
                 pass
         packed = self._codec.pack(value, where)
         if tip is not None and packed.shape == tip.shape and kind(packed.shape) == "w":  # noqa: SIM102
-            if tip.marks[0] == mark(packed.elements[0].data):
+            if tip.marks[0] == mark(packed.elements[0][1:]):
                 return Entry(version, tip.shape, None, tip.place), tip
         return self._anew(version, packed, inner)
 
@@ -101,14 +101,14 @@ class Writer:
         entry = Entry(version, packed.shape, None, place)
         if kind(packed.shape) == "l":
             prints = [
-                e.data if e.row else self._codec.fingerprint_bytes(v)
+                e[1:] if is_row(e) else self._codec.fingerprint_bytes(v)
                 for e, v in zip(packed.elements, value, strict=True)
             ]
             return entry, list_tip(packed.shape, place, prints)
         if packed.keys is not None:
-            entries = {k: e.data for k, e in zip(packed.keys, packed.elements, strict=True)}
+            entries = {k: e[1:] for k, e in zip(packed.keys, packed.elements, strict=True)}
             return entry, dict_tip(packed.shape, place, entries)
-        return entry, list_tip(packed.shape, place, [packed.elements[0].data])
+        return entry, list_tip(packed.shape, place, [packed.elements[0][1:]])
 
     # ---- lists
 
@@ -174,11 +174,11 @@ class Writer:
         put = [
             key
             for key, entry in entries.items()
-            if key not in tip.keys or tip.marks[tip.keys[key]] != mark(entry.data)
+            if key not in tip.keys or tip.marks[tip.keys[key]] != mark(entry[1:])
         ]
         kept = [key for key in tip.keys if key in entries] if gone else list(tip.keys)
         dead = tip.dead + sum(tip.sizes[tip.keys[key]] for key in (*gone, *put) if key in tip.keys)
-        live = sum(len(entry.data) for entry in entries.values())
+        live = sum(len(entry) for entry in entries.values())
         reordered = kept + [key for key in put if key not in tip.keys] != list(entries)
         if reordered or dead > live + SLACK:
             packed = Packed(tip.shape, tuple(entries), list(entries.values()))
@@ -192,5 +192,5 @@ class Writer:
         )
         self.rows.append(row)
         place = Place(tip.place.strand, seq, len(entries), row.chain)
-        data = {key: entry.data for key, entry in entries.items()}
+        data = {key: entry[1:] for key, entry in entries.items()}
         return Entry(version, tip.shape, None, place), dict_tip(tip.shape, place, data, dead)

@@ -8,7 +8,7 @@ A stored value has a *shape*, and a *block* of bytes:
 - `w…`: anything else, as the serde's `dumps_typed` gives it, its type tag behind the `w`.
 - `D` before any of these: the value of a `_DeltaSnapshot`.
 
-A block is one byte of flags, then the payload, compressed and encrypted where that applies.
+How elements become bytes is in `blocks`.
 """
 
 from __future__ import annotations
@@ -17,34 +17,24 @@ import json
 import math
 import secrets
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any
 
 import ormsgpack
 import xxhash
-import zstandard
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
+from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.store import inspect, messages
+from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
 
 RUN = 64  # elements that are packed and compared in one go
-_COMPRESS_FROM = 1024
 _MASK = (1 << 63) - 1
-
-_COMPRESSED, _SEALED, _SIZES, _ROWS, _MIXED = 1, 2, 4, 8, 16
-
-
-class Element(NamedTuple):
-    """One packed element: in row form (a message) or as the serde packs it."""
-
-    row: bool
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +43,20 @@ class Packed:
 
     shape: str
     keys: tuple[str, ...] | None  # of a dict's entries
-    elements: list[Element]
+    elements: list[bytes]
 
 
-def checksum(data: bytes, *place: int) -> int:
-    """63 bits over `data` and where it belongs; a changed, moved or swapped piece gives another."""
-    seed = 0x9E3779B97F4A7C15
-    for part in place:
-        seed = ((seed ^ (part & 0xFFFFFFFFFFFFFFFF)) * 0xD6E8FEB86659FD93) & 0xFFFFFFFFFFFFFFFF
-        seed ^= seed >> 32
-    return xxhash.xxh3_64_intdigest(data, seed=seed) & _MASK
+def checksum(data: bytes, strand: int, seq: int, part: int, keep: int, cut: int, added: int) -> int:
+    """63 bits over a row's bytes, place and shape; a changed or moved one gives another."""
+    seed = (
+        strand * 0x9E3779B97F4A7C15
+        + seq * 0xD6E8FEB86659FD93
+        + part * 0xA0761D6478BD642F
+        + keep * 0xE7037ED1A0B428DB
+        + cut * 0x8EBC6AF09C88C6E3
+        + added * 0x589965CC75374CC3
+    )
+    return xxhash.xxh3_64_intdigest(data, seed & 0xFFFFFFFFFFFFFFFF) & _MASK
 
 
 def text_checksum(*fields: object) -> int:
@@ -80,23 +74,6 @@ _SECRET = secrets.randbits(64)
 def mark(data: bytes) -> int:
     """A fingerprint of an element, good within this process (the secret keeps it unguessable)."""
     return xxhash.xxh3_64_intdigest(data, seed=_SECRET)
-
-
-_local = threading.local()
-
-
-def _compress(data: bytes) -> bytes:
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=3)
-    made: bytes = _local.compressor.compress(data)
-    return made
-
-
-def _decompress(data: bytes) -> bytes:
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    made: bytes = _local.decompressor.decompress(data)
-    return made
 
 
 def array_header(count: int) -> bytes:
@@ -120,6 +97,10 @@ def kind(shape: str) -> str:
     return shape[1] if shape[0] == "D" else shape[0]
 
 
+def is_row(element: bytes) -> bool:
+    return element[0] == ROW[0]
+
+
 class NotElements(Exception):
     """The serde does not make plain msgpack of this value: it is stored whole."""
 
@@ -129,8 +110,8 @@ class Codec:
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self.serde = serde
-        self._seal: Callable[[bytes], tuple[str, bytes]] | None = None
-        self._unseal: Callable[[str, bytes], bytes] | None = None
+        self._seal: Seal | None = None
+        self._unseal: Unseal | None = None
         inner: Any = serde
         if type(serde) is EncryptedSerializer:
             inner = serde.serde
@@ -177,26 +158,26 @@ class Codec:
 
     def pack_whole(self, value: Any, where: str, prefix: str = "") -> Packed:
         tag, data = self._dump(value, where)
-        return Packed(f"{prefix}w{tag}", None, [Element(False, data)])
+        return Packed(f"{prefix}w{tag}", None, [PLAIN + data])
 
-    def pack_elements(self, values: Sequence[Any], where: str, start: int = 0) -> list[Element]:
+    def pack_elements(self, values: Sequence[Any], where: str, start: int = 0) -> list[bytes]:
         """Each value packed for storing; `start` is the first one's place in its list."""
         made = []
         for offset, value in enumerate(values):
             if messages.is_message(value) and (packed := self._exact_row(value)) is not None:
-                made.append(Element(True, packed))
+                made.append(ROW + packed)
             else:
-                made.append(Element(False, self._msgpack([value], f"{where}[{start + offset}]")))
+                made.append(PLAIN + self._msgpack([value], f"{where}[{start + offset}]"))
         return made
 
-    def pack_entry(self, key: str, value: Any, where: str) -> Element:
+    def pack_entry(self, key: str, value: Any, where: str) -> bytes:
         tag, data = self._dump({key: value}, where)
         if tag != "msgpack":
             raise NotElements
-        return Element(False, data[1:])
+        return PLAIN + data[1:]
 
-    def pack_key(self, key: str) -> Element:
-        return Element(False, ormsgpack.packb(key))
+    def pack_key(self, key: str) -> bytes:
+        return PLAIN + ormsgpack.packb(key)
 
     def run_mark(self, values: Sequence[Any]) -> int | None:
         """The mark of elements packed together; None if they can't be (nothing is known then)."""
@@ -261,114 +242,59 @@ class Codec:
             )
         return tag, data
 
-    # ---- blocks
+    def block(self, elements: Sequence[bytes]) -> bytes:
+        return make_block(elements, self._seal)
 
-    def block(self, elements: Sequence[Element]) -> bytes:
-        """Elements as one run of bytes."""
-        flags = 0
-        if len(elements) == 1:
-            row, body = elements[0]
-            flags |= _ROWS if row else 0
-        else:
-            forms = {element.row for element in elements}
-            body = b"".join(element.data for element in elements)
-            if len(forms) == 2:
-                flags |= _MIXED
-                sizes = [len(data) * 2 + row for row, data in elements]
-            else:
-                flags |= _ROWS if True in forms else 0
-                sizes = [len(data) for _, data in elements]
-            head = ormsgpack.packb(sizes)
-            flags |= _SIZES
-            body = struct.pack("<I", len(head)) + head + body
-        if len(body) >= _COMPRESS_FROM:
-            smaller = _compress(body)
-            if len(smaller) < len(body) * 0.9:
-                body = smaller
-                flags |= _COMPRESSED
-        if self._seal is not None:
-            name, sealed = self._seal(body)
-            label = name.encode()
-            body = bytes((len(label),)) + label + sealed
-            flags |= _SEALED
-        return bytes((flags,)) + body
-
-    def open_block(self, block: bytes) -> list[Element]:
-        """The elements of a block. A block that can't be read is damage."""
-        try:
-            flags, body = block[0], block[1:]
-            if flags & _SEALED:
-                if self._unseal is None:
-                    raise CheckpointDamaged(
-                        "the stored values are encrypted, and this saver's serde has no key"
-                    )
-                name = body[1 : 1 + body[0]].decode()
-                body = self._unseal(name, body[1 + body[0] :])
-            if flags & _COMPRESSED:
-                body = _decompress(body)
-            if not flags & _SIZES:
-                return [Element(bool(flags & _ROWS), body)]
-            length = struct.unpack_from("<I", body)[0]
-            sizes: list[int] = ormsgpack.unpackb(body[4 : 4 + length])
-            at, row, made = 4 + length, bool(flags & _ROWS), []
-            for size in sizes:
-                if flags & _MIXED:
-                    row, size = bool(size & 1), size >> 1
-                made.append(Element(row, body[at : at + size]))
-                at += size
-            return made
-        except CheckpointDamaged:
-            raise
-        except Exception as error:
-            raise CheckpointDamaged(f"a stored block can't be read: {error}") from error
+    def open_block(self, block: bytes) -> list[bytes]:
+        return open_block(block, self._unseal)
 
     # ---- loading
 
-    def load(self, shape: str, elements: Sequence[Element]) -> Any:
+    def load(self, shape: str, elements: Sequence[bytes]) -> Any:
         """The value of a shape from its elements."""
         if shape[0] == "D":
             return _DeltaSnapshot(self.load(shape[1:], elements))
         if shape == "l":
             return self.load_elements(elements)
         if shape == "d":
-            body = b"".join(element.data for element in elements)
+            body = b"".join([element[1:] for element in elements])
             return self._loads(("msgpack", _map_header(len(elements)) + body))
-        return self._loads((shape[1:], elements[0].data))
+        return self._loads((shape[1:], elements[0][1:]))
 
-    def load_elements(self, elements: Sequence[Element]) -> list[Any]:
+    def load_elements(self, elements: Sequence[bytes]) -> list[Any]:
         """The values of packed list elements, loaded in as few calls as their forms allow."""
         values: list[Any] = []
-        start, count = 0, len(elements)
-        while start < count:
-            row = elements[start].row
-            stop = start + 1
-            while stop < count and elements[stop].row is row:
-                stop += 1
-            body = b"".join([element.data for element in elements[start:stop]])
-            packed = array_header(stop - start) + body
-            values += messages.unpack(packed) if row else self._loads(("msgpack", packed))
-            start = stop
+        for row, run in groupby(elements, is_row):
+            bodies = [element[1:] for element in run]
+            if row:
+                values += messages.unpack(bodies)
+            else:
+                packed = array_header(len(bodies)) + b"".join(bodies)
+                values += self._loads(("msgpack", packed))
         return values
 
     @staticmethod
-    def entry_key(element: Element) -> bytes:
+    def entry_key(element: bytes) -> bytes:
         """The packed key in front of a packed entry."""
-        data = element.data
-        first = data[0]
+        first = element[1]
         if first < 0xC0:  # a text of up to 31 bytes
-            return data[: 1 + (first & 0x1F)]
+            return element[1 : 2 + (first & 0x1F)]
         width = 1 << (first - 0xD9)  # 8, 16 or 32 bits of length
-        return data[: 1 + width + int.from_bytes(data[1 : 1 + width], "big")]
+        return element[1 : 2 + width + int.from_bytes(element[2 : 2 + width], "big")]
 
     @staticmethod
     def wrap(shape: str, value: Any) -> Any:
         return _DeltaSnapshot(value) if shape[0] == "D" else value
 
-    def load_entries(self, elements: Sequence[Element]) -> list[tuple[str, Any]]:
-        """The (key, value) of packed dict entries, in one call."""
-        body = b"".join([b"\x81" + element.data for element in elements])
-        loaded = self._loads(("msgpack", array_header(len(elements)) + body))
-        return [next(iter(entry.items())) for entry in loaded]
+    def load_entries(self, elements: Sequence[bytes]) -> list[tuple[str, Any] | None]:
+        """The (key, value) of packed dict entries, in one call; None where there is only a key."""
+        entries = [e for e in elements if len(self.entry_key(e)) < len(e) - 1]
+        body = b"".join([b"\x81" + element[1:] for element in entries])
+        loaded = iter(self._loads(("msgpack", array_header(len(entries)) + body)))
+        return [
+            next(iter(next(loaded).items())) if len(self.entry_key(e)) < len(e) - 1 else None
+            for e in elements
+        ]
 
     # ---- values that stand alone: writes, inline values, metadata
 
