@@ -931,6 +931,40 @@ async def test_a_copy_says_whose_it_is(saver: WyrdSaver, call: Call) -> None:
     assert source[1].metadata == metadata
 
 
+async def test_a_run_rolled_back_is_as_if_it_had_not_been(saver: WyrdSaver, call: Call) -> None:
+    """Deleting the newest run brings back the state before it, deltas too; deleting an older one
+    leaves the newest state what it is. The thread goes on from there."""
+
+    def speak(state: Both) -> dict[str, Any]:
+        return say(f"{len(state['log'])}/{len(state['whole'])}")
+
+    builder = StateGraph(Both).add_node("speak", speak).add_edge(START, "speak")
+    graph = builder.compile(checkpointer=saver)
+    for durability in ("sync", "async", "exit"):
+        config: dict[str, Any] = {"configurable": {"thread_id": durability}}
+
+        async def run(name: str, config: Any = config, how: str = durability) -> list[str]:
+            mine = {**config, "metadata": {"run_id": f"{name} {how}"}}
+            await call(graph, "invoke", say(name), mine, durability=how)
+            return await present(config)
+
+        async def present(config: Any) -> list[str]:
+            values = (await call(graph, "get_state", config)).values
+            assert values["log"] == values["whole"]
+            return list(values["log"])
+
+        first = await run("one")
+        await run("two")
+        await call(saver, "delete_for_runs", [f"two {durability}"])
+        assert await present(config) == first == ["one", "1/1"]
+        await run("three")
+        newest = await run("four")
+        assert newest == ["one", "1/1", "three", "3/3", "four", "5/5"]
+        await call(saver, "delete_for_runs", [f"three {durability}", "no such run"])
+        assert await present(config) == newest
+        assert await run("five") == [*newest, "five", "7/7"]
+
+
 async def test_an_unknown_pruning_is_refused(saver: WyrdSaver, call: Call) -> None:
     """A strategy that nobody knows is a ValueError, and prunes nothing."""
     for name in ("1", "2"):

@@ -52,7 +52,8 @@ class Known:
     spaces: dict[str, Space]
 
     def with_space(self, ns: str, space: Space) -> Known:
-        return replace(self, spaces={**self.spaces, ns: space})
+        others = {name: held for name, held in self.spaces.items() if name != ns}
+        return replace(self, spaces={**others, ns: space})  # the newest last
 
     @property
     def weight(self) -> int:

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import (
+    BadUrl,
     ConnectionLost,
     DatabaseBusy,
     DatabaseFull,
@@ -29,6 +30,7 @@ from langgraph_wyrd.store.url import Address
 
 try:
     import psycopg
+    import psycopg.conninfo
     from psycopg import sql as quoting
     from psycopg.pq import TransactionStatus
     from psycopg.types.numeric import Int8BinaryDumper
@@ -75,6 +77,10 @@ class PostgresDriver:
         self._connect = connect
         pool = {name: options.pop(name) for name in _POOL_OPTIONS & options.keys()}
         self._pool_options = {"min_size": 1, "max_size": 8, **pool}
+        try:
+            psycopg.conninfo.conninfo_to_dict(self._conninfo, **_text(options))
+        except psycopg.ProgrammingError as error:
+            raise BadUrl(f"Postgres can't be reached by this address: {_said(error)}") from error
         self._connect_options = {
             "autocommit": True,
             "prepare_threshold": 2 if prepare else None,
@@ -140,7 +146,8 @@ class PostgresDriver:
     async def _configure(self, connection: Connection) -> None:
         # One type for every int: prepared statements are told apart by their parameters' types.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
-        await connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
+        if self._connect_options["prepare_threshold"] is not None:  # a session of our own
+            await connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
 
     # ---- setup
 
@@ -347,6 +354,12 @@ def sql_for(schema: str | None) -> Sql:
         return TABLES.sub(lambda name: prefix + name[0], text.replace("?", "%s"))
 
     return Sql("postgres", adapt)
+
+
+def _text(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are part of a conninfo (the others are psycopg's own)."""
+    own = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
+    return {name: value for name, value in options.items() if name not in own}
 
 
 def _lost(error: psycopg.Error) -> bool:
