@@ -20,7 +20,7 @@ def copy_thread(codec: Codec, source: str, target: str) -> Plan[None]:
     found = yield Ask("lock_thread", (thread_key(source),))
     if not found:
         return
-    old, _, strands = found[0]
+    old, _, strands, _ = found[0]
     thread = yield from lock_or_add(target, [])
     new = thread.number
     if (yield Ask("has_checkpoints", (new,))):

@@ -7,7 +7,9 @@ holds: the database compares it inside the write's own transaction.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.tips import Tip
@@ -49,7 +51,18 @@ class Known:
     number: int
     tick: int
     strands: int
+    buried: str | None  # the newest checkpoint of deleted threads of this id
     spaces: dict[str, Space]
+
+    @classmethod
+    def locked(cls, row: Sequence[Any]) -> Known:
+        """A thread from its row, nothing known of its namespaces yet."""
+        number, tick, strands, buried = row
+        return cls(number, tick, strands, buried, {})
+
+    def too_old(self, id: str | None) -> bool:
+        """Whether a checkpoint that is not there was deleted with an earlier thread of this id."""
+        return id is not None and self.buried is not None and id <= self.buried
 
     def with_space(self, ns: str, space: Space) -> Known:
         others = {name: held for name, held in self.spaces.items() if name != ns}

@@ -23,6 +23,7 @@ class Stored(NamedTuple):
     thread: int
     tick: int
     strands: int
+    buried: str | None
     thread_id: str
     ns: str
     id: str

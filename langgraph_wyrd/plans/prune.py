@@ -159,8 +159,7 @@ def _locked(thread_id: str) -> Plan[tuple[Known | None, list[Light]]]:
     if not found:
         return None, []
     rows = yield Ask("checkpoint_ids", (found[0][0],))
-    number, tick, strands = found[0]
-    return Known(number, tick, strands, {}), list(map(Light._make, rows))
+    return Known.locked(found[0]), list(map(Light._make, rows))
 
 
 def _drop(

@@ -58,7 +58,7 @@ def get(
             strand = loaded[entry.place.strand]
             tips[name] = loading.tip_of(codec, entry, strand, values[entry.place])
     learnt = Space(row.id, frame, frame_tip, tips)
-    return read, Known(row.thread, row.tick, row.strands, {ns: learnt})
+    return read, Known(row.thread, row.tick, row.strands, row.buried, {ns: learnt})
 
 
 def page(

@@ -8,7 +8,7 @@ same transaction as the write, with the thread locked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -57,6 +57,8 @@ class Put:
         space = NOTHING if self.parent is None else known.spaces.get(self.ns)
         if space is None or space.checkpoint != self.parent:
             return None
+        if self.parent is None and known.too_old(self.root):
+            return None
         return self._rows(known, space)
 
     def cold(self, known: Known | None) -> Plan[Known]:
@@ -76,9 +78,11 @@ class Put:
     def _space(self, thread: Known) -> Plan[Space]:
         """The parent's frame, and the strands that can be continued from it."""
         if self.parent is None:
+            yield from refuse_late(thread, self.thread_id, "", self.root)
             return NOTHING
         found = yield Ask("ancestor", (thread.number, self.ns, self.parent))
         if not found:
+            yield from refuse_late(thread, self.thread_id, self.ns, self.parent)
             return NOTHING
         place = Place(*found[0][2:6])
         held, ends = yield from loading.frames_and_tips(self.codec, thread.number, [place])
@@ -146,7 +150,7 @@ class Put:
                 ],
             },
         )  # fmt: skip
-        after = Known(number, thread.tick + 1, strands, thread.spaces)
+        after = replace(thread, tick=thread.tick + 1, strands=strands)
         return rows, after.with_space(self.ns, Space(self.id, frame, frame_tip, tips))
 
     def _frame(self, space: Space, writer: Writer) -> tuple[Frame, dict[str, Tip]]:
@@ -207,10 +211,15 @@ class PutWrites:
     writes: list[tuple[int, str, Any]]
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
+        space = known.spaces.get(self.ns)
+        there = space is not None and space.checkpoint == self.checkpoint
+        if not there and known.too_old(self.checkpoint):
+            return None
         return self._rows(known.number), known
 
     def cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)
+        yield from refuse_late(thread, self.thread_id, self.ns, self.checkpoint)
         yield from _run(self._rows(thread.number))
         return thread
 
@@ -238,21 +247,29 @@ def lock_or_add(thread_id: str, late: list[str], known: Known | None = None) -> 
     key = thread_key(thread_id)
     found = yield Ask("lock_thread", (key,))
     if not found:
-        if late:
-            buried = yield Ask("last_deleted", (key,))
-            head = buried[0][0]
-            if head is not None and any(id <= head for id in late):
-                raise ThreadDeleted(
-                    f"thread {given(thread_id)!r} was deleted while this run was going on: what it "
-                    "sent now was not stored. Start a new run to use the thread id again."
-                )
-        moment = now()
-        yield Tell("add_thread", [(thread_id, key, moment, moment)])
+        rows = yield Ask("last_deleted", (key,))
+        buried, moment = rows[0][0], now()
+        if buried is not None and any(id <= buried for id in late):
+            raise _too_late(thread_id)
+        yield Tell("add_thread", [(thread_id, key, moment, moment, buried)])
         found = yield Ask("lock_thread", (key,))
-    number, tick, strands = found[0]
-    if known is not None and (known.number, known.tick) == (number, tick):
+    locked = Known.locked(found[0])
+    if known is not None and (known.number, known.tick) == (locked.number, locked.tick):
         return known
-    return Known(number, tick, strands, {})
+    return locked
+
+
+def refuse_late(thread: Known, thread_id: str, ns: str, id: str | None) -> Plan[None]:
+    """Raise if a checkpoint is not there because the thread that had it was deleted."""
+    if thread.too_old(id) and not (yield Ask("ancestor", (thread.number, ns, id))):
+        raise _too_late(thread_id)
+
+
+def _too_late(thread_id: str) -> ThreadDeleted:
+    return ThreadDeleted(
+        f"thread {given(thread_id)!r} was deleted while this run was going on: what it sent now "
+        "was not stored. Start a new run to use the thread id again."
+    )
 
 
 def _run(rows: WriteSet) -> Plan[None]:

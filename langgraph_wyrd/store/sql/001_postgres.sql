@@ -13,6 +13,7 @@ CREATE TABLE wyrd_threads (
   created timestamptz NOT NULL,
   updated timestamptz NOT NULL,
   head text COLLATE "C", -- the newest checkpoint
+  buried text COLLATE "C", -- the newest checkpoint of deleted threads of this id
   tick bigint NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands bigint NOT NULL DEFAULT 0, -- how many strand numbers were given out
   deleted_at timestamptz

@@ -12,6 +12,7 @@ CREATE TABLE wyrd_threads (
   created TEXT NOT NULL,
   updated TEXT NOT NULL,
   head TEXT, -- the newest checkpoint
+  buried TEXT, -- the newest checkpoint of deleted threads of this id
   tick INTEGER NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands INTEGER NOT NULL DEFAULT 0, -- how many strand numbers were given out
   deleted_at TEXT

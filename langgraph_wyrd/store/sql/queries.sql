@@ -1,11 +1,8 @@
 -- Every statement that both databases understand as it stands. `?` is a parameter.
 
--- name: find_thread
-SELECT id, tick, strands FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
-
 -- name: add_thread
 -- Two writers may open one id at once: the second adds nothing, and finds the first one's row.
-INSERT INTO wyrd_threads (thread_id, key, created, updated) VALUES (?, ?, ?, ?)
+INSERT INTO wyrd_threads (thread_id, key, created, updated, buried) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) WHERE deleted_at IS NULL DO NOTHING
 
 -- name: last_deleted
@@ -66,22 +63,22 @@ SELECT task, idx, channel, path, shape, data, sum FROM wyrd_writes
 WHERE thread = ? AND ns = ? AND checkpoint = ? AND channel = ? ORDER BY path, task, idx
 
 -- name: checkpoint
-SELECT t.id, t.tick, t.strands, t.thread_id, c.ns, c.id, c.parent, c.ts, CAST(c.metadata AS TEXT), c.exact,
-  c.strand, c.seq, c.length, c.chain, c.sum
+SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ? AND c.id = ?
 
 -- name: latest
-SELECT t.id, t.tick, t.strands, t.thread_id, c.ns, c.id, c.parent, c.ts, CAST(c.metadata AS TEXT), c.exact,
-  c.strand, c.seq, c.length, c.chain, c.sum
+SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ?
 ORDER BY c.id DESC LIMIT 1
 
 -- name: page
 -- A page of checkpoints, newest first; conditions and the end are put behind it.
-SELECT t.id, t.tick, t.strands, t.thread_id, c.ns, c.id, c.parent, c.ts, CAST(c.metadata AS TEXT), c.exact,
-  c.strand, c.seq, c.length, c.chain, c.sum
+SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.deleted_at IS NULL
 
@@ -182,9 +179,6 @@ SELECT ?, strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splice
 INSERT INTO wyrd_writes (thread, ns, checkpoint, task, idx, channel, path, shape, data, sum)
 SELECT ?, ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
 WHERE thread = ?
-
--- name: inherit
-UPDATE wyrd_threads SET strands = ?, head = ? WHERE id = ?
 
 -- name: has_checkpoints
 SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1

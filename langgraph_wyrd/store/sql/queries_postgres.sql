@@ -1,5 +1,5 @@
 -- name: lock_thread
-SELECT id, tick, strands FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 FOR NO KEY UPDATE
 
 -- name: alive
@@ -8,5 +8,5 @@ SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL FOR KEY SHARE
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
-SELECT id, tick, strands FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 FOR UPDATE
