@@ -110,15 +110,15 @@ class Pages:
                 )
             self._conditions.append(("before_id", (stored(id, "before"),)))
         # Columns only narrow the search; every row is compared as a whole below.
-        for name, key in (("from_source", "source"), ("of_run", "run_id")):
-            if isinstance(text := self._filter.get(key), str):
-                self._conditions.append((name, (stored(text, f"filter[{key!r}]"),)))
+        for name, about in (("from_source", "source"), ("of_run", "run_id")):
+            if isinstance(text := self._filter.get(about), str):
+                self._conditions.append((name, (stored(text, f"filter[{about!r}]"),)))
         step = self._filter.get("step")
         if type(step) is int and abs(step) < 1 << 62:
             self._conditions.append(("at_step", (step,)))
 
     def _matches(self, metadata: dict[str, Any]) -> bool:
-        return all(metadata.get(key) == value for key, value in self._filter.items())
+        return all(metadata.get(name) == value for name, value in self._filter.items())
 
     async def next(self, core: Running[Memory]) -> list[CheckpointTuple]:
         size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)

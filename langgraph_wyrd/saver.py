@@ -34,7 +34,7 @@ from langgraph_wyrd.plans import copy, prune, read, write
 from langgraph_wyrd.plans.known import Memory, Space
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core, Driver, Running
-from langgraph_wyrd.store.names import stored
+from langgraph_wyrd.store.names import check_size, stored
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
@@ -319,6 +319,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> write.Put:
         thread_id, ns, parent = stored_place(config)
+        check_size(ns, "checkpoint_ns")
         codec = self._codec
         meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
         text, exact = codec.metadata(meta)
@@ -327,7 +328,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         root = parents.get("") if ns and isinstance(parents, dict) else None
         held: dict[str, Any] = dict(checkpoint)
         ts = held.pop("ts", None)
-        id = stored(held.pop("id"), "the checkpoint id")
+        id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
         return write.Put(
             codec=codec,
             thread_id=thread_id,
@@ -359,14 +360,15 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         task_path: str,
     ) -> write.PutWrites:
         thread_id, ns, checkpoint = stored_place(config)
+        check_size(ns, "checkpoint_ns")
         if checkpoint is None:
             raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
         return write.PutWrites(
             codec=self._codec,
             thread_id=thread_id,
             ns=ns,
-            checkpoint=checkpoint,
-            task=stored(task_id, "the task id"),
+            checkpoint=check_size(checkpoint, "checkpoint_id"),
+            task=check_size(stored(task_id, "task_id"), "task_id"),
             path=stored(task_path, "the task path"),
             writes=[
                 (WRITES_IDX_MAP.get(channel, idx), stored(channel, "a channel"), value)

@@ -179,8 +179,8 @@ class Put:
                 tips[name] = tip
         rest = {key: self.codec.seal_value(value, key) for key, value in self.rest.items()}
         seen = {node: dict(held) for node, held in self.seen.items()}
-        for node, now_seen in seen.items():  # equal parts are shared between frames, not held twice
-            if space.frame.seen.get(node) == now_seen:
+        for node, held_now in seen.items():  # equal parts are shared between frames, not held twice
+            if node in space.frame.seen and frames.same(space.frame.seen[node], held_now):
                 seen[node] = space.frame.seen[node]
         return Frame(channels, seen, rest), tips
 

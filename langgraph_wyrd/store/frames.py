@@ -70,10 +70,23 @@ def patch(old: Frame, new: Frame) -> bytes | None:
     return ormsgpack.packb(packed)
 
 
+def same(a: Any, b: Any) -> bool:
+    """Equal, down to the types of versions (3 is not 3.0)."""
+    if a is b:
+        return True
+    if a != b:
+        return False
+    if isinstance(a, Entry):
+        return type(a.version) is type(b.version)
+    if isinstance(a, dict):
+        return [*map(type, a.values())] == [*map(type, b.values())] and list(a) == list(b)
+    return True
+
+
 def _changes(before: dict[str, T], after: dict[str, T]) -> tuple[list[str], dict[str, T], bool]:
     """What is gone, what is new or other, and whether a patch gives the order of `after`."""
     gone = [name for name in before if name not in after]
-    changed = {n: e for n, e in after.items() if n not in before or before[n] != e}
+    changed = {n: e for n, e in after.items() if n not in before or not same(before[n], e)}
     kept = [name for name in before if name in after] if gone else list(before)
     return gone, changed, kept + [n for n in changed if n not in before] == list(after)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -33,6 +34,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, (set, frozenset)):
         for item in value:
             yield "{…}", item
+    elif isinstance(value, re.Pattern):
+        yield ".pattern", value.pattern
     elif isinstance(value, Enum):
         yield ".value", value.value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -56,7 +59,10 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 def surrogate_at(value: Any) -> str | None:
     """The path to the first lone surrogate, or None."""
-    return _search(value, lambda item: isinstance(item, str) and has_surrogate(item), set())
+    try:
+        return _surrogate(value, set())
+    except RecursionError:  # deeper than can be followed; what it holds is the serde's affair
+        return None
 
 
 def refused_at(value: Any, dumps: Callable[[Any], object]) -> str:
@@ -81,16 +87,19 @@ def refused_at(value: Any, dumps: Callable[[Any], object]) -> str:
             return path
 
 
-def _search(value: Any, found: Callable[[Any], bool], seen: set[int]) -> str | None:
-    if found(value):
-        return ""
-    if isinstance(value, (str, bytes, int, float, type(None))) or id(value) in seen:
+def _surrogate(value: Any, seen: set[int]) -> str | None:
+    if isinstance(value, str) and type(value) is str:
+        return "" if has_surrogate(value) else None
+    if isinstance(value, (bytes, int, float, type(None))) or id(value) in seen:
         return None
     seen.add(id(value))
+    inside = False
     for step, item in parts(value):
-        inner = _search(item, found, seen)
+        inside = True
+        inner = _surrogate(item, seen)
         if inner is not None:
             return step + inner
-    if isinstance(value, BaseException) and has_surrogate(repr(value)):
-        return ""
+    # A path, a pattern, an exception: what it is written as.
+    if not inside or isinstance(value, BaseException):
+        return "" if has_surrogate(str(value)) else None
     return None

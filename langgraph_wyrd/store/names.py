@@ -17,6 +17,20 @@ def stored(text: str, what: str) -> str:
     raise InvalidInput(f"{what} {text!a} holds a lone surrogate, which UTF-8 can't carry")
 
 
+# What goes into an index together must fit into a third of a Postgres page.
+_MOST = {"checkpoint_ns": 1500, "checkpoint_id": 300, "task_id": 300}
+
+
+def check_size(made: str, what: str) -> str:
+    """A stored id that becomes part of an index, if it is not longer than the index takes."""
+    if len(made) * 4 > _MOST[what] and len(made.encode()) > _MOST[what]:
+        raise InvalidInput(
+            f"{what} {made[:40]!r}… has {len(made.encode())} bytes; {_MOST[what]} is the most that "
+            "can be stored"
+        )
+    return made
+
+
 def given(text: str) -> str:
     """The id or name that `stored` made `text` of."""
     if "\\" not in text:

@@ -69,7 +69,7 @@ class Writer:
         self.rows: list[Row] = []
 
     def store(
-        self, tip: Tip | None, version: Any, value: Any, where: str
+        self, tip: Tip | None, version: Any, value: Any, channel: str
     ) -> tuple[Entry, Tip | None]:
         """The entry of a value, and its tip; the rows it needs are added to `rows`."""
         shape = self._codec.shape_of_any(value)
@@ -77,12 +77,12 @@ class Writer:
         if tip is not None and tip.shape == shape:
             try:
                 if kind(shape) == "l":
-                    return self._list(tip, version, inner, where)
+                    return self._list(tip, version, inner, channel)
                 if kind(shape) == "d":
-                    return self._dict(tip, version, inner, where)
+                    return self._dict(tip, version, inner, channel)
             except NotElements:
                 pass
-        packed = self._codec.pack(value, where)
+        packed = self._codec.pack(value, channel)
         if tip is not None and packed.shape == tip.shape and kind(packed.shape) == "w":  # noqa: SIM102
             if tip.marks[0] == mark(packed.elements[0][1:]):
                 return Entry(version, tip.shape, None, tip.place), tip
@@ -113,7 +113,7 @@ class Writer:
     # ---- lists
 
     def _list(
-        self, tip: Tip, version: Any, values: list[Any], where: str
+        self, tip: Tip, version: Any, values: list[Any], channel: str
     ) -> tuple[Entry, Tip | None]:
         codec, old = self._codec, tip.marks
         same, most = 0, min(len(values), len(old)) - RUN
@@ -122,7 +122,7 @@ class Writer:
                 break
             same += RUN
         prints = [
-            codec.fingerprint_bytes(value, f"{where}[{same + offset}]")
+            codec.fingerprint_bytes(value, channel, f"[{same + offset}]")
             for offset, value in enumerate(values[same:])
         ]
         marks = old[:same]
@@ -134,11 +134,11 @@ class Writer:
         sizes.extend(map(len, prints))
         dead = tip.dead + sum(sum(tip.sizes[e.keep : e.keep + e.cut]) for e in made)
         if dead > sum(sizes) + SLACK:
-            packed = Packed(tip.shape, None, codec.pack_elements(values, where))
+            packed = Packed(tip.shape, None, codec.pack_elements(values, channel))
             return self._anew(version, packed, values)
         strand, seq, chain = tip.place.strand, tip.place.seq + 1, tip.place.chain
         for part, edit in enumerate(made):
-            chain = self._put_list(strand, seq, part, edit, values, where, chain)
+            chain = self._put_list(strand, seq, part, edit, values, channel, chain)
         place = Place(strand, seq, len(values), chain)
         runs = tip.runs[: same // RUN]
         for start in range(0, len(prints) - RUN + 1, RUN):
@@ -154,10 +154,10 @@ class Writer:
         part: int,
         edit: Edit,
         values: list[Any],
-        where: str,
+        channel: str,
         chain: int,
     ) -> int:
-        new = self._codec.pack_elements(values[edit.start : edit.stop], where, edit.start)
+        new = self._codec.pack_elements(values[edit.start : edit.stop], channel, edit.start)
         data = self._codec.block(new) if new else b""
         row = splice(strand, seq, part, edit.keep, edit.cut, len(new), data, chain)
         self.rows.append(row)
@@ -166,10 +166,10 @@ class Writer:
     # ---- dicts
 
     def _dict(
-        self, tip: Tip, version: Any, value: dict[str, Any], where: str
+        self, tip: Tip, version: Any, value: dict[str, Any], channel: str
     ) -> tuple[Entry, Tip | None]:
         codec = self._codec
-        entries = {key: codec.pack_entry(key, item, where) for key, item in value.items()}
+        entries = {key: codec.pack_entry(key, item, channel) for key, item in value.items()}
         gone = [key for key in tip.keys if key not in entries]
         put = [
             key

@@ -115,7 +115,9 @@ class Codec:
         inner: Any = serde
         if type(serde) is EncryptedSerializer:
             inner = serde.serde
-        self.splices = type(inner) is JsonPlusSerializer
+        # With a hook of the user's own, what loading gives is anybody's guess.
+        hooked = getattr(inner, "_custom_unpack_ext_hook", False)
+        self.splices = type(inner) is JsonPlusSerializer and not hooked
         if self.splices and isinstance(serde, EncryptedSerializer):
             self._seal, self._unseal = serde.cipher.encrypt, serde.cipher.decrypt
         elif not self.splices:
@@ -125,7 +127,7 @@ class Codec:
 
     # ---- packing
 
-    def pack(self, value: Any, where: str) -> Packed:
+    def pack(self, value: Any, channel: str) -> Packed:
         """The value, cut into elements if it is a list or a dict of the plain kind."""
         prefix = ""
         if type(value) is _DeltaSnapshot and self.splices:
@@ -133,13 +135,13 @@ class Codec:
         try:
             shape = self.shape_of(value)
             if shape == "l":
-                return Packed(prefix + "l", None, self.pack_elements(value, where))
+                return Packed(prefix + "l", None, self.pack_elements(value, channel))
             if shape == "d":
-                entries = [self.pack_entry(k, v, where) for k, v in value.items()]
+                entries = [self.pack_entry(k, v, channel) for k, v in value.items()]
                 return Packed(prefix + "d", tuple(value), entries)
         except NotElements:
             pass
-        return self.pack_whole(value, where, prefix)
+        return self.pack_whole(value, channel, prefix)
 
     def shape_of_any(self, value: Any) -> str:
         if type(value) is _DeltaSnapshot and self.splices:
@@ -156,22 +158,22 @@ class Codec:
             return "d"
         return "w"
 
-    def pack_whole(self, value: Any, where: str, prefix: str = "") -> Packed:
-        tag, data = self._dump(value, where)
+    def pack_whole(self, value: Any, channel: str, prefix: str = "") -> Packed:
+        tag, data = self._dump(value, channel)
         return Packed(f"{prefix}w{tag}", None, [PLAIN + data])
 
-    def pack_elements(self, values: Sequence[Any], where: str, start: int = 0) -> list[bytes]:
+    def pack_elements(self, values: Sequence[Any], channel: str, start: int = 0) -> list[bytes]:
         """Each value packed for storing; `start` is the first one's place in its list."""
         made = []
         for offset, value in enumerate(values):
             if messages.is_message(value) and (packed := self._exact_row(value)) is not None:
                 made.append(ROW + packed)
             else:
-                made.append(PLAIN + self._msgpack([value], f"{where}[{start + offset}]"))
+                made.append(PLAIN + self._msgpack(value, channel, f"[{start + offset}]"))
         return made
 
-    def pack_entry(self, key: str, value: Any, where: str) -> bytes:
-        tag, data = self._dump({key: value}, where)
+    def pack_entry(self, key: str, value: Any, channel: str) -> bytes:
+        tag, data = self._dump({key: value}, channel)
         if tag != "msgpack":
             raise NotElements
         return PLAIN + data[1:]
@@ -196,14 +198,14 @@ class Codec:
                 return None
         return mark(_behind_header(packed, len(values)))
 
-    def fingerprint_bytes(self, value: Any, where: str = "") -> bytes:
+    def fingerprint_bytes(self, value: Any, channel: str = "", path: str = "") -> bytes:
         """What an element is compared by: its row form if it has one, however it is stored."""
         if messages.is_message(value) and (packed := messages.pack([value])) is not None:
             return packed[1:]
         try:
             tag, data = self._dumps([value])
         except Exception:
-            tag, data = self._dump([value], where, inside=value)
+            return self._msgpack(value, channel, path)
         if tag != "msgpack":
             raise NotElements
         return data[1:]
@@ -215,25 +217,31 @@ class Codec:
         restored = self._loads(self._dumps(message))
         return packed[1:] if messages.same(message, restored) else None
 
-    def _msgpack(self, values: list[Any], where: str) -> bytes:
-        tag, data = self._dump(values, where, inside=values[0])
+    def _msgpack(self, value: Any, channel: str, path: str) -> bytes:
+        """One element of a list, as it stands in the packed list."""
+        tag, data = self._dump([value], channel, path, value)
         if tag != "msgpack":
             raise NotElements
         return data[1:]
 
-    def _dump(self, value: Any, where: str, inside: Any = None) -> tuple[str, bytes]:
-        """The serde's bytes; what it refuses, or would spoil, is refused with its place."""
+    def _dump(
+        self, value: Any, channel: str, path: str = "", inside: Any = None
+    ) -> tuple[str, bytes]:
+        """The serde's bytes; what it refuses, or would spoil, is refused with its place.
+
+        `inside` is what the caller knows of `value`, found at `path`.
+        """
         shown = value if inside is None else inside
         try:
             tag, data = self._dumps(value)
         except Exception as error:
-            channel, path = _named(where, inspect.refused_at(shown, self._dumps))
+            path += inspect.refused_at(shown, self._dumps)
             raise Unserialisable(
                 f"{channel}{path} can't be stored: {error}", channel=channel, path=path
             ) from error
         # The default serde writes a lone surrogate as "?", so only bytes with one need a look.
         if self.splices and b"?" in data and (found := inspect.surrogate_at(shown)) is not None:
-            channel, path = _named(where, found)
+            path += found
             raise Unserialisable(
                 f"{channel}{path} holds a lone surrogate (half of a character), which UTF-8 can't "
                 "carry: replace or remove it before saving",
@@ -298,9 +306,9 @@ class Codec:
 
     # ---- values that stand alone: writes, inline values, metadata
 
-    def seal_value(self, value: Any, where: str) -> tuple[str, bytes]:
+    def seal_value(self, value: Any, channel: str) -> tuple[str, bytes]:
         """(shape, block) of a value that is stored in one piece."""
-        packed = self.pack(value, where)
+        packed = self.pack(value, channel)
         return packed.shape, self.block(packed.elements)
 
     def open_value(self, shape: str, block: bytes) -> Any:
@@ -308,10 +316,10 @@ class Codec:
 
     def metadata(self, metadata: dict[str, Any]) -> tuple[str, bytes | None]:
         """Metadata as JSON, and as the serde packs it too if JSON would not give the same back."""
-        if _is_json(metadata):
+        if _is_plain(metadata):
             return json.dumps(metadata, ensure_ascii=False), None
         shape, block = self.seal_value(metadata, "metadata")
-        shown = {k: v for k, v in metadata.items() if isinstance(k, str) and _is_json(v)}
+        shown = {k: v for k, v in metadata.items() if isinstance(k, str) and _is_plain(v)}
         label = shape.encode()
         return json.dumps(shown, ensure_ascii=False), bytes((len(label),)) + label + block
 
@@ -324,13 +332,14 @@ class Codec:
         return loaded
 
 
-def _named(where: str, path: str) -> tuple[str, str]:
-    """Channel, and the whole way inside it."""
-    channel, bracket, start = where.partition("[")
-    return channel, bracket + start + path
-
-
 _SCALARS = frozenset((int, float, bool, type(None)))
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        return _is_json(value)
+    except RecursionError:
+        return False
 
 
 def _is_json(value: Any) -> bool:
