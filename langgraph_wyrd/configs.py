@@ -10,8 +10,8 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import read
 from langgraph_wyrd.plans.known import Memory
-from langgraph_wyrd.store.core import Running
 from langgraph_wyrd.store.names import stored, thread_key
+from langgraph_wyrd.store.running import Running
 from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:

@@ -33,8 +33,9 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import copy, prune, read, write
 from langgraph_wyrd.plans.known import Memory, Space
 from langgraph_wyrd.store import migrate, url
-from langgraph_wyrd.store.core import Core, Driver, Running
+from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.names import check_size, stored
+from langgraph_wyrd.store.running import Driver, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
@@ -103,7 +104,8 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         if address.dialect == "postgres":
             from langgraph_wyrd.store.postgres import PostgresDriver
 
-            made: Callable[[], Driver] = partial(PostgresDriver, address, schema=schema, **common)
+            made: Callable[[], Driver]
+            made = partial(PostgresDriver, address, schema=schema, **common)
         else:
             if schema is not None:
                 raise InvalidInput("schema= is for Postgres: SQLite has none")
@@ -419,7 +421,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     async def _copy(self, core: Running[Memory], source: str, target: str) -> None:
         pair = (thread(source), thread(target))
-        await self._alone(core, pair[1], lambda: copy.copy_thread(self._codec, *pair))
+        await self._alone(core, pair[1], copy.CopyThread(self._codec, *pair).plan)
 
     async def _prune(self, core: Running[Memory], thread_ids: Sequence[str], strategy: str) -> None:
         wanted = several(thread_ids, "thread_ids")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.write import lock_or_add, now
@@ -13,17 +17,31 @@ from langgraph_wyrd.store.values import Codec
 _PAGE = 500
 
 
-def copy_thread(codec: Codec, source: str, target: str) -> Plan[None]:
-    """Strands and writes are copied where they are; checkpoints get their new thread's checksum."""
-    if source == target:
-        raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
-    found = yield Ask("lock_thread", (thread_key(source),))
-    if not found:
-        return
-    old, _, strands, _ = found[0]
+@dataclass(slots=True)
+class CopyThread:
+    """Strands and writes are copied as they are; checkpoints get their new thread's checksum."""
+
+    codec: Codec
+    source: str
+    target: str
+    tried: bool = False
+
+    def plan(self) -> Plan[None]:
+        if self.source == self.target:
+            raise InvalidInput(f"thread {given(self.source)!r} can't be copied onto itself")
+        again, self.tried = self.tried, True
+        found = yield Ask("lock_thread", (thread_key(self.source),))
+        if found:
+            yield from _copy(self.codec, self.source, self.target, found[0], again)
+
+
+def _copy(codec: Codec, source: str, target: str, row: Sequence[Any], again: bool) -> Plan[None]:
+    old, _, strands, _ = row
     thread = yield from lock_or_add(target, [])
     new = thread.number
     if (yield Ask("has_checkpoints", (new,))):
+        if again and (yield from _same(old, new)):
+            return  # the answer to the first try's commit was lost
         raise InvalidInput(
             f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
         )
@@ -56,3 +74,9 @@ def _owned(
     if metadata.get("thread_id") != source:
         return text, exact
     return codec.metadata({**metadata, "thread_id": target})
+
+
+def _same(old: int, new: int) -> Plan[bool]:
+    """Whether two threads have the same checkpoints."""
+    theirs, ours = yield [Ask("checkpoint_ids", (old,)), Ask("checkpoint_ids", (new,))]
+    return [row[:3] for row in theirs] == [row[:3] for row in ours]

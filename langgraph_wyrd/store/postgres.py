@@ -6,9 +6,12 @@ share a pipeline: a merged write is two round trips, whatever it holds.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -34,7 +37,7 @@ try:
     from psycopg import sql as quoting
     from psycopg.pq import TransactionStatus
     from psycopg.types.numeric import Int8BinaryDumper
-    from psycopg_pool import AsyncConnectionPool, PoolTimeout
+    from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
     raise MissingExtra(
         "Postgres needs psycopg and its pool: pip install 'langgraph-wyrd[postgres]'"
@@ -55,9 +58,10 @@ _SETUP_LOCK = 0x77797264  # "wyrd"
 
 
 class PostgresDriver:
-    """See `store.core.Driver`."""
+    """See `store.running.Driver`."""
 
     writers = 2
+    closes_to_fork = False  # libpq leaves a parent's connections alone
 
     def __init__(
         self,
@@ -88,6 +92,8 @@ class PostgresDriver:
         }
         self._sql = sql_for(schema)
         self._pool: AsyncConnectionPool[Connection] | None = None
+        self._lent = 0
+        self._renewing = asyncio.Lock()
         self._where = "the Postgres database"
 
     # ---- life
@@ -105,6 +111,9 @@ class PostgresDriver:
             raise self._translated(error) from error
         finally:
             await first.close()
+        self._pool = await self._new_pool()
+
+    async def _new_pool(self) -> AsyncConnectionPool[Connection]:
         driver = self
 
         class Dialled(psycopg.AsyncConnection[Any]):
@@ -117,12 +126,11 @@ class PostgresDriver:
             connection_class=Dialled if self._connect is not None else psycopg.AsyncConnection,
             kwargs=self._connect_options,
             configure=self._configure,
-            timeout=self._timeout,
             open=False,
             **self._pool_options,
         )
         await pool.open()
-        self._pool = pool
+        return pool
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -213,7 +221,7 @@ class PostgresDriver:
         return await self._sure(lambda connection: self._merge(connection, sets))
 
     async def _run(self, connection: Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
-        async with connection.pipeline():
+        async with _pipeline(connection):
             await connection.execute(begin)
             made = plan()
             try:
@@ -245,7 +253,7 @@ class PostgresDriver:
 
     async def _merge(self, connection: Connection, sets: list[WriteSet]) -> set[int]:
         stale: set[int] = set()
-        async with connection.pipeline() as pipeline:
+        async with _pipeline(connection) as pipeline:
             await connection.execute(_WRITE)
             # Threads first and in order, so that no two writers wait for each other.
             alive = sorted({number for each in sets for number in each.alive})
@@ -288,11 +296,8 @@ class PostgresDriver:
         raise AssertionError
 
     async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        assert self._pool is not None
-        try:
-            connection = await self._pool.getconn()
-        except PoolTimeout as error:
-            raise await self._no_connection() from error
+        pool, connection = await self._borrowed()
+        self._lent += 1
         try:
             return await work(connection)
         except BaseException:
@@ -304,18 +309,50 @@ class PostgresDriver:
                     await connection.close()
             raise
         finally:
-            await self._pool.putconn(connection)
+            self._lent -= 1
+            await pool.putconn(connection)
 
-    async def _no_connection(self) -> WyrdError:
-        """Why the pool had none to give."""
-        try:
+    async def _borrowed(self) -> tuple[AsyncConnectionPool[Connection], Connection]:
+        """A connection and the pool it belongs to, waited for up to the timeout.
+
+        After an outage every place in a pool may be waiting for its next attempt, for longer and
+        longer. So where places are free and a connection can be made, the pool is made anew.
+        """
+        deadline = time.monotonic() + self._timeout
+        while True:
+            pool = self._pool
+            assert pool is not None
+            left = max(0.01, deadline - time.monotonic())
+            try:
+                return pool, await pool.getconn(timeout=min(1.0, left))
+            except PoolClosed:
+                if pool is self._pool:
+                    raise
+            except PoolTimeout as error:
+                over = time.monotonic() >= deadline
+                if self._lent >= pool.max_size:
+                    if over:
+                        raise DatabaseBusy(
+                            f"all {pool.max_size} connections were in use for longer than the "
+                            f"timeout of {self._timeout:g} s: raise max_size or timeout"
+                        ) from error
+                    continue
+                try:
+                    await self._renew(pool)
+                except psycopg.Error as failed:
+                    if over:
+                        raise ConnectionLost(
+                            f"no connection to Postgres for {self._timeout:g} s: {_said(failed)}"
+                        ) from failed
+                    await asyncio.sleep(0.05)
+
+    async def _renew(self, broken: AsyncConnectionPool[Connection]) -> None:
+        async with self._renewing:
+            if self._pool is not broken:
+                return
             await (await self._dial(self._conninfo, **self._connect_options)).close()
-        except psycopg.Error as error:
-            return ConnectionLost(f"no connection to Postgres: {_said(error)}")
-        return DatabaseBusy(
-            f"all {self._pool_options['max_size']} connections were in use for longer than the "
-            f"timeout of {self._timeout:g} s: raise max_size or timeout"
-        )
+            self._pool = await self._new_pool()
+        await broken.close(timeout=0)
 
     # ---- errors
 
@@ -344,6 +381,24 @@ class PostgresDriver:
         if _lost(error):
             return ConnectionLost(f"{self._where}: the connection was lost, twice ({text})")
         return StoreError(f"{self._where}: {text}")
+
+
+@contextlib.asynccontextmanager
+async def _pipeline(connection: Connection) -> AsyncGenerator[psycopg.AsyncPipeline]:
+    """A pipeline that is in order again when it ends, so that psycopg need not complain."""
+    failed: BaseException | None = None
+    try:
+        async with connection.pipeline() as pipeline:
+            try:
+                yield pipeline
+            except BaseException as error:
+                failed = error
+                await pipeline.sync()
+    except psycopg.Error:
+        if failed is None:
+            raise
+    if failed is not None:
+        raise failed
 
 
 def sql_for(schema: str | None) -> Sql:

@@ -47,13 +47,22 @@ class Connection(aiosqlite.Connection):
         self._thread.daemon = True  # a forgotten close does not keep the process alive
         self._thread.name = "wyrd-sqlite"
 
+    async def opened(self) -> None:
+        """Open it. After a failure its thread has ended as well."""
+        try:
+            await self
+        except BaseException:
+            while self._thread.is_alive():
+                await asyncio.sleep(0.001)
+            raise
+
     async def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         answer: T = await self._execute(lambda: work(self._conn))  # type: ignore[no-untyped-call]
         return answer
 
 
 class SqliteDriver:
-    """See `store.core.Driver`."""
+    """See `store.running.Driver`."""
 
     writers = 1
 
@@ -86,15 +95,15 @@ class SqliteDriver:
         self._readers: asyncio.Queue[Connection | None] = asyncio.Queue()
         self._all: list[Connection] = []
         self._shared = False
-        for _ in range(max(1, readers)):
-            self._readers.put_nowait(None)  # opened when it is first needed
+        self.closes_to_fork = not address.in_memory
+        self._many = max(1, readers)
 
     # ---- life
 
     async def open(self) -> None:
         connection = Connection(self._raw)
         try:
-            await connection
+            await connection.opened()
             self._all.append(connection)
             await connection.call(self._prepare)
         except BaseException as error:
@@ -105,6 +114,9 @@ class SqliteDriver:
                 raise self._translated(error) from error
             raise
         self._writer = connection
+        self._readers = asyncio.Queue()
+        for _ in range(self._many):
+            self._readers.put_nowait(None)  # opened when it is first needed
 
     async def close(self) -> None:
         connections, self._all, self._writer = self._all, [], None
@@ -122,6 +134,10 @@ class SqliteDriver:
             made: sqlite3.Connection = sqlite3.connect(":memory:", **options)
             return made
         path, mode = self._address.target, self._address.mode or "rwc"
+        if os.path.isdir(path):
+            raise sqlite3.OperationalError("unable to open database file: it is a directory")
+        if self._setup == "never" and mode == "rwc":
+            mode = "rw"
         if mode == "ro" and _needs_immutable(path):
             mode = "ro&immutable=1"
         options = {
@@ -142,6 +158,7 @@ class SqliteDriver:
         raw.execute(f"PRAGMA synchronous = {self._synchronous}")
         # Each connection to memory would have a database of its own: one serves all.
         self._shared = not raw.execute("PRAGMA database_list").fetchone()[2]
+        self.closes_to_fork = not self._shared
         wanted = self._pending(raw)
         if wanted and (self._read_only or self._setup == "never"):
             why = "it is opened read-only" if self._read_only else 'setup="never" was asked for'
@@ -224,7 +241,7 @@ class SqliteDriver:
     async def _open_reader(self) -> Connection:
         reader = Connection(self._raw)
         try:
-            await reader
+            await reader.opened()
         except sqlite3.Error as error:
             raise self._translated(error) from error
         self._all.insert(0, reader)

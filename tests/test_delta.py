@@ -1,0 +1,472 @@
+"""Delta channels: their value is not in the checkpoint but in the writes that led to it."""
+
+from __future__ import annotations
+
+import operator
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.graph import START, StateGraph
+from langgraph.types import Overwrite
+
+from tests.rows import config, new_id, put, version
+from tests.story import Plain
+
+Call = Callable[..., Any]
+
+
+# ---- the history of a channel
+
+
+def shown(history: Any) -> Any:
+    """A snapshot equals a tuple of its value; its type tells them apart."""
+    return {
+        name: (entry["writes"], *((type(entry["seed"]), entry["seed"]) if "seed" in entry else ()))
+        for name, entry in history.items()
+    }
+
+
+async def expect_history(
+    call: Call, saver: Any, reference: InMemorySaver, where: Any, channels: Sequence[str]
+) -> Any:
+    """Ours equals the base class' walk over our tuples, and InMemorySaver on the same data."""
+    found = await call(saver, "get_delta_channel_history", config=where, channels=channels)
+    walk = BaseCheckpointSaver.get_delta_channel_history(saver, config=where, channels=channels)
+    theirs = reference.get_delta_channel_history(config=where, channels=channels)
+    assert list(found) == list(channels)
+    assert shown(found) == shown(walk)
+    assert shown(found) == shown(theirs)
+    return found
+
+
+@dataclass
+class Row:
+    """One checkpoint of a random tree, and the writes that were saved under it."""
+
+    id: str
+    parent: str | None
+    versions: dict[str, str]
+    values: dict[str, Any] = field(default_factory=dict)
+    new: dict[str, str] = field(default_factory=dict)
+    writes: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
+
+    def put(self, thread: str, saver: Any) -> None:
+        put(
+            saver, thread, self.values, parent=self.parent, id=self.id, versions=self.versions,
+            new=self.new,
+        )  # fmt: skip
+
+    def put_writes(self, thread: str, write: Any, saver: Any) -> None:
+        task, path, values = write
+        saver.put_writes(config(thread, self.id), values, task, path)
+
+
+CHANNELS = ("log", "files", "plain", "rare")
+PLAIN_SEEDS: tuple[Any, ...] = (None, 0, "", False, [], {}, ["old", "list"], {"old": 1}, 7.5, "old")
+
+
+def random_tree(rng: random.Random, size: int) -> list[Row]:
+    """Forks, ids in another order than the parents, missing parents, seeds of all kinds."""
+    names = [new_id() for _ in range(size)]
+    if rng.random() < 0.6:
+        rng.shuffle(names)
+    rows: list[Row] = []
+    for name in names:
+        above = rng.choice(rows[-3:]) if rows and rng.random() < 0.95 else None
+        parent = above.id if above else rng.choice((None, None, new_id()))
+        row = Row(name, parent, dict(above.versions) if above else {})
+        for channel in CHANNELS:
+            if rng.random() < (0.1 if channel == "rare" else 0.6):
+                row.versions[channel] = row.new[channel] = version()
+                kind = rng.random()
+                if kind < 0.15:
+                    row.values[channel] = _DeltaSnapshot([f"{channel} snapshot {name[:8]}"])
+                elif kind < 0.25:
+                    row.values[channel] = rng.choice(PLAIN_SEEDS)
+        for task in range(rng.choice((0, 1, 1, 2, 4))):
+            path = rng.choice(("", f"~__pregel_pull, n{rng.randrange(3)}", f"~~000{task}"))
+            values = [
+                (rng.choice(CHANNELS), rng.choice(([f"{name[:8]} {task}.{n}"], None, {"n": n})))
+                for n in range(rng.randrange(4))
+            ]
+            row.writes.append((f"task-{rng.randrange(1000):03}", path, values))
+        rows.append(row)
+    return rows
+
+
+def store(rows: list[Row], rng: random.Random, *savers: Any, thread: str = "t") -> None:
+    """The same calls on every saver; writes may come before their checkpoint or long after it."""
+    calls: list[tuple[float, Callable[[Any], Any]]] = []
+    for n, row in enumerate(rows):
+        calls.append((n, partial(row.put, thread)))
+        for write in row.writes:
+            calls.append((n + rng.uniform(-1, 3), partial(row.put_writes, thread, write)))
+    for _, step in sorted(calls, key=lambda each: each[0]):
+        for saver in savers:
+            step(saver)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_the_history_of_random_trees(backend: Backend, call: Call, seed: int) -> None:
+    """At every checkpoint of a random tree the fast path finds what the plain walk finds."""
+    rng = random.Random(seed)
+    saver, reference = backend.open(), InMemorySaver()
+    rows = random_tree(rng, 30)
+    store(rows, rng, saver, reference)
+    cold = backend.open() if backend.name != "memory" else saver
+    for row in rows:
+        await expect_history(call, saver, reference, config("t", row.id), CHANNELS)
+        some = rng.sample(CHANNELS, 2)
+        await expect_history(call, cold, reference, config("t", row.id), some)
+    await expect_history(call, saver, reference, config("t"), CHANNELS)
+
+
+async def test_a_long_chain(saver: Any, call: Call) -> None:
+    """A walk over hundreds of checkpoints, in another namespace, comes back whole and in order."""
+    reference = InMemorySaver()
+    parent = None
+    versions: dict[str, str] = {}
+    for n in range(300):
+        versions = {**versions, "log": version()}
+        values = {"log": _DeltaSnapshot(["start"])} if n == 20 else {}
+        name = new_id()
+        for each in (saver, reference):
+            made = put(each, "t", values, parent=parent, ns="sub:1", id=name, versions=versions,
+                       new={"log": versions["log"]})  # fmt: skip
+            each.put_writes(made, [("log", [n])], f"task-{n}", "~p")
+        parent = name
+    where = config("t", None, "sub:1")
+    found = await expect_history(call, saver, reference, where, ["log", "other"])
+    assert [value for _, _, [value] in found["log"]["writes"]] == list(range(20, 299))
+    assert found["log"]["seed"] == _DeltaSnapshot(["start"])
+    assert found["other"] == {"writes": []}
+
+
+async def test_a_walk_follows_parents_not_ids(saver: Any, call: Call) -> None:
+    """Of a fork only its own branch counts, also when the ids are in another order."""
+    reference = InMemorySaver()
+    first, left, right, leaf = (new_id() for _ in range(4))
+    # The leaf's parent has the greatest id of all, and the root is later than the leaf.
+    rows = [
+        Row(right, None, {"log": version()}, writes=[("t0", "", [("log", ["root"])])]),
+        Row(left, right, {"log": version()}, writes=[("t1", "", [("log", ["left"])])]),
+        Row(leaf, right, {"log": version()}, writes=[("t2", "", [("log", ["right"])])]),
+        Row(first, leaf, {"log": version()}),
+    ]
+    for row in rows:
+        row.new = dict(row.versions)
+    store(rows, random.Random(0), saver, reference)
+    found = await expect_history(call, saver, reference, config("t", first), ["log"])
+    assert [write[2] for write in found["log"]["writes"]] == [["root"], ["right"]]
+    found = await expect_history(call, saver, reference, config("t", left), ["log"])
+    assert [write[2] for write in found["log"]["writes"]] == [["root"]]
+
+
+async def test_nothing_to_walk(saver: Any, call: Call) -> None:
+    """The root, an unknown checkpoint, an unknown thread or namespace, and no channels at all."""
+    reference = InMemorySaver()
+    root = new_id()
+    for each in (saver, reference):
+        made = put(each, "t", {"log": _DeltaSnapshot(["own"])}, id=root)
+        each.put_writes(made, [("log", ["pending"])], "task")
+    for where in (
+        config("t", root), config("t"), config("t", new_id()), config("no such thread"),
+        config("t", root, "elsewhere"),
+    ):  # fmt: skip
+        found = await expect_history(call, saver, reference, where, ["log"])
+        assert found == {"log": {"writes": []}}
+    assert await call(saver, "get_delta_channel_history", config=config("t"), channels=[]) == {}
+
+
+async def test_what_a_walk_stops_at(saver: Any, call: Call) -> None:
+    """The nearest stored value is the seed, a snapshot or an older plain one, however falsy."""
+    reference = InMemorySaver()
+    for seed in (*PLAIN_SEEDS, _DeltaSnapshot(["snap"]), _DeltaSnapshot(None)):
+        thread = f"seed {seed!r}"
+        names = [new_id() for _ in range(4)]
+        rows = [Row(n, p, {"log": version()}) for n, p in zip(names, [None, *names], strict=False)]
+        rows[0].values = {"log": _DeltaSnapshot(["too old"])}
+        rows[1].values = {"log": seed}
+        for n, row in enumerate(rows):
+            row.new = dict(row.versions)
+            row.writes = [("task", "", [("log", [n]), ("other", "x"), ("log", [n, n])])]
+        store(rows, random.Random(0), saver, reference, thread=thread)
+        where = config(thread, names[3])
+        found = await expect_history(call, saver, reference, where, ["log"])
+        assert [write[2] for write in found["log"]["writes"]] == [[1], [1, 1], [2], [2, 2]]
+        assert (type(found["log"]["seed"]), found["log"]["seed"]) == (type(seed), seed)
+
+
+async def test_writes_come_in_the_order_of_a_run(saver: Any, call: Call) -> None:
+    """Within a checkpoint: by task path, then task, then place; not by arrival."""
+    reference = InMemorySaver()
+    parent, child = new_id(), new_id()
+    for each in (saver, reference):
+        made = put(each, "t", id=parent)
+        for task, path in (("b", "~2"), ("a", "~2"), ("z", ""), ("c", "~1"), ("d", "~10")):
+            each.put_writes(
+                made, [("log", f"{path}{task}0"), ("log", f"{path}{task}1")], task, path
+            )
+        put(each, "t", parent=parent, id=child)
+    found = await expect_history(call, saver, reference, config("t", child), ["log"])
+    assert [write[2] for write in found["log"]["writes"]] == [
+        "z0", "z1", "~1c0", "~1c1", "~10d0", "~10d1", "~2a0", "~2a1", "~2b0", "~2b1",
+    ]  # fmt: skip
+
+
+# ---- graphs
+
+
+def extend(state: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
+    return [*state, *(item for write in writes for item in write)]
+
+
+def merge(state: dict[str, Any], writes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    found = dict(state)
+    for write in writes:
+        found.update(write)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+class Notes(TypedDict, total=False):
+    log: Annotated[list[str], DeltaChannel(extend, snapshot_frequency=3)]
+    notes: Annotated[dict[str, Any], DeltaChannel(merge, snapshot_frequency=5)]
+    rare: Annotated[list[str], DeltaChannel(extend, snapshot_frequency=1)]
+    count: Annotated[int, operator.add]
+
+
+def notes_graph(saver: Any) -> Any:
+    """Two nodes side by side write the same delta channels, a third starts one of them over."""
+
+    def left(state: Notes) -> Any:
+        n = state.get("count", 0)
+        return {"log": [f"left {n}"], "notes": {f"n{n}": n, f"n{n - 3}": None}, "count": 1}
+
+    def right(state: Notes) -> Any:
+        n = state.get("count", 0)
+        update: dict[str, Any] = {"log": [f"right {n}", "more"], "count": 1}
+        return {**update, "rare": [f"rare {n}"]} if n % 5 == 4 else update
+
+    def last(state: Notes) -> Any:
+        n = state["count"]
+        return {"log": Overwrite(state["log"][-3:]) if n % 8 == 0 else [f"last {n}"]}
+
+    builder: Any = StateGraph(Notes)
+    for node in (left, right, last):
+        builder.add_node(node.__name__, node)
+    for name in ("left", "right"):
+        builder.add_edge(START, name)
+    builder.add_edge(["left", "right"], "last")
+    return builder.compile(checkpointer=saver)
+
+
+def notes_input(n: int) -> Any:
+    return {"log": [f"turn {n}"], "notes": {"turn": n}}
+
+
+class Scripted(BaseChatModel):
+    """A model that writes a file, edits it and says so, over and over."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None,
+                  **kwargs: Any) -> ChatResult:  # fmt: skip
+        n = sum(isinstance(m, AIMessage) for m in messages)
+        path = f"/note{n - n % 3}.md"
+        call: dict[str, Any] = {"id": f"call{n}", "name": "write_file"}
+        if n % 3 == 0:
+            call["args"] = {"file_path": path, "content": f"line {n}\nmore"}
+        else:
+            call["name"] = "edit_file"
+            call["args"] = {"file_path": path, "old_string": "more", "new_string": f"less {n}"}
+        said = AIMessage(f"said {n}", tool_calls=[call] if n % 3 != 2 else [])
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+def deep_graph(saver: Any) -> Any:
+    from deepagents import create_deep_agent
+
+    return create_deep_agent(model=Scripted(), checkpointer=saver)
+
+
+def deep_input(n: int) -> Any:
+    return {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    graph: Callable[[Any], Any]
+    given: Callable[[int], Any]
+
+    def run(self, saver: Any, turns: range, durability: Any, *, thread: str | None = None) -> None:
+        graph = self.graph(saver)
+        for n in turns:
+            graph.invoke(self.given(n), config(thread or durability), durability=durability)
+
+
+PROGRAMS = [
+    Program("notes", notes_graph, notes_input),
+    Program("deep agent", deep_graph, deep_input),
+]
+
+
+@pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
+def program(request: pytest.FixtureRequest) -> Program:
+    """A graph whose state lives in delta channels."""
+    return request.param
+
+
+DURABILITIES = ("async", "sync", "exit")  # each is the name of a thread, too
+
+
+def state(program: Program, saver: Any, thread: str) -> Any:
+    """What the graph says the state is; random message ids by order, times left out."""
+    found = program.graph(saver).get_state(config(thread))
+    return Plain()((found.values, found.next))
+
+
+def expected_state(program: Program, turns: int, durability: Any) -> Any:
+    """The state after that many turns on InMemorySaver."""
+    reference = InMemorySaver()
+    program.run(reference, range(turns), durability)
+    return state(program, reference, durability)
+
+
+def test_a_run_and_its_history(saver: Any, program: Program) -> None:
+    """After every turn the state, and at the end the whole history, are InMemorySaver's."""
+    reference = InMemorySaver()
+    for durability in DURABILITIES:
+        for n in range(4):
+            for each in (saver, reference):
+                program.run(each, range(n, n + 1), durability)
+            assert state(program, saver, durability) == state(program, reference, durability)
+        where = config(durability)
+        told = [
+            Plain()([(s.values, s.next) for s in program.graph(each).get_state_history(where)])
+            for each in (saver, reference)
+        ]
+        assert told[0] == told[1]
+
+
+async def test_a_run_in_a_loop(saver: Any, program: Program) -> None:
+    """The same through the async methods."""
+    graph = program.graph(saver)
+    for durability in DURABILITIES:
+        where: Any = config(durability)
+        for n in range(4):
+            await graph.ainvoke(program.given(n), where, durability=durability)
+        found = await graph.aget_state(where)
+        assert Plain()((found.values, found.next)) == expected_state(program, 4, durability)
+
+
+def test_going_on_in_another_saver(durable: Backend, program: Program) -> None:
+    """A saver that was closed can be followed by another one at any turn."""
+    for n in range(4):
+        saver = durable.open()
+        for durability in DURABILITIES:
+            program.run(saver, range(n, n + 1), durability)
+        saver.close()
+    last = durable.open()
+    for durability in DURABILITIES:
+        assert state(program, last, durability) == expected_state(program, 4, durability)
+
+
+def test_forks(saver: Any, program: Program) -> None:
+    """A fork from any checkpoint goes on from its state there, and the trunk stays as it was."""
+    for durability in DURABILITIES:
+        told = []
+        for each in (saver, InMemorySaver()):
+            program.run(each, range(3), durability)
+            graph = program.graph(each)
+            trunk = list(graph.get_state_history(config(durability)))
+            seen: list[Any] = []
+            for old in trunk[:: max(1, len(trunk) // 4)]:
+                graph.invoke(program.given(100), old.config, durability=durability)
+                seen.append(graph.get_state(config(durability)).values)
+            for old in trunk:
+                now = graph.get_state(old.config)
+                assert now.values == old.values
+                seen.append((now.values, now.next))
+            told.append(Plain()(seen))
+        assert told[0] == told[1]
+
+
+def test_a_copied_thread_goes_on(saver: Any, program: Program) -> None:
+    """A copy has the state of its source, both go on alone, and each survives the other."""
+    for durability in DURABILITIES:
+        copy = f"copy of {durability}"
+        program.run(saver, range(3), durability)
+        saver.copy_thread(durability, copy)
+        assert state(program, saver, copy) == state(program, saver, durability)
+        program.run(saver, range(3, 5), durability, thread=copy)
+        assert state(program, saver, durability) == expected_state(program, 3, durability)
+        program.run(saver, range(3, 4), durability)
+        saver.delete_thread(durability)
+        assert state(program, saver, copy) == expected_state(program, 5, durability)
+
+
+def test_a_pruned_thread_goes_on(saver: Any, program: Program) -> None:
+    """keep_latest drops what it can, keeps the state, and the thread goes on as if nothing was."""
+    for durability in DURABILITIES:
+        reference = InMemorySaver()
+        for n in range(6):
+            for each in (saver, reference):
+                program.run(each, range(n, n + 1), durability)
+            if n in (2, 3, 5):
+                kept = state(program, saver, durability)
+                saver.prune([durability])
+                assert state(program, saver, durability) == kept
+        assert state(program, saver, durability) == state(program, reference, durability)
+        if program.name == "notes":  # a deep agent snapshots so rarely that all must be kept
+            left, whole = (list(each.list(config(durability))) for each in (saver, reference))
+            assert len(left) < len(whole) / 3
+
+
+def test_pruning_a_forked_thread(saver: Any) -> None:
+    """Of a thread with branches keep_latest keeps the newest checkpoint whole, as it was."""
+    program = PROGRAMS[0]
+    for durability in DURABILITIES:
+        program.run(saver, range(4), durability)
+        graph = program.graph(saver)
+        old = list(graph.get_state_history(config(durability)))[-2]
+        graph.invoke(notes_input(50), old.config, durability=durability)
+        before = graph.get_state(config(durability))
+        saver.prune([durability], strategy="keep_latest")
+        after = graph.get_state(config(durability))
+        assert (after.values, after.next) == (before.values, before.next)
+        assert after.config == before.config
+
+
+def test_deleting_a_run_keeps_the_others(saver: Any, program: Program) -> None:
+    """A run that is deleted takes nothing from the state that later runs rest on."""
+    graph = program.graph(saver)
+    for durability in DURABILITIES:
+        runs = [str(uuid.uuid4()) for _ in range(4)]
+        for n, run in enumerate(runs):
+            told = {**config(durability), "metadata": {"run_id": run}}
+            graph.invoke(program.given(n), told, durability=durability)
+        before = state(program, saver, durability)
+        saver.delete_for_runs(runs[1:3])
+        assert state(program, saver, durability) == before
+        assert runs[3] in {row.metadata.get("run_id") for row in saver.list(config(durability))}
+        program.run(saver, range(4, 5), durability)
+        assert state(program, saver, durability) == expected_state(program, 5, durability)

@@ -1,0 +1,1054 @@
+"""Clean after every error: it has a name, nothing is half done, and the next call works."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sqlite3
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_wyrd import WyrdSaver, errors
+from tests.outside import (
+    at_rest,
+    backend_pids,
+    is_postgres,
+    own_server,
+    path_of,
+    raw,
+    refusing,
+    run,
+    tables,
+    terminate_backends,
+    write_lock,
+)
+from tests.steps import (
+    aappend,
+    append,
+    config,
+    head_tokens,
+    message,
+    next_step,
+    same,
+    tokens,
+    tree,
+)
+
+pytestmark = pytest.mark.timeout(120, method="thread")
+
+WRITTEN = ("wyrd_threads", "wyrd_checkpoints", "wyrd_splices", "wyrd_writes")
+
+
+# ---- a write that fails in the middle
+
+
+@pytest.mark.parametrize("table", WRITTEN[:3])
+async def test_a_put_that_fails_leaves_nothing(durable: Any, table: str, call: Any) -> None:
+    """Refused at any table: nothing of it is stored, and the next put has no hole where it was."""
+    saver = durable.open()
+    for token in ("m0", "m1"):
+        append(saver, "t", token)
+    head = saver.get_tuple(config("t"))
+    failing = next_step(saver, head, "t", "m2")
+    with refusing(durable.url, table):
+        with pytest.raises(errors.StoreError, match="refused by a test"):
+            await call(saver, "put", *failing)
+        at_rest(durable.url)
+        assert head_tokens(saver, "t") == ["m0", "m1"]
+        with pytest.raises(errors.StoreError):
+            await call(saver, "put", *next_step(saver, None, "new", "a"))
+        assert saver.get_tuple(config("new")) is None
+    assert saver.get_tuple(config("t", failing[1]["id"])) is None
+
+    # The runtime went on without waiting for the failed put: its next one names all messages.
+    onward = next_step(saver, head, "t", "m3", extra={"more": [message("m2"), message("m3")]})
+    await call(saver, "put", *onward)
+    assert head_tokens(saver, "t") == ["m0", "m1", "m3"]
+    values = saver.get_tuple(config("t")).checkpoint["channel_values"]
+    assert values["more"] == [message("m2"), message("m3")]
+    await call(saver, "put", *next_step(saver, None, "new", "a"))
+    assert head_tokens(durable.open(), "new") == ["a"]
+    assert head_tokens(durable.open(), "t") == ["m0", "m1", "m3"]
+    tree(saver, "t")
+    at_rest(durable.url)
+
+
+def test_a_failed_put_leaves_no_hole_in_the_next(durable: Any) -> None:
+    """The step after a failed one carries its value too: m0, m1, m2, m3 all come back."""
+    saver = durable.open()
+    for token in ("m0", "m1"):
+        append(saver, "t", token)
+    failing = next_step(saver, saver.get_tuple(config("t")), "t", "m2")
+    with refusing(durable.url, "wyrd_checkpoints"), pytest.raises(errors.StoreError):
+        saver.put(*failing)
+
+    where, checkpoint, metadata, new = failing
+    log = [*checkpoint["channel_values"]["log"], message("m3")]
+    versions = {name: saver.get_next_version(new[name], None) for name in new}
+    following = {
+        **checkpoint,
+        "id": next_step(saver, None, "t", "x")[1]["id"],
+        "channel_values": {**checkpoint["channel_values"], "log": log},
+        "channel_versions": versions,
+    }
+    saver.put(where, following, metadata, {"log": versions["log"]})
+    for reader in (saver, durable.open()):
+        found = reader.get_tuple(config("t")).checkpoint["channel_values"]
+        assert [said.id for said in found["log"]] == ["m0", "m1", "m2", "m3"]
+        assert found["last"] == "m2"  # not in new_versions, yet named and never stored
+
+
+async def test_writes_that_fail_leave_nothing(durable: Any, call: Any) -> None:
+    """A refused `put_writes` stores none of its values; the same call works afterwards."""
+    saver = durable.open()
+    head = saver.get_tuple(append(saver, "t", "a"))
+    writes = [("log", message("w1")), ("log", message("w2"))]
+    with refusing(durable.url, "wyrd_writes"):
+        with pytest.raises(errors.StoreError, match="refused by a test"):
+            await call(saver, "put_writes", head.config, writes, "task")
+        assert saver.get_tuple(config("t")).pending_writes == []
+        append(saver, "t", "b")  # what does not touch the table goes on
+    await call(saver, "put_writes", head.config, writes, "task")
+    found = saver.get_tuple(head.config).pending_writes
+    assert found == [("task", channel, value) for channel, value in writes]
+    at_rest(durable.url)
+
+
+@pytest.mark.parametrize("verb", ["copy_thread", "prune", "delete_for_runs"])
+async def test_a_longer_operation_that_fails_is_undone(durable: Any, verb: str, call: Any) -> None:
+    """A copy, a prune or a deletion that is refused on its way changes nothing at all."""
+    saver = durable.open()
+    for number in range(4):
+        step = next_step(saver, saver.get_tuple(config("t")), "t", f"{number}")
+        step[2]["run_id"] = f"run-{number}"
+        saver.put(*step)
+    before = tree(saver, "t")
+    arguments: dict[str, tuple[Any, ...]] = {
+        "copy_thread": ("t", "copy"),
+        "prune": (["t"],),
+        "delete_for_runs": (["run-1"],),
+    }
+    with forbidding(durable.url, "wyrd_splices" if verb == "copy_thread" else "wyrd_checkpoints"):
+        with pytest.raises(errors.StoreError, match="refused by a test"):
+            await call(saver, verb, *arguments[verb])
+        assert tree(saver, "t") == before
+        assert saver.get_tuple(config("copy")) is None
+        at_rest(durable.url)
+    await call(saver, verb, *arguments[verb])
+    if verb == "copy_thread":
+        assert head_tokens(saver, "copy") == head_tokens(saver, "t")
+    assert len(list(saver.list(config("t")))) == {"copy_thread": 4, "prune": 1}.get(verb, 3)
+
+
+@contextlib.contextmanager
+def forbidding(url: str, table: str) -> Iterator[None]:
+    """Rows of this table can be neither added nor deleted, until the block ends."""
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(raw(url))
+        if is_postgres(url):
+            connection.execute(
+                "CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS"
+                " $$ BEGIN RAISE EXCEPTION 'refused by a test'; END $$"
+            )
+            connection.execute(
+                f"CREATE TRIGGER forbid BEFORE INSERT OR DELETE ON {table}"
+                " FOR EACH ROW EXECUTE FUNCTION forbid()"
+            )
+            undo = ["DROP FUNCTION forbid CASCADE"]
+        else:
+            body = "BEGIN SELECT RAISE(ABORT, 'refused by a test'); END"
+            for event in ("INSERT", "DELETE"):
+                connection.execute(f"CREATE TRIGGER no_{event} BEFORE {event} ON {table} {body}")
+            undo = ["DROP TRIGGER no_INSERT", "DROP TRIGGER no_DELETE"]
+        try:
+            yield
+        finally:
+            for statement in undo:
+                connection.execute(statement)
+
+
+# ---- busy
+
+
+async def test_busy_then_free(durable: Any, call: Any) -> None:
+    """A lock held for longer than `timeout` raises DatabaseBusy; freed, the next call works."""
+    saver = durable.open(timeout=0.3)
+    append(saver, "t", "a")
+    head = saver.get_tuple(config("t"))
+    with write_lock(durable.url):
+        for _ in range(2):
+            with pytest.raises(errors.DatabaseBusy):
+                await call(saver, "put", *next_step(saver, head, "t", "lost"))
+        with pytest.raises(errors.DatabaseBusy):
+            await call(saver, "put_writes", head.config, [("log", 1)], "task")
+        with pytest.raises(errors.DatabaseBusy):
+            await call(saver, "delete_thread", "t")
+        assert head_tokens(saver, "t") == ["a"]
+    await call(saver, "put", *next_step(saver, head, "t", "b"))
+    assert head_tokens(saver, "t") == ["a", "b"]
+    tree(saver, "t")
+    at_rest(durable.url)
+
+
+async def test_busy_for_many_at_once(durable: Any) -> None:
+    """Writes that were merged while the lock was held all raise, and all work afterwards."""
+    saver = durable.open(timeout=0.2)
+    append(saver, "t", "a")
+    with write_lock(durable.url):
+        calls = [saver.aput(*next_step(saver, None, f"t{n}", "a")) for n in range(10)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(found) for found in results} == {errors.DatabaseBusy}
+    assert all(saver.get_tuple(config(f"t{n}")) is None for n in range(10))
+    await asyncio.gather(*(aappend(saver, f"t{n}", "b") for n in range(10)))
+    assert all(head_tokens(saver, f"t{n}") == ["b"] for n in range(10))
+    at_rest(durable.url)
+
+
+def test_opening_while_busy(durable: Any) -> None:
+    """A first use that meets a lock raises DatabaseBusy, and can be repeated once it is free."""
+    with durable.open() as saver:
+        append(saver, "t", "a")
+    saver = durable.open(timeout=0.2)
+    step = next_step(saver, None, "u", "a")
+    with write_lock(durable.url), pytest.raises(errors.DatabaseBusy):
+        saver.put(*step)
+    saver.put(*step)
+    assert head_tokens(saver, "u") == ["a"]
+
+
+async def test_every_connection_in_use(postgres: Any) -> None:
+    """Nobody waits longer than `timeout` for a place in the pool; then it works again."""
+    saver = postgres.open(min_size=1, max_size=1, timeout=0.4)
+    append(saver, "t", "a")
+    with raw(postgres.url) as connection:
+        connection.execute("BEGIN")
+        for name in tables(connection):
+            connection.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
+        reads = [saver.aget_tuple(config("t")) for _ in range(4)]
+        results = await asyncio.gather(*reads, return_exceptions=True)
+        connection.execute("ROLLBACK")
+    assert {type(found) for found in results} == {errors.DatabaseBusy}
+    assert tokens(await saver.aget_tuple(config("t"))) == ["a"]
+    at_rest(postgres.url)
+
+
+# ---- full
+
+
+def test_a_full_file(tmp_path: Path, call: Any) -> None:
+    """No page left: DatabaseFull, the last good state is intact; with room again, all works."""
+    path = tmp_path / "small.db"
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, check_same_thread=False)
+        connection.execute("PRAGMA max_page_count = 150")
+        return connection
+
+    async def fill() -> None:
+        good: list[str] = []
+        with WyrdSaver.from_conn_string(f"sqlite:///{path}", connect=connect) as saver:
+            await call(saver, "put", *next_step(saver, None, "filler", "a", extra=bulk(0)))
+            with pytest.raises(errors.DatabaseFull) as caught:  # noqa: PT012 - any of them
+                for number in range(100):
+                    head = saver.get_tuple(config("t"))
+                    step = next_step(saver, head, "t", f"{number}", extra=bulk(number))
+                    await call(saver, "put", *step)
+                    good.append(f"{number}")
+            assert isinstance(caught.value.__cause__, sqlite3.Error)
+            for _ in range(3):
+                with pytest.raises(errors.DatabaseFull):
+                    await call(saver, "put", *next_step(saver, None, "new", "a", extra=bulk(101)))
+            assert good
+            assert head_tokens(saver, "t") == good
+            assert saver.get_tuple(config("new")) is None
+            tree(saver, "t")
+            at_rest(f"sqlite:///{path}")
+
+            await call(saver, "delete_thread", "filler")
+            await call(saver, "put", *next_step(saver, saver.get_tuple(config("t")), "t", "more"))
+            assert head_tokens(saver, "t") == [*good, "more"]
+        with sqlite3.connect(path) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
+
+    asyncio.run(fill())
+
+
+def bulk(number: int) -> dict[str, Any]:
+    """60 kB that do not compress."""
+    return {"bulk": {"bytes": os.urandom(60_000), "number": number}}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of four megabytes, where one may be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True)
+    except OSError:
+        pytest.skip("no mount here")
+    if done.returncode:
+        pytest.skip("not allowed to mount")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk: Path) -> None:
+    """The disk itself is full: DatabaseFull, nothing lost; a file removed, and it goes on."""
+    url = f"sqlite:///{small_disk / 'wyrd.db'}"
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(2_500_000))
+    good: list[str] = []
+    with WyrdSaver.from_conn_string(url) as saver:
+        with pytest.raises(errors.DatabaseFull):  # noqa: PT012 - any of them
+            for number in range(100):
+                head = saver.get_tuple(config("t"))
+                saver.put(*next_step(saver, head, "t", f"{number}", extra=bulk(number)))
+                good.append(f"{number}")
+        assert good
+        assert head_tokens(saver, "t") == good
+        with pytest.raises(errors.DatabaseFull):
+            append(saver, "new", "a", extra=bulk(0))
+        filler.unlink()
+        append(saver, "t", "more")
+        assert head_tokens(saver, "t") == [*good, "more"]
+        at_rest(url)
+    with WyrdSaver.from_conn_string(url) as saver:
+        assert head_tokens(saver, "t") == [*good, "more"]
+        tree(saver, "t")
+
+
+def test_a_full_server(postgres: Any) -> None:
+    """What Postgres says when its disk is full becomes DatabaseFull, and passes."""
+    saver = postgres.open()
+    append(saver, "t", "a")
+    with refusing(postgres.url, "wyrd_splices", "disk_full"):
+        with pytest.raises(errors.DatabaseFull):
+            append(saver, "t", "b")
+        assert head_tokens(saver, "t") == ["a"]
+    append(saver, "t", "b")
+    assert head_tokens(saver, "t") == ["a", "b"]
+    at_rest(postgres.url)
+
+
+# ---- read-only
+
+
+async def test_a_read_only_file(sqlite: Any, call: Any) -> None:
+    """`?mode=ro`: everything can be read, every write raises ReadOnlyDatabase, nothing changes."""
+    with sqlite.open() as saver:
+        append(saver, "t", "a")
+        append(saver, "t", "b")
+    before = path_of(sqlite.url).read_bytes()
+    with WyrdSaver.from_conn_string(sqlite.url + "?mode=ro") as reader:
+        reader.setup()
+        assert tokens(await call(reader, "get_tuple", config("t"))) == ["a", "b"]
+        assert len(await call(reader, "list", config("t"))) == 2
+        await refuses_writes(reader, call)
+        assert head_tokens(reader, "t") == ["a", "b"]
+    assert path_of(sqlite.url).read_bytes() == before
+
+
+async def test_a_read_only_saver_beside_a_writing_one(sqlite: Any) -> None:
+    """A reader on the same file sees what a writer has just stored."""
+    saver = sqlite.open()
+    append(saver, "t", "a")
+    with WyrdSaver.from_conn_string(sqlite.url + "?mode=ro") as reader:
+        for token in "bcd":
+            append(saver, "t", token)
+            assert head_tokens(reader, "t") == head_tokens(saver, "t")
+
+
+async def refuses_writes(saver: Any, call: Any) -> None:
+    head = saver.get_tuple(config("t"))
+    for name, *arguments in (
+        ("put", *next_step(saver, head, "t", "c")),
+        ("put", *next_step(saver, None, "new", "c")),
+        ("put_writes", head.config, [("log", 1)], "task"),
+        ("delete_thread", "t"),
+        ("copy_thread", "t", "copy"),
+        ("prune", ["t"]),
+    ):
+        with pytest.raises(errors.ReadOnlyDatabase):
+            await call(saver, name, *arguments)
+
+
+def test_a_read_only_file_that_is_not_there(tmp_path: Path) -> None:
+    """Reading what does not exist raises and makes no file."""
+    path = tmp_path / "none.db"
+    with (
+        WyrdSaver.from_conn_string(f"sqlite:///{path}?mode=ro") as saver,
+        pytest.raises(errors.StoreError),
+    ):
+        saver.get_tuple(config("t"))
+    assert not path.exists()
+
+
+async def test_a_read_only_role(postgres: Any, call: Any) -> None:
+    """Sessions that are read-only by default: reads work, writes raise ReadOnlyDatabase."""
+    with postgres.open() as saver:
+        append(saver, "t", "a")
+    reader = postgres.open(options="-c default_transaction_read_only=on")
+    assert tokens(await call(reader, "get_tuple", config("t"))) == ["a"]
+    await refuses_writes(reader, call)
+    assert head_tokens(reader, "t") == ["a"]
+    at_rest(postgres.url)
+
+
+def test_a_database_turned_read_only_and_back(postgres: Any) -> None:
+    """A fail-over to a read-only server and back costs the writes in between, nothing more."""
+    saver = postgres.open()
+    append(saver, "t", "a")
+    default(postgres.url, "SET default_transaction_read_only = on")
+    with pytest.raises(errors.ReadOnlyDatabase):
+        append(saver, "t", "b")
+    assert head_tokens(saver, "t") == ["a"]
+    default(postgres.url, "RESET default_transaction_read_only")
+    append(saver, "t", "b")
+    assert head_tokens(saver, "t") == ["a", "b"]
+
+
+def default(url: str, setting: str) -> None:
+    """Change what new sessions of this database start with, and end the old ones."""
+    with raw(url) as admin:
+        admin.execute("SET default_transaction_read_only = off")
+        admin.execute(f'ALTER DATABASE "{admin.info.dbname}" {setting}')
+    terminate_backends(url)
+
+
+# ---- not ours
+
+
+@pytest.mark.parametrize("kind", ["random bytes", "text", "a directory", "no parent folder"])
+async def test_what_is_no_database(tmp_path: Path, kind: str, call: Any) -> None:
+    """NotADatabase, for reading as for writing; what is there stays as it was."""
+    path = tmp_path / "odd.db"
+    if kind == "random bytes":
+        path.write_bytes(os.urandom(20_000))
+    elif kind == "text":
+        path.write_text("a letter to a friend\n" * 200)
+    elif kind == "a directory":
+        path.mkdir()
+    else:
+        path = tmp_path / "none" / "odd.db"
+    before = path.read_bytes() if path.is_file() else None
+    for mode in ("", "?mode=ro"):
+        with WyrdSaver.from_conn_string(f"sqlite:///{path}{mode}") as saver:
+            for _ in range(2):  # the same again, not something that the first try left behind
+                with pytest.raises(errors.NotADatabase) as caught:
+                    await call(saver, "get_tuple", config("t"))
+                assert path.name in str(caught.value)
+                with pytest.raises(errors.NotADatabase):
+                    await call(saver, "put", *next_step(saver, None, "t", "a"))
+    assert (path.read_bytes() if path.is_file() else None) == before
+    assert [found.name for found in tmp_path.iterdir()] == ([path.name] if path.exists() else [])
+
+
+def test_a_missing_folder_may_be_made_afterwards(tmp_path: Path) -> None:
+    """An error on opening is not remembered: put right, the same saver works."""
+    path = tmp_path / "later" / "wyrd.db"
+    with WyrdSaver.from_conn_string(f"sqlite:///{path}") as saver:
+        with pytest.raises(errors.NotADatabase):
+            append(saver, "t", "a")
+        path.parent.mkdir()
+        append(saver, "t", "a")
+        assert head_tokens(saver, "t") == ["a"]
+
+
+FOREIGN = {
+    "another program's table": "CREATE TABLE wyrd_threads (name TEXT)",
+    "a table with columns like ours": (
+        "CREATE TABLE wyrd_checkpoints (thread bigint, ns text, id text, metadata text)"
+    ),
+    "a view": "CREATE VIEW wyrd_splices AS SELECT 1 AS data",
+    "another ledger": "CREATE TABLE wyrd_migrations (name TEXT, applied TEXT)",
+    "a ledger alone, of another make": "CREATE TABLE wyrd_migrations (version TEXT, done INTEGER)",
+}
+
+
+@pytest.mark.parametrize("kind", list(FOREIGN))
+async def test_foreign_tables_of_our_names(durable: Any, kind: str, call: Any) -> None:
+    """They are refused before anything is touched, by every call, whatever `setup` says."""
+    with outsider(durable.url) as connection:
+        connection.execute(FOREIGN[kind])
+        connection.execute("CREATE TABLE theirs (a integer)")
+        connection.execute("INSERT INTO theirs VALUES (1)")
+    before = snapshot(durable.url)
+    for setup in ("auto", "never"):
+        with durable.open(setup=setup) as saver:
+            with pytest.raises(errors.ForeignDatabase):
+                await call(saver, "get_tuple", config("t"))
+            with pytest.raises(errors.ForeignDatabase):
+                await call(saver, "put", *next_step(saver, None, "t", "a"))
+            with pytest.raises(errors.ForeignDatabase):
+                await call(saver, "setup")
+    assert snapshot(durable.url) == before
+
+
+def test_a_file_of_another_program(sqlite: Any) -> None:
+    """An `application_id` that is not ours is refused, and the file keeps every byte."""
+    with outsider(sqlite.url) as connection:
+        connection.execute("PRAGMA application_id = 1196444487")
+        connection.execute("CREATE TABLE features (geom BLOB)")
+    before = snapshot(sqlite.url)
+    for mode in ("", "?mode=ro"):
+        with WyrdSaver.from_conn_string(sqlite.url + mode) as saver:
+            with pytest.raises(errors.ForeignDatabase):
+                saver.get_tuple(config("t"))
+            with pytest.raises(errors.ForeignDatabase):
+                append(saver, "t", "a")
+    assert snapshot(sqlite.url) == before
+
+
+def test_tables_of_other_names_are_neighbours(durable: Any) -> None:
+    """A database that holds other tables can be shared; they are left as they are."""
+    with outsider(durable.url) as connection:
+        connection.execute("CREATE TABLE customers (name TEXT)")
+        connection.execute("CREATE TABLE wyrdness (a TEXT)")
+        connection.execute("INSERT INTO customers VALUES ('Ada')")
+    saver = durable.open()
+    append(saver, "t", "a")
+    assert head_tokens(saver, "t") == ["a"]
+    with outsider(durable.url) as connection:
+        assert connection.execute("SELECT * FROM customers").fetchall() == [("Ada",)]
+
+
+def test_foreign_tables_in_another_schema(postgres: Any) -> None:
+    """What lies in one schema does not stop a saver that was given another."""
+    with outsider(postgres.url) as connection:
+        connection.execute(FOREIGN["another program's table"])
+    with pytest.raises(errors.ForeignDatabase):
+        append(postgres.open(), "t", "a")
+    saver = postgres.open(schema="ours")
+    append(saver, "t", "a")
+    assert head_tokens(saver, "t") == ["a"]
+
+
+@contextlib.contextmanager
+def outsider(url: str) -> Iterator[Any]:
+    """A connection that leaves an SQLite file in the mode it had."""
+    with raw(url) as connection:
+        yield connection
+
+
+def snapshot(url: str) -> Any:
+    """Everything there is: an SQLite file's bytes, a Postgres database's relations and rows."""
+    if not is_postgres(url):
+        folder = path_of(url).parent
+        return {found.name: found.read_bytes() for found in folder.iterdir()}
+    with raw(url) as connection:
+        relations = connection.execute(
+            "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relnatts FROM pg_class c"
+            " JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname NOT LIKE 'pg_%' AND n.nspname <> 'information_schema' ORDER BY 1"
+        ).fetchall()
+        schemas = connection.execute("SELECT oid, nspname FROM pg_namespace").fetchall()
+        return relations, schemas, connection.execute("SELECT * FROM theirs").fetchall()
+
+
+async def test_a_schema_newer_than_the_library(durable: Any, call: Any) -> None:
+    """SchemaTooNew where the newer schema says so; where it does not, old processes go on."""
+    with durable.open() as saver:
+        append(saver, "t", "a")
+    insert = (
+        "INSERT INTO wyrd_migrations (version, name, min_reader, applied_at)"
+        " VALUES ({}, 'from the future', {}, '2030-01-01T00:00:00+00:00')"
+    )
+    with raw(durable.url) as connection:
+        connection.execute(insert.format(900, 1))
+    with durable.open() as saver:  # a rolling deploy: the newer schema is readable
+        append(saver, "t", "b")
+        assert head_tokens(saver, "t") == ["a", "b"]
+    with raw(durable.url) as connection:
+        connection.execute(insert.format(901, 901))
+    for setup in ("auto", "never"):
+        with durable.open(setup=setup) as saver:
+            with pytest.raises(errors.SchemaTooNew, match="upgrade"):
+                await call(saver, "get_tuple", config("t"))
+            with pytest.raises(errors.SchemaTooNew):
+                await call(saver, "put", *next_step(saver, None, "t", "c"))
+    at_rest(durable.url)
+
+
+async def test_setup_never_on_an_empty_database(durable: Any, call: Any) -> None:
+    """SchemaMissing, and no table is made; set up by somebody else, the same saver works."""
+    with outsider(durable.url) as connection:
+        connection.execute("CREATE TABLE theirs (a integer)")
+    before = snapshot(durable.url)
+    saver = durable.open(setup="never")
+    for _ in range(2):
+        with pytest.raises(errors.SchemaMissing):
+            await call(saver, "get_tuple", config("t"))
+        with pytest.raises(errors.SchemaMissing):
+            await call(saver, "put", *next_step(saver, None, "t", "a"))
+    assert snapshot(durable.url) == before
+    durable.open().setup()
+    await call(saver, "put", *next_step(saver, None, "t", "a"))
+    assert head_tokens(saver, "t") == ["a"]
+
+
+def test_setup_never_makes_no_file(sqlite: Any) -> None:
+    """`setup="never"` on a path where nothing is does not leave an empty file behind."""
+    with pytest.raises(errors.StoreError):
+        sqlite.open(setup="never").get_tuple(config("t"))
+    assert not path_of(sqlite.url).exists()
+
+
+# ---- addresses and extras
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "   ",
+        "mysql://somewhere/db",
+        "http://somewhere/",
+        "mongodb+srv://somewhere/db",
+        "sqlite://relative.db",
+        "sqlite:///x.db?mode=never",
+        "sqlite:///x.db?colour=blue",
+    ],
+)
+def test_a_bad_url(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BadUrl at once, also a ValueError; it says which forms there are, and makes no file."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(errors.BadUrl) as caught:
+        WyrdSaver.from_conn_string(url)
+    assert isinstance(caught.value, ValueError)
+    assert "sqlite" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/db?nonsense=1", "host=somewhere nonsense=1"])
+def test_a_bad_conninfo(url: str) -> None:
+    """What libpq itself can't read is a BadUrl too, at the latest on first use."""
+    with contextlib.ExitStack() as stack, pytest.raises(errors.BadUrl):
+        stack.enter_context(WyrdSaver.from_conn_string(url)).get_tuple(config("t"))
+
+
+def test_nobody_at_the_address(tmp_path: Path) -> None:
+    """A server that is not there is ConnectionLost, not an endless wait; no password is told."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for url in (
+        f"postgresql://someone:hunter2@127.0.0.1:{port}/db",
+        f"host={tmp_path} user=someone dbname=db password=hunter2",
+    ):
+        with WyrdSaver.from_conn_string(url, timeout=3) as saver:
+            for _ in range(2):
+                with pytest.raises(errors.ConnectionLost) as caught:
+                    saver.get_tuple(config("t"))
+                assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
+def test_a_missing_extra(missing: str, tmp_path: Path) -> None:
+    """Without psycopg, or its pool, Postgres raises MissingExtra and says what to install."""
+    code = f"""
+import sys
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {missing!r}:
+            raise ImportError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Gone())
+from langgraph_wyrd import WyrdSaver, errors
+from tests.steps import append, head_tokens
+try:
+    WyrdSaver.from_conn_string("postgresql://somewhere/db").setup()
+except errors.MissingExtra as error:
+    assert isinstance(error, ImportError)
+    assert "langgraph-wyrd[postgres]" in str(error), error
+else:
+    raise AssertionError("not raised")
+with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
+    append(saver, "t", "a")
+    assert head_tokens(saver, "t") == ["a"]
+"""
+    done = run("-c", code, f"sqlite:///{tmp_path / 'wyrd.db'}")
+    assert done.returncode == 0, done.stderr
+
+
+async def test_a_closed_saver(durable: Any, call: Any) -> None:
+    """Every call after `close` raises SaverClosed; entered again, it works again."""
+    saver = durable.open()
+    append(saver, "t", "a")
+    saver.close()
+    saver.close()
+    for name, *arguments in (
+        ("get_tuple", config("t")),
+        ("list", config("t")),
+        ("put", *next_step(saver, None, "t", "b")),
+        ("put_writes", config("t", "x"), [("log", 1)], "task"),
+        ("delete_thread", "t"),
+    ):
+        with pytest.raises(errors.SaverClosed):
+            await call(saver, name, *arguments)
+    async with saver:
+        assert head_tokens(saver, "t") == ["a"]
+
+
+# ---- connections that go away
+
+
+async def test_a_backend_terminated_between_calls(postgres: Any, call: Any) -> None:
+    """Each call after its connection was cut works at once, whatever it does."""
+    saver = postgres.open(min_size=1, max_size=2)
+    append(saver, "t", "a")
+    for number in range(2):
+        assert terminate_backends(postgres.url)
+        await call(saver, "put", *next_step(saver, None, f"t{number}", "a"))
+        assert terminate_backends(postgres.url)
+        found = await call(saver, "get_tuple", config(f"t{number}"))
+        assert tokens(found) == ["a"]
+        assert terminate_backends(postgres.url)
+        assert len(await call(saver, "list", config(f"t{number}"))) == 1
+        assert terminate_backends(postgres.url)
+        await call(saver, "put_writes", found.config, [("log", number)], "task")
+        assert terminate_backends(postgres.url)
+        await call(saver, "copy_thread", f"t{number}", f"copy-{number}")
+        assert terminate_backends(postgres.url)
+        await call(saver, "delete_thread", f"t{number}")
+    assert all(saver.get_tuple(config(f"t{number}")) is None for number in range(2))
+    assert all(head_tokens(saver, f"copy-{number}") == ["a"] for number in range(2))
+    at_rest(postgres.url)
+
+
+async def test_a_stale_pool(postgres: Any) -> None:
+    """Every idle connection killed: as many calls at once all work."""
+    saver = postgres.open(min_size=4, max_size=4)
+    await asyncio.gather(*(aappend(saver, f"t{n}", "a") for n in range(12)))
+    for round_ in range(3):
+        assert terminate_backends(postgres.url) >= 4
+        await asyncio.gather(*(aappend(saver, f"t{n}", f"b{round_}") for n in range(12)))
+    expected = ["a", "b0", "b1", "b2"]
+    assert [head_tokens(saver, f"t{n}") for n in range(12)] == [expected] * 12
+    at_rest(postgres.url)
+
+
+@pytest.mark.parametrize("name", ["put", "put_writes", "get_tuple", "delete_thread"])
+async def test_a_backend_terminated_during_a_call(postgres: Any, name: str) -> None:
+    """Cut while it waits inside the server, a call is made once more and succeeds, done once."""
+    saver = postgres.open(min_size=1, max_size=2)
+    append(saver, "t", "a")
+    head = saver.get_tuple(config("t"))
+    arguments: dict[str, tuple[Any, ...]] = {
+        "put": next_step(saver, head, "t", "b"),
+        "put_writes": (head.config, [("log", 1), ("log", 2)], "task"),
+        "get_tuple": (config("t"),),
+        "delete_thread": ("t",),
+    }
+    with raw(postgres.url) as blocker:
+        blocker.execute("BEGIN")
+        for table in tables(blocker):
+            blocker.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        under_way = asyncio.ensure_future(getattr(saver, "a" + name)(*arguments[name]))
+        waiting = await someone_waits(postgres.url)
+        with raw(postgres.url) as killer:
+            killer.execute("SELECT pg_terminate_backend(%s, 5000)", (waiting,))
+        assert await someone_waits(postgres.url) != waiting
+        assert not under_way.done()
+        blocker.execute("ROLLBACK")
+    await under_way
+    found = saver.get_tuple(config("t"))
+    assert tokens(found) == {"put": ["a", "b"], "delete_thread": []}.get(name, ["a"])
+    if name == "put_writes":
+        assert found.pending_writes == [("task", "log", 1), ("task", "log", 2)]
+    await aappend(saver, "t", "z")
+    tree(saver, "t")
+    at_rest(postgres.url)
+
+
+async def someone_waits(url: str) -> int:
+    """The pid of a backend that waits for a lock."""
+    query = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()"
+    )
+    with raw(url) as connection:
+        for _ in range(500):
+            if found := connection.execute(query).fetchone():
+                return int(found[0])
+            await asyncio.sleep(0.01)
+    raise AssertionError("nobody waits")
+
+
+async def test_backends_terminated_at_random(postgres: Any) -> None:
+    """Under steady cutting a call works or raises ConnectionLost; whole or nothing, and no twin."""
+    saver = postgres.open(min_size=2, max_size=4)
+    append(saver, "warm", "a")
+    stop = asyncio.Event()
+
+    async def cut() -> None:
+        for _ in range(15):
+            await asyncio.to_thread(terminate_backends, postgres.url)
+            await asyncio.sleep(0.02)
+        stop.set()
+
+    async def one(name: str) -> list[str]:
+        kept: list[str] = []
+        head = None
+        while not stop.is_set() and len(kept) < 25:
+            token = f"{len(kept)}"
+            step = next_step(saver, head, name, token)
+            try:
+                await saver.aput(*step)
+                found = await saver.aget_tuple(config(name, step[1]["id"]))
+                assert tokens(found) == [*kept, token]
+            except errors.ConnectionLost:
+                continue
+            head, kept = found, [*kept, token]
+        return kept
+
+    _, *all_kept = await asyncio.gather(cut(), *(one(f"t{n}") for n in range(6)))
+    for number, kept in enumerate(all_kept):
+        assert kept
+        logs = tree(saver, f"t{number}")
+        assert kept in logs.values()
+        await aappend(saver, f"t{number}", "end")
+        tree(saver, f"t{number}")
+    at_rest(postgres.url)
+
+
+# ---- a commit whose answer is lost
+
+
+class Wire:
+    """Stands between a saver and its server; when armed, it swallows the next COMMIT's answer.
+
+    The server has committed then, and the client can't know.
+    """
+
+    ANSWER = b"C" + struct.pack("!i", 11) + b"COMMIT\0"
+
+    def __init__(self, url: str) -> None:
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+        told = conninfo_to_dict(url)
+        host, port = str(told.get("host") or "127.0.0.1"), str(told.get("port") or 5432)
+        self._server = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.armed = False
+        self.cuts = 0
+        self._pairs: list[socket.socket] = []
+        here = {"host": "127.0.0.1", "port": self._listener.getsockname()[1]}
+        self.url = make_conninfo(**{**told, **here, "sslmode": "disable", "gssencmode": "disable"})
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if isinstance(self._server, str):
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._server)
+            else:
+                server = socket.create_connection(self._server)
+            self._pairs += [client, server]
+            for one, other, watched in ((client, server, False), (server, client, True)):
+                threading.Thread(
+                    target=self._carry, args=(one, other, watched), daemon=True
+                ).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket, watched: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                if watched and self.armed and self.ANSWER in data:
+                    self.armed = False
+                    self.cuts += 1
+                    break
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listener.close()
+        for end in self._pairs:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@pytest.fixture
+def wire(postgres: Any) -> Iterator[Wire]:
+    made = Wire(postgres.url)
+    yield made
+    made.close()
+
+
+async def test_a_put_whose_answer_was_lost(wire: Wire, postgres: Any, call: Any) -> None:
+    """Committed but not confirmed, a put succeeds, is there once, and the next goes on from it."""
+    with WyrdSaver.from_conn_string(wire.url, min_size=1, max_size=2) as saver:
+        append(saver, "t", "a")
+        for number in range(6):
+            head = saver.get_tuple(config("t"))
+            wire.armed = True
+            await call(saver, "put", *next_step(saver, head, "t", f"lost-{number}"))
+            assert wire.cuts == number + 1
+            await call(
+                saver, "put", *next_step(saver, saver.get_tuple(config("t")), "t", f"{number}")
+            )
+        wire.armed = True
+        await call(
+            saver, "put", *next_step(saver, None, "new", "first")
+        )  # the thread's own row too
+        assert wire.cuts == 7
+        expected = [part for n in range(6) for part in (f"lost-{n}", f"{n}")]
+        assert head_tokens(saver, "t") == ["a", *expected]
+        assert len(tree(saver, "t")) == 13
+        assert len(tree(saver, "new")) == 1
+    assert head_tokens(postgres.open(), "t") == ["a", *expected]
+    at_rest(postgres.url)
+
+
+async def test_other_calls_whose_answer_was_lost(wire: Wire, postgres: Any, call: Any) -> None:
+    """The same for writes, copies, prunes and deletions: done once, reported as done."""
+    with WyrdSaver.from_conn_string(wire.url, min_size=1, max_size=2) as saver:
+        for token in "abc":
+            append(saver, "t", token)
+        head = saver.get_tuple(config("t"))
+        whole = tree(saver, "t")
+        calls: list[tuple[str, tuple[Any, ...], Callable[[], Any], Any]] = [
+            (
+                "put_writes",
+                (head.config, [("log", 1), ("log", 2)], "task"),
+                lambda: saver.get_tuple(config("t")).pending_writes,
+                [("task", "log", 1), ("task", "log", 2)],
+            ),
+            ("copy_thread", ("t", "copy"), lambda: list(tree(saver, "copy").values()),
+             list(whole.values())),
+            ("prune", (["t"],), lambda: len(list(saver.list(config("t")))), 1),
+            ("delete_thread", ("t",), lambda: saver.get_tuple(config("t")), None),
+        ]  # fmt: skip
+        for number, (name, arguments, look, expected) in enumerate(calls):
+            wire.armed = True
+            await call(saver, name, *arguments)
+            assert wire.cuts == number + 1, name
+            assert look() == expected, name
+    assert postgres.open().get_tuple(config("t")) is None
+    at_rest(postgres.url)
+
+
+async def test_many_puts_whose_answer_was_lost(wire: Wire, postgres: Any) -> None:
+    """A merged commit whose answer was lost: all of its members are there once."""
+    with WyrdSaver.from_conn_string(wire.url, min_size=1, max_size=4) as saver:
+        await asyncio.gather(*(aappend(saver, f"t{n}", "a") for n in range(20)))
+        for round_ in range(4):
+            wire.armed = True
+            await asyncio.gather(*(aappend(saver, f"t{n}", f"b{round_}") for n in range(20)))
+        assert wire.cuts >= 2
+        expected = ["a", "b0", "b1", "b2", "b3"]
+        assert [head_tokens(saver, f"t{n}") for n in range(20)] == [expected] * 20
+        assert all(len(tree(saver, f"t{n}")) == 5 for n in range(20))
+    at_rest(postgres.url)
+
+
+# ---- a server that restarts
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    """A server that these tests alone use, and stop."""
+    with own_server() as made:
+        yield made
+
+
+def test_a_server_that_restarts_between_calls(server: Any) -> None:
+    """After a restart the very next call of every kind works."""
+    with WyrdSaver.from_conn_string(server.get_uri(), schema="between") as saver:
+        append(saver, "t", "a")
+        server.stop()
+        server.ensure_postgres_running()
+        append(saver, "t", "b")
+        server.stop()
+        server.ensure_postgres_running()
+        assert head_tokens(saver, "t") == ["a", "b"]
+    at_rest(server.get_uri())
+
+
+def test_a_server_that_is_down_for_a_while(server: Any) -> None:
+    """While it is down calls raise ConnectionLost; once it is back no call fails."""
+    url = server.get_uri()
+    with WyrdSaver.from_conn_string(url, schema="down", timeout=1) as saver:
+        append(saver, "t", "a")
+        server.stop()
+        try:
+            for _ in range(2):
+                with pytest.raises(errors.ConnectionLost):
+                    saver.put(*next_step(saver, None, "new", "a"))
+            with pytest.raises(errors.ConnectionLost):
+                saver.get_tuple(config("t"))
+            # So many at once that every place in the pool waits for its next attempt.
+            with ThreadPoolExecutor(16) as pool:
+                reads = [pool.submit(saver.get_tuple, config("t")) for _ in range(16)]
+            assert {type(read.exception()) for read in reads} == {errors.ConnectionLost}
+            with (
+                WyrdSaver.from_conn_string(url, schema="down") as newcomer,
+                pytest.raises(errors.ConnectionLost),
+            ):
+                newcomer.get_tuple(config("t"))
+        finally:
+            server.ensure_postgres_running()
+        for number in range(10):
+            append(saver, "t", f"{number}")
+        assert head_tokens(saver, "t") == ["a", *map(str, range(10))]
+    at_rest(url)
+
+
+async def test_a_server_that_restarts_under_load(server: Any) -> None:
+    """Calls wait out a restart; what was acknowledged is there, and each chain is whole."""
+    url = server.get_uri()
+    with WyrdSaver.from_conn_string(url, schema="load", timeout=30) as saver:
+        append(saver, "warm", "a")
+        stop = asyncio.Event()
+
+        async def one(name: str) -> list[str]:
+            head, kept = None, []
+            for number in range(10_000):
+                step = next_step(saver, head, name, f"{number}")
+                with contextlib.suppress(errors.ConnectionLost):
+                    await saver.aput(*step)
+                    head = await saver.aget_tuple(config(name, step[1]["id"]))
+                    kept.append(step[1]["id"])
+                if stop.is_set():
+                    break
+            return kept
+
+        writers = [asyncio.ensure_future(one(f"t{n}")) for n in range(4)]
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(server.stop)
+        await asyncio.to_thread(server.ensure_postgres_running)
+        await aappend(saver, "after", "a")  # the server is back: this may not fail
+        await asyncio.sleep(0.2)
+        stop.set()
+        for number, kept in enumerate(await asyncio.gather(*writers)):
+            stored = {item.checkpoint["id"] for item in saver.list(config(f"t{number}"))}
+            assert set(kept) <= stored
+            same(kept, dict.fromkeys(kept))
+            await aappend(saver, f"t{number}", "end")
+    nobody_left(url)
+
+
+def nobody_left(url: str) -> None:
+    """Every connection is closed; a backend needs a moment to go."""
+    for _ in range(100):
+        if not (left := backend_pids(url)):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"connections left open: {left}")
