@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import random
 import uuid
@@ -344,6 +345,7 @@ def state(program: Program, saver: Any, thread: str) -> Any:
     return Plain()((found.values, found.next))
 
 
+@functools.cache
 def expected_state(program: Program, turns: int, durability: Any) -> Any:
     """The state after that many turns on InMemorySaver."""
     reference = InMemorySaver()

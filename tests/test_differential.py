@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,63 +21,58 @@ BATCHES = [range(start, start + 10) for start in (0, 10)]
 
 
 def one_story(seed: int, *savers: Any, asynchronous: bool, **options: Any) -> Any:
-    """For a caller without a loop: asynchronous programs get one of their own."""
+    """An asynchronous program gets a loop of its own; a sync one is nowhere near a loop."""
     telling = tell(seed, *savers, asynchronous=asynchronous, cross=True, **options)
     return asyncio.run(telling) if asynchronous else without_loop(telling)
 
 
-def expect_same(seed: int, told: Any, expected: Any) -> None:
-    parted = first_difference(expected, told)
+@functools.cache
+def expected_story(seed: int, *, asynchronous: bool, history: bool = True) -> Any:
+    """The story on InMemorySaver; every backend is compared with the same one."""
+    return one_story(seed, InMemorySaver(), asynchronous=asynchronous, history=history)
+
+
+def expect_same(seed: int, *savers: Any, asynchronous: bool, **options: Any) -> None:
+    found = one_story(seed, *savers, asynchronous=asynchronous, **options)
+    history = options.get("history", True)
+    expected = expected_story(seed, asynchronous=asynchronous, history=history)
+    parted = first_difference(expected, found)
     assert parted is None, f"seed {seed}, expected first, then found, {parted}"
 
 
-@pytest.mark.parametrize("seeds", BATCHES, ids=str)
-def test_programs_without_a_loop(backend: Backend, seeds: Iterable[int]) -> None:
-    """Random programs invoked synchronously tell the same story as on InMemorySaver."""
-    saver = backend.open()
-    for seed in seeds:
-        expected = without_loop(tell(seed, InMemorySaver(), asynchronous=False))
-        expect_same(seed, without_loop(tell(seed, saver, asynchronous=False)), expected)
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def asynchronous(request: pytest.FixtureRequest) -> bool:
+    """Which methods of the graph are called, on nodes of that kind."""
+    return request.param
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=str)
-async def test_programs_in_a_loop(backend: Backend, seeds: Iterable[int]) -> None:
-    """Random asynchronous programs, with a synchronous reader at times, tell the same story."""
+def test_random_programs(backend: Backend, asynchronous: bool, seeds: Iterable[int]) -> None:
+    """Random programs tell the story that they tell on InMemorySaver."""
     saver = backend.open()
     for seed in seeds:
-        expected = await tell(seed, InMemorySaver(), asynchronous=True, cross=True)
-        found = await tell(seed, saver, asynchronous=True, cross=True)
-        expect_same(seed, found, expected)
+        expect_same(seed, saver, asynchronous=asynchronous)
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_two_savers_take_turns(durable: Backend, asynchronous: bool) -> None:
     """Two savers on one database, each going on where the other left off, make no difference."""
     savers = [durable.open(), durable.open()]
     for seed in range(100, 106):
-        expected = one_story(seed, InMemorySaver(), asynchronous=asynchronous)
-        found = one_story(seed, *savers, asynchronous=asynchronous)
-        expect_same(seed, found, expected)
+        expect_same(seed, *savers, asynchronous=asynchronous)
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_thread_copied_after_every_turn(backend: Backend, asynchronous: bool) -> None:
     """A copy is the thread itself: state, history, interrupts and forks go on from it."""
     saver = backend.open()
     for seed in range(200, 206):
-        expected = one_story(seed, InMemorySaver(), asynchronous=asynchronous)
-        found = one_story(seed, saver, asynchronous=asynchronous, between=move_to_copy)
-        expect_same(seed, found, expected)
+        expect_same(seed, saver, asynchronous=asynchronous, between=move_to_copy)
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_thread_pruned_after_every_turn(backend: Backend, asynchronous: bool) -> None:
     """keep_latest takes nothing that the present of a thread, or its future, rests on."""
     saver = backend.open()
     for seed in range(300, 308):
-        expected = one_story(seed, InMemorySaver(), asynchronous=asynchronous, history=False)
-        found = one_story(seed, saver, asynchronous=asynchronous, history=False, between=prune)
-        expect_same(seed, found, expected)
+        expect_same(seed, saver, asynchronous=asynchronous, history=False, between=prune)
 
 
 # ---- the instrument itself
@@ -87,7 +83,7 @@ def test_the_sample_meets_every_feature() -> None:
     seen: set[str] = set()
     for seed in (seed for batch in BATCHES for seed in batch):
         for asynchronous in (False, True):
-            story = one_story(seed, InMemorySaver(), asynchronous=asynchronous)
+            story = expected_story(seed, asynchronous=asynchronous)
             seen.add(KINDS[seed % len(KINDS)])
             for label, shown in story:
                 seen.update(word for word in WORDS if word in f"{label} {shown}")
@@ -156,7 +152,7 @@ class Spoilt(InMemorySaver):
 def test_a_fault_is_noticed(spoil: Callable[[Any], Any]) -> None:
     """A saver with one small fault tells another story, so that a deaf comparison is noticed."""
     for seed in range(40):
-        expected = one_story(seed, InMemorySaver(), asynchronous=False)
+        expected = expected_story(seed, asynchronous=False)
         if first_difference(expected, one_story(seed, Spoilt(spoil), asynchronous=False)):
             return
     raise AssertionError("the fault made no difference")
