@@ -1,4 +1,4 @@
-"""The tree is what CONTRIBUTING says: imports go one way, modules can be read in a sitting."""
+"""The tree keeps its rooms: imports go one way, modules can be read in a sitting."""
 
 import subprocess
 import sys

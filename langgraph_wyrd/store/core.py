@@ -41,14 +41,7 @@ class Core(Generic[M]):
         if threading.current_thread() is running.thread:
             raise WyrdError("a sync call was made from within the saver's own thread: await it")
         answer: Future[T] = Future()
-
-        def settle(task: asyncio.Task[T]) -> None:
-            if (error := _error_of(task)) is not None:
-                answer.set_exception(error)
-            else:
-                answer.set_result(task.result())
-
-        running.post(job, settle)
+        running.post(job, lambda task: _answer(answer, task))
         return answer.result()
 
     async def arun(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:
@@ -57,17 +50,9 @@ class Core(Generic[M]):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
 
-        def hand_over(task: asyncio.Task[T]) -> None:
-            if answer.cancelled():
-                return
-            if (error := _error_of(task)) is not None:
-                answer.set_exception(error)
-            else:
-                answer.set_result(task.result())
-
         def settle(task: asyncio.Task[T]) -> None:
             _error_of(task)  # seen, even if nobody waits any more
-            _quietly(loop, lambda: hand_over(task))
+            _quietly(loop, lambda: _answer(answer, task))
 
         running.post(job, settle)
         return await answer
@@ -120,6 +105,16 @@ class Core(Generic[M]):
             self._guard = threading.Lock()
             self._running = None  # kept by `running`, never finalised
             self._pid = os.getpid()
+
+
+def _answer(answer: Future[T] | asyncio.Future[T], task: asyncio.Task[T]) -> None:
+    """Tell who waits how the job ended, unless they went away."""
+    if answer.cancelled():
+        return
+    if (error := _error_of(task)) is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(task.result())
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
