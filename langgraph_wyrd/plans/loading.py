@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans.known import FrameTip
 from langgraph_wyrd.store import frames, strands, tips
+from langgraph_wyrd.store.collector import Held
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -167,8 +168,9 @@ def read_values(
     places = frames.places(wanted)
     loaded = yield from read_strands(codec, thread, places)
     values: dict[Place, Any] = {}
-    for number, strand in loaded.items():
-        values.update(_values(codec, shapes[number], strand, places[number]))
+    with Held():
+        for number, strand in loaded.items():
+            values.update(_values(codec, shapes[number], strand, places[number]))
     return values, loaded
 
 

@@ -10,12 +10,13 @@ come here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
 import langchain_core.messages as lc
 import ormsgpack
+from pydantic import BaseModel
 
 # Numbers are stored: append, never renumber.
 CLASSES = (
@@ -91,7 +92,10 @@ def _installed() -> dict[type[Any], _Class]:
 
 
 _BY_TYPE = _installed()
-_BY_CODE = {spec.code: spec for spec in _BY_TYPE.values()}
+_AS_INSTALLED: dict[int, tuple[type[Any], tuple[str, ...], bytes, set[str]]] = {
+    spec.code: (spec.cls, spec.names, spec.fields, set(spec.names)) for spec in _BY_TYPE.values()
+}
+_UNKNOWN: tuple[type[Any], tuple[str, ...], None, set[str]] = (object, (), None, set())
 
 
 def is_message(value: object) -> bool:
@@ -126,43 +130,47 @@ def pack(values: Sequence[Any]) -> bytes | None:
         return None
 
 
-def unpack(packed: Sequence[bytes]) -> list[Any]:
-    """The messages of packed rows.
+def unpack(elements: Sequence[bytes]) -> list[Any]:
+    """The messages of elements in row form, each behind its form byte.
 
     All rows are unpacked as one flat array, each without its own header: a list less a message for
     the garbage collector to follow, which costs more than the unpacking.
     """
-    lengths = [
-        row[0] & 0x0F if row[0] < 0xA0 else int.from_bytes(row[1:3], "big") for row in packed
-    ]
-    bodies = [row[1:] if row[0] < 0xA0 else row[3:] for row in packed]
-    flat = iter(ormsgpack.unpackb(_header(sum(lengths)) + b"".join(bodies)))
+    lengths = [element[1] for element in elements]
+    if max(lengths) < 0xA0:  # a short array's header is one byte: 0x90 and its length
+        total = sum(lengths) - 0x90 * len(lengths)
+        bodies = [element[2:] for element in elements]
+    else:
+        bodies = [element[2 if element[1] < 0xA0 else 4 :] for element in elements]
+        lengths = [
+            element[1] if element[1] < 0xA0 else 0x90 + int.from_bytes(element[2:4], "big")
+            for element in elements
+        ]
+        total = sum(lengths) - 0x90 * len(lengths)
+    flat = iter(ormsgpack.unpackb(b"\xdd" + total.to_bytes(4, "big") + b"".join(bodies)))
     made = []
-    for length in lengths:
-        code, fields = next(flat), next(flat)
-        spec = _BY_CODE.get(code)
-        if spec is not None and fields == spec.fields:
-            made.append(_rebuild(spec, flat))
+    for length, code in zip(lengths, flat, strict=False):  # stops before it takes a code too many
+        fields = next(flat)
+        cls, names, known, fields_set = _AS_INSTALLED.get(code, _UNKNOWN)
+        if fields == known:
+            message = _new(cls)
+            _set_dict(message, dict(zip(names, flat, strict=False)))
+            _set_fields_set(message, fields_set.copy())
+            _set_extra(message, {})
+            _set_private(message, None)
+            made.append(message)
         else:
-            made.append(_revalidate(code, fields, [next(flat) for _ in range(length - 2)]))
+            values = [next(flat) for _ in range(length - 0x92)]
+            made.append(_revalidate(code, fields, values))
     return made
 
 
-def _header(count: int) -> bytes:
-    return b"\xdd" + count.to_bytes(4, "big")
-
-
-_set = object.__setattr__
-
-
-def _rebuild(spec: _Class, values: Iterator[Any]) -> Any:
-    message = object.__new__(spec.cls)
-    names = spec.names
-    _set(message, "__dict__", dict(zip(names, values, strict=False)))
-    _set(message, "__pydantic_fields_set__", set(names))
-    _set(message, "__pydantic_extra__", {})
-    _set(message, "__pydantic_private__", None)
-    return message
+# What pydantic keeps of an object, set without looking any of it up again.
+_new = object.__new__
+_set_dict: Callable[[Any, Any], None] = BaseModel.__dict__["__dict__"].__set__
+_set_fields_set: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:

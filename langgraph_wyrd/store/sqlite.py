@@ -57,8 +57,9 @@ class Connection(aiosqlite.Connection):
             raise
 
     async def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        answer: T = await self._execute(lambda: work(self._conn))  # type: ignore[no-untyped-call]
-        return answer
+        answer: list[T] = []  # handed over: aiosqlite's thread would hold it until its next call
+        await self._execute(lambda: answer.append(work(self._conn)))  # type: ignore[no-untyped-call]
+        return answer.pop()
 
 
 class SqliteDriver:

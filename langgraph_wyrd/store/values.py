@@ -20,6 +20,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import ormsgpack
@@ -48,14 +49,10 @@ class Packed:
 
 def checksum(data: bytes, strand: int, seq: int, part: int, keep: int, cut: int, added: int) -> int:
     """63 bits over a row's bytes, place and shape; a changed or moved one gives another."""
-    seed = (
-        strand * 0x9E3779B97F4A7C15
-        + seq * 0xD6E8FEB86659FD93
-        + part * 0xA0761D6478BD642F
-        + keep * 0xE7037ED1A0B428DB
-        + cut * 0x8EBC6AF09C88C6E3
-        + added * 0x589965CC75374CC3
-    )
+    seed = strand * 0x9E3779B97F4A7C15 + seq * 0xD6E8FEB86659FD93
+    seed += keep * 0xE7037ED1A0B428DB + added * 0x589965CC75374CC3
+    if part or cut:
+        seed += part * 0xA0761D6478BD642F + cut * 0x8EBC6AF09C88C6E3
     return xxhash.xxh3_64_intdigest(data, seed & 0xFFFFFFFFFFFFFFFF) & _MASK
 
 
@@ -95,6 +92,10 @@ def _behind_header(packed: bytes, count: int) -> bytes:
 def kind(shape: str) -> str:
     """`l`, `d` or `w`."""
     return shape[1] if shape[0] == "D" else shape[0]
+
+
+_form = itemgetter(0)
+_ROWS_ONLY = {ROW[0]}
 
 
 def is_row(element: bytes) -> bool:
@@ -271,12 +272,14 @@ class Codec:
 
     def load_elements(self, elements: Sequence[bytes]) -> list[Any]:
         """The values of packed list elements, loaded in as few calls as their forms allow."""
+        if elements and set(map(_form, elements)) == _ROWS_ONLY:
+            return messages.unpack(elements)
         values: list[Any] = []
-        for row, run in groupby(elements, is_row):
-            bodies = [element[1:] for element in run]
-            if row:
-                values += messages.unpack(bodies)
+        for row, run in groupby(elements, _form):
+            if row == ROW[0]:
+                values += messages.unpack(list(run))
             else:
+                bodies = [element[1:] for element in run]
                 packed = array_header(len(bodies)) + b"".join(bodies)
                 values += self._loads(("msgpack", packed))
         return values
