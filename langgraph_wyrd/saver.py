@@ -31,7 +31,7 @@ from langgraph_wyrd.configs import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import copy, prune, read, write
-from langgraph_wyrd.plans.known import Memory, Space
+from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.names import check_size, stored
@@ -167,7 +167,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
         made = self._put(config, checkpoint, metadata, new_versions)
-        self._core.run(lambda core: core.store_alone(made))
+        self._core.store(made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
     async def aput(
@@ -179,7 +179,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Async version of `put`."""
         made = self._put(config, checkpoint, metadata, new_versions)
-        await self._core.arun(lambda core: core.store_alone(made))
+        await self._core.astore(made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
     def put_writes(
@@ -191,7 +191,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = self._put_writes(config, writes, task_id, task_path)
-        self._core.run(lambda core: core.store(made))
+        self._core.store(made)
 
     async def aput_writes(
         self,
@@ -202,7 +202,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Async version of `put_writes`."""
         made = self._put_writes(config, writes, task_id, task_path)
-        await self._core.arun(lambda core: core.store(made))
+        await self._core.astore(made)
 
     # ---- reading
 
@@ -381,12 +381,8 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     async def _get(self, core: Running[Memory], config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, id = stored_place(config)
         known = core.memory.get(thread_id)
-
-        def held(ns: str) -> Space | None:
-            return None if known is None else known.spaces.get(ns)
-
         codec = self._codec
-        found, learnt = await core.read(lambda: read.get(codec, thread_id, ns, id, held))
+        found, learnt = await core.read(lambda: read.get(codec, thread_id, ns, id, known))
         if learnt is not None:
             core.memory.learn(thread_id, learnt)
         return None if found is None else tuple_of(found, place(config)[0], config if id else None)
@@ -439,7 +435,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     @staticmethod
     async def _alone(core: Running[Memory], thread_id: str, plan: Callable[[], Any]) -> None:
         """A change to a thread other than a put: what was known of it no longer holds."""
-        async with core.lock(thread_id):
+        async with core.turns.turn(thread_id):
             core.memory.drop(thread_id)
             await core.write(plan)
             core.memory.drop(thread_id)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.store.frames import EMPTY, Frame
+from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.tips import Tip
 
 
@@ -34,6 +35,15 @@ class Space:
     frame: Frame
     frame_tip: FrameTip | None
     tips: dict[str, Tip]
+
+    def stands_at(self, checkpoint: str, place: Place) -> bool:
+        """Whether its frame is the one that a checkpoint's row names (chains are never alike)."""
+        tip = self.frame_tip
+        return (
+            self.checkpoint == checkpoint
+            and tip is not None
+            and (tip.strand, tip.seq, self.frame.length, tip.chain) == place
+        )
 
     @property
     def weight(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
@@ -226,8 +227,8 @@ def tip_of(codec: Codec, entry: Entry, strand: LoadedStrand, value: Any) -> Tip:
     dead = sum(map(len, strand.elements)) - sum(map(len, elements))
     inner = value.value if entry.shape[0] == "D" else value
     if kind(entry.shape) == "d":
-        held = {key: e[1:] for key, e in zip(inner, elements, strict=True)}
-        return tips.dict_tip(entry.shape, entry.place, held, dead)
+        entries = dict(zip(inner, elements, strict=True))
+        return tips.dict_tip(entry.shape, entry.place, entries, dead)
     if kind(entry.shape) == "l":
         prints = [
             element[1:] if is_row(element) else codec.fingerprint_bytes(item)
@@ -235,7 +236,18 @@ def tip_of(codec: Codec, entry: Entry, strand: LoadedStrand, value: Any) -> Tip:
         ]
     else:
         prints = [element[1:] for element in elements]
-    return tips.list_tip(entry.shape, entry.place, prints, dead)
+    return tips.list_tip(entry.shape, entry.place, prints, elements, dead)
+
+
+def held_values(codec: Codec, frame: Frame, tips: Mapping[str, Tip]) -> dict[Place, Any]:
+    """The values of a frame whose packed elements are at hand, by place."""
+    found: dict[Place, Any] = {}
+    with Held():
+        for name, entry in frame.channels.items():
+            tip = tips.get(name)
+            if tip is not None and tip.elements is not None and tip.place == entry.place:
+                found[tip.place] = codec.load(entry.shape, tip.elements)
+    return found
 
 
 def value_of(codec: Codec, entry: Entry, values: dict[Place, Any]) -> Any:
@@ -254,14 +266,33 @@ def loaded_writes(
     """(sort key, (task, channel, value)) of each write of a checkpoint, in order."""
     found = []
     for row in rows:
-        write = Write(*row)
-        wanted = write_sum(ns, checkpoint, *write[:6])
-        if wanted != write.sum:
-            raise CheckpointDamaged(
-                f"the write of task {write.task} to {given(write.channel)!r} at checkpoint "
-                f"{checkpoint} fails its checksum"
-            )
+        write = checked_write(ns, checkpoint, row)
         value = codec.open_value(write.shape, write.data)
         task = given(write.task)
         found.append(((given(write.path), task, write.idx), (task, given(write.channel), value)))
     return sorted(found, key=lambda each: each[0])
+
+
+def checked_write(ns: str, checkpoint: str, row: Sequence[Any]) -> Write:
+    """A write's row, after its checksum."""
+    write = Write(*row)
+    if write_sum(ns, checkpoint, *write[:6]) != write.sum:
+        raise CheckpointDamaged(
+            f"the write of task {write.task} to {given(write.channel)!r} at checkpoint "
+            f"{checkpoint} fails its checksum"
+        )
+    return write
+
+
+def open_writes(codec: Codec, writes: Sequence[Write]) -> list[Any]:
+    """The values of many writes. Small lists, as a delta channel has, are loaded in one call."""
+    blocks = [codec.open_block(write.data) for write in writes]
+    lists = [block for write, block in zip(writes, blocks, strict=True) if write.shape == "l"]
+    with Held():
+        items = iter(codec.load_elements([element for block in lists for element in block]))
+        return [
+            list(islice(items, len(block)))
+            if write.shape == "l"
+            else codec.load(write.shape, block)
+            for write, block in zip(writes, blocks, strict=True)
+        ]

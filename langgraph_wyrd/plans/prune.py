@@ -132,8 +132,8 @@ def _rebuilt_from(
     held = yield from loading.read_frames(codec, number, [light.place])
     channels = held[light.place].channels
     wanted = {n for n in wanted if n in channels and not channels[n].has_value}
-    path = yield from lineage(codec, number, light.ns, light.parent, {light.id}, wanted)
-    return {(light.ns, ancestor.id) for ancestor in path}
+    path, _ = yield from lineage(number, light.ns, light.parent, {light.id}, wanted)
+    return {(light.ns, id) for stretch in path for id in stretch.ids}
 
 
 def _needed_by_deltas(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.known import Known, Space
-from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.loading import Stored, Write
+from langgraph_wyrd.store import frames, strands
 from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
-from langgraph_wyrd.store.strands import Place
+from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
 from langgraph_wyrd.store.values import Codec, kind
 
@@ -33,11 +34,11 @@ class Read:
 
 
 def get(
-    codec: Codec, thread_id: str, ns: str, id: str | None, held: Callable[[str], Space | None]
+    codec: Codec, thread_id: str, ns: str, id: str | None, known: Known | None
 ) -> Plan[tuple[Read | None, Known | None]]:
     """One checkpoint, or the latest; and what a put behind the latest would have to know.
 
-    `held(ns)` is what is known already: nothing is learnt twice.
+    Of what is `known` already nothing is learnt twice, and its frame is not read again.
     """
     key = thread_key(thread_id)
     asked = Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
@@ -45,12 +46,27 @@ def get(
     if not rows:
         return None, None
     row = loading.checked(rows[0])
+    space = None if known is None else known.spaces.get(ns)
+    if space is not None and space.stands_at(row.id, row.place):
+        answer = yield Ask("writes", (row.thread, ns, row.id))
+        writes = [write for _, write in loading.loaded_writes(codec, ns, row.id, answer)]
+        values = loading.held_values(codec, space.frame, space.tips)
+        away = {
+            name: entry
+            for name, entry in space.frame.channels.items()
+            if entry.place is not None and entry.place not in values
+        }
+        if away:
+            loaded_away, _ = yield from loading.read_values(
+                codec, row.thread, [Frame(away, {}, {})]
+            )
+            values.update(loaded_away)
+        return _read(codec, row, space.frame, values, writes), None
     found = yield from _frames_and_writes(codec, [row])
     frame, frame_tip, writes = found[0]
     values, loaded = yield from loading.read_values(codec, row.thread, [frame])
     read = _read(codec, row, frame, values, writes)
-    space = held(ns)
-    if id is not None or (space is not None and space.checkpoint == row.id):
+    if id is not None:
         return read, None
     tips: dict[str, Tip] = {}
     for name, entry in frame.channels.items():
@@ -139,7 +155,8 @@ def _read(
 
 # ---- delta channels
 
-_ANCESTORS = 128  # a page of them
+_FEWEST, _MOST = 64, 1024  # ancestors in a page; a second one is four times as long
+_STATEMENTS = 128  # that go to the database together
 
 
 def delta_history(
@@ -153,73 +170,122 @@ def delta_history(
     seeds: dict[str, list[Any]] = {name: [] for name in channels}
     if rows:
         row = loading.checked(rows[0])
-        path = yield from lineage(codec, row.thread, ns, row.parent, {row.id}, set(channels))
-        yield from _collect(codec, row.thread, ns, path, writes, seeds)
+        steps = _steps(codec.open_metadata(row.metadata, row.exact), channels)
+        path, held = yield from lineage(row.thread, ns, row.parent, {row.id}, channels, steps)
+        yield from _collect(codec, row.thread, ns, path, writes)
+        values, _ = yield from loading.read_values(codec, row.thread, [Frame(held, {}, {})])
+        for name, entry in held.items():
+            seeds[name].append(loading.value_of(codec, entry, values))
     return {name: (writes[name][::-1], seeds[name]) for name in channels}
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestor:
-    """A checkpoint on the way up: which channels still need its writes, and which it seeds."""
+def _steps(metadata: Mapping[str, Any], channels: Sequence[str]) -> int:
+    """How far the walk will go. LangGraph counts the steps; a wrong count only costs time."""
+    counters = metadata.get("counters_since_delta_snapshot")
+    try:
+        return int(max(counters[given(name)][1] for name in channels)) + 1  # type: ignore[index]
+    except (LookupError, TypeError, ValueError):
+        return _FEWEST
 
-    id: str
-    wants: frozenset[str]
-    seeds: Mapping[str, Entry]
+
+class Stretch(NamedTuple):
+    """Ancestors that stand next to each other by their ids as well: one range has their writes."""
+
+    wants: frozenset[str]  # the channels that still need them
+    ids: list[str]  # nearest first
 
 
 def lineage(
-    codec: Codec, number: int, ns: str, start: str | None, walked: set[str], wanted: set[str]
-) -> Plan[list[Ancestor]]:
-    """The ancestors, nearest first, up to where every wanted channel holds a value."""
-    path: list[Ancestor] = []
-    wanted = set(wanted)
-    known: dict[str, tuple[str | None, Place]] = {}
-    frames: dict[Place, Frame] = {}
+    number: int,
+    ns: str,
+    start: str | None,
+    walked: set[str],
+    wanted: Collection[str],
+    steps: int = _FEWEST,
+) -> Plan[tuple[list[Stretch], dict[str, Entry]]]:
+    """The ancestors, nearest first, up to where every wanted channel has a value; those values."""
+    path: list[Stretch] = []
+    found: dict[str, Entry] = {}
+    wants = frozenset(wanted)
+    page, size, before = _Page((), (), wants), max(1, min(steps, _MOST)), -2
     current = start
-    while current is not None and wanted and current not in walked:
+    while current is not None and wants and current not in walked:
         walked.add(current)
-        if current not in known:
+        if current not in page.steps:
             # Ids mostly follow the parents: a page by id has the next steps. Where they don't
             # (clocks differ), the parent heads a page of its own.
-            rows = yield Ask("lineage", (number, ns, current, _ANCESTORS))
-            known = {row[0]: (row[1], Place(*row[2:6])) for row in rows}
-            if current not in known:
+            here = (number, ns, current, size)
+            rows, splices = yield [Ask("lineage", here), Ask("lineage_frames", (*here, number))]
+            page, size, before = _Page(rows, splices, wants), min(max(size * 4, _FEWEST), _MOST), -2
+            if current not in page.steps:
                 break  # a pruned parent is an end like any other
-            places = [place for _, place in known.values()]
-            frames = yield from loading.read_frames(codec, number, places)
-        parent, place = known.pop(current)
-        frame = frames[place]
-        held = {
-            name: entry
-            for name in wanted
-            if (entry := frame.channels.get(name)) is not None and entry.has_value
-        }
-        path.append(Ancestor(current, frozenset(wanted), held))
-        wanted -= held.keys()
-        current = parent
-    return path
+        at, (_, parent, *place) = page.steps[current]
+        if at == before + 1 and path[-1].wants is wants:
+            path[-1].ids.append(current)
+        else:
+            path.append(Stretch(wants, [current]))
+        held = page.held(*place)
+        if not wants.isdisjoint(held):
+            found.update((name, entry) for name, entry in held.items() if name in wants)
+            wants -= held.keys()
+        current, before = parent, at
+    return path, found
+
+
+class _Page:
+    """Checkpoints by falling ids, and what some channels hold in their frames.
+
+    A strand of frames is looked at when the walk comes to it, and no further than it needs.
+    """
+
+    def __init__(
+        self, rows: Iterable[Sequence[Any]], splices: Iterable[ReadRow], names: Collection[str]
+    ) -> None:
+        self.steps = {row[0]: (at, row) for at, row in enumerate(rows)}
+        self._names = names
+        self._splices: dict[int, list[ReadRow]] = {}
+        for splice in splices:
+            self._splices.setdefault(splice[0], []).append(splice)
+        self._held: dict[tuple[int, int, int], Mapping[str, Entry]] = {}
+
+    def held(self, strand: int, seq: int, length: int, chain: int) -> Mapping[str, Entry]:
+        """The channels with a value in the frame at a place."""
+        found = self._held.get((strand, seq, chain))
+        if found is None:
+            rows = [row for row in self._splices.get(strand, ()) if row[1] <= seq]
+            rows.sort()
+            strands.verify(rows, [Place(strand, seq, length, chain)])
+            held = frames.held([row[6] for row in rows], self._names)
+            for row, found in zip(rows, held, strict=True):
+                self._held[strand, row[1], row[8]] = found
+        return self._held[strand, seq, chain]
 
 
 def _collect(
-    codec: Codec,
-    number: int,
-    ns: str,
-    path: Sequence[Ancestor],
-    writes: dict[str, list[Pending]],
-    seeds: dict[str, list[Any]],
+    codec: Codec, number: int, ns: str, path: Sequence[Stretch], writes: dict[str, list[Pending]]
 ) -> Plan[None]:
-    asked = [
-        (ancestor, name, Ask("writes_to", (number, ns, ancestor.id, name)))
-        for ancestor in path
-        for name in sorted(ancestor.wants)
-    ]
-    for start in range(0, len(asked), _ANCESTORS):
-        some = asked[start : start + _ANCESTORS]
-        answers = yield [ask for _, _, ask in some]
-        for (ancestor, name, _), answer in zip(some, answers, strict=True):
-            found = loading.loaded_writes(codec, ns, ancestor.id, answer)
-            writes[name].extend(write for _, write in reversed(found))
-    entries = {name: entry for ancestor in path for name, entry in ancestor.seeds.items()}
-    values, _ = yield from loading.read_values(codec, number, [Frame(entries, {}, {})])
-    for name, entry in entries.items():
-        seeds[name].append(loading.value_of(codec, entry, values))
+    """What the tasks of these checkpoints wrote to the channels that want it, newest first."""
+    for start in range(0, len(path), _STATEMENTS):
+        some = path[start : start + _STATEMENTS]
+        answers = yield [
+            Ask(
+                " ".join(("writes_between", *["or_channel"] * (len(wants) - 1), "of_channels")),
+                (number, ns, ids[-1], ids[0], *sorted(wants)),
+            )
+            for wants, ids in some
+        ]
+        for (_, ids), answer in zip(some, answers, strict=True):
+            at: dict[str, list[Write]] = {}
+            for checkpoint, *row in answer:
+                at.setdefault(checkpoint, []).append(loading.checked_write(ns, checkpoint, row))
+            for found in at.values():
+                found.sort(key=_order, reverse=True)
+            ordered = [write for id in ids for write in at.get(id, ())]
+            values = loading.open_writes(codec, ordered)
+            for write, value in zip(ordered, values, strict=True):
+                writes[write.channel].append((given(write.task), given(write.channel), value))
+
+
+def _order(write: Write) -> tuple[str, str, int]:
+    """By what the writes of a checkpoint are ordered."""
+    return given(write.path), given(write.task), write.idx

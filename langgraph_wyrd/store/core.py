@@ -9,7 +9,6 @@ job runs to its end here.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -17,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed, WyrdError
-from langgraph_wyrd.store.running import Driver, M, Running
+from langgraph_wyrd.store.running import Driver, Hot, M, Running
 
 T = TypeVar("T")
 
@@ -38,8 +37,7 @@ class Core(Generic[M]):
     def run(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:
         """Run a job and wait for it."""
         running = self._ensure()
-        if threading.current_thread() is running.thread:
-            raise WyrdError("a sync call was made from within the saver's own thread: await it")
+        self._refuse_own_thread(running)
         answer: Future[T] = Future()
         running.post(job, lambda task: _answer(answer, task))
         return answer.result()
@@ -52,10 +50,28 @@ class Core(Generic[M]):
 
         def settle(task: asyncio.Task[T]) -> None:
             _error_of(task)  # seen, even if nobody waits any more
-            _quietly(loop, lambda: _answer(answer, task))
+            running.tell(loop, lambda: _answer(answer, task))
 
         running.post(job, settle)
         return await answer
+
+    def store(self, write: Hot[Any], *, alone: bool = False) -> None:
+        """Store a write and wait until it is on disk."""
+        running = self._ensure()
+        self._refuse_own_thread(running)
+        answer: Future[None] = Future()
+        running.post_store(write, alone, lambda error: _tell(answer, error))
+        answer.result()
+
+    async def astore(self, write: Hot[Any], *, alone: bool = False) -> None:
+        """Store a write and await it. Cancelling the caller does not cancel the write."""
+        running = self._ensure()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[None] = loop.create_future()
+        running.post_store(
+            write, alone, lambda error: running.tell(loop, lambda: _tell(answer, error))
+        )
+        await answer
 
     # ---- life
 
@@ -75,7 +91,7 @@ class Core(Generic[M]):
             return
         loop = asyncio.get_running_loop()
         done = asyncio.Event()
-        running.post(Running.shut, lambda task: _quietly(loop, done.set))
+        running.post(Running.shut, lambda task: running.tell(loop, done.set))
         await done.wait()
         running.end()
 
@@ -99,6 +115,11 @@ class Core(Generic[M]):
                 self._running = Running(self._driver(), self._memory())
             return self._running
 
+    @staticmethod
+    def _refuse_own_thread(running: Running[M]) -> None:
+        if threading.current_thread() is running.thread:
+            raise WyrdError("a sync call was made from within the saver's own thread: await it")
+
     def _notice_fork(self) -> None:
         """A forked child has neither the thread nor, safely, the connections: it opens its own."""
         if self._pid != os.getpid():
@@ -109,21 +130,22 @@ class Core(Generic[M]):
 
 def _answer(answer: Future[T] | asyncio.Future[T], task: asyncio.Task[T]) -> None:
     """Tell who waits how the job ended, unless they went away."""
+    if (error := _error_of(task)) is not None:
+        _tell(answer, error)
+    elif not answer.cancelled():
+        answer.set_result(task.result())
+
+
+def _tell(answer: Future[Any] | asyncio.Future[Any], error: BaseException | None) -> None:
     if answer.cancelled():
         return
-    if (error := _error_of(task)) is not None:
+    if error is not None:
         answer.set_exception(error)
     else:
-        answer.set_result(task.result())
+        answer.set_result(None)
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
     if task.cancelled():
         return SaverClosed("the saver was closed while this call was under way")
     return task.exception()
-
-
-def _quietly(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    """Call back on a caller's loop, which may be closed by now."""
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(callback)

@@ -7,7 +7,7 @@ before, so neither `channel_versions` nor `versions_seen` is written again at ev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -110,6 +110,45 @@ def apply_patch(old: Frame, packed: bytes) -> Frame:
     except Exception as error:
         raise CheckpointDamaged(f"a checkpoint's frame can't be read: {error}") from error
     return Frame(channels, seen, rest)
+
+
+def held(patches: Iterable[bytes], names: Collection[str]) -> list[dict[str, Entry]]:
+    """Those of some channels that have a value behind each of the patches, the first of a strand.
+
+    Most patches give none of them a value: they are not even unpacked.
+    """
+    marks = [name.encode() for name in names]
+    values = [mark + size for mark in marks for size in _VALUE_BEHIND_NAME]
+    found: list[dict[str, Entry]] = []
+    now: dict[str, Entry] = {}
+    for packed in patches:
+        for mark in marks if now else values:
+            if mark in packed:
+                now = _held_behind(now, packed, names)
+                break
+        found.append(now)
+    return found
+
+
+# The headers of the arrays that `_pack_entry` makes of a channel with a value.
+_VALUE_BEHIND_NAME = (b"\x93", b"\x96")
+
+
+def _held_behind(
+    before: dict[str, Entry], packed: bytes, names: Collection[str]
+) -> dict[str, Entry]:
+    try:
+        made = ormsgpack.unpackb(packed)
+        changed, gone = made.get("c", {}), made.get("-", [()])[0]
+        after = {name: entry for name, entry in before.items() if name not in gone}
+        for name in names:
+            if (entry := changed.get(name)) is not None:
+                after.pop(name, None)
+                if len(entry) > 1:
+                    after[name] = _entry_out(entry, [_version_out(each) for each in made["v"]])
+    except Exception as error:
+        raise CheckpointDamaged(f"a checkpoint's frame can't be read: {error}") from error
+    return after
 
 
 def places(frames: Iterable[Frame]) -> dict[int, set[Place]]:

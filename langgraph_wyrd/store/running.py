@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import logging
 import os
 import threading
-import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed
 from langgraph_wyrd.store.statements import Plan, Stale, WriteSet
+from langgraph_wyrd.store.turns import Turns
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -62,6 +64,8 @@ class Known(Protocol[K]):
 
 
 M = TypeVar("M", bound=Known[Any])
+Settle = Callable[[BaseException | None], None]
+Waiting = tuple[WriteSet, Callable[[bool | BaseException], None]]
 
 
 class Running(Generic[M]):
@@ -74,9 +78,12 @@ class Running(Generic[M]):
         self._pauses = 0
         self._paused: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._posted: deque[Callable[[], None]] = deque()
+        self._woken = False
+        self._told: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
         self._opened: asyncio.Future[None] | None = None
-        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._waiting: list[tuple[WriteSet, asyncio.Future[bool]]] = []
+        self.turns = Turns()
+        self._waiting: list[Waiting] = []
         self._writers = 0
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._turn, name="wyrd-core", daemon=True)
@@ -95,16 +102,58 @@ class Running(Generic[M]):
         job: Callable[[Running[M]], Coroutine[Any, Any, T]],
         settle: Callable[[asyncio.Task[T]], None],
     ) -> None:
-        def start() -> None:
-            task = self.loop.create_task(job(self))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        """Have a job run here; `settle` is called here, with its ended task."""
+        self._post(lambda: self._begin(job(self), settle))
+
+    def post_store(self, write: Hot[Any], alone: bool, settle: Settle) -> None:
+        """Have a write stored; `settle` is called here, with what went wrong, or None.
+
+        `alone`: each such write of a thread rests on what the one before it left.
+        """
+        self._post(lambda: Store(self, write, alone, settle).begin())
+
+    def _post(self, start: Callable[[], None]) -> None:
+        self._posted.append(start)
+        # One wake-up serves all that is posted until the loop looks: waking costs a system call,
+        # and the thread that makes it gives up the interpreter to do so.
+        if not self._woken:
+            self._woken = True
+            try:
+                self.loop.call_soon_threadsafe(self._start_posted)
+            except RuntimeError:
+                raise SaverClosed("this saver was closed meanwhile") from None
+
+    def _start_posted(self) -> None:
+        self._woken = False  # first: whatever is posted from now on wakes the loop again
+        while self._posted:
+            self._posted.popleft()()
+
+    def _begin(
+        self, work: Coroutine[Any, Any, T], settle: Callable[[asyncio.Task[T]], None] | None = None
+    ) -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if settle is not None:
             task.add_done_callback(settle)
 
-        try:
-            self.loop.call_soon_threadsafe(start)
-        except RuntimeError:
-            raise SaverClosed("this saver was closed meanwhile") from None
+    def tell(self, loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+        """Call back on a caller's loop, together with what else it is told in this moment."""
+        waiting = self._told.get(loop)
+        if waiting is None:
+            waiting = self._told[loop] = []
+            self.loop.call_soon(self._tell_all, loop)
+        waiting.append(callback)
+
+    def _tell_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        waiting = self._told.pop(loop)
+
+        def call() -> None:
+            for callback in waiting:
+                callback()
+
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(call)
 
     async def shut(self) -> None:
         me = asyncio.current_task()
@@ -193,50 +242,14 @@ class Running(Generic[M]):
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._drive(lambda driver: driver.write(plan))
 
-    async def store(self, write: Hot[Any]) -> None:
-        """A hot write if what it needs is known and still holds, else a cold one."""
-        known = self.memory.get(write.thread_id)
-        planned = None if known is None else write.hot(known)
-        if planned is not None:
-            rows, after = planned
-            try:
-                stored = await self._merged(rows)
-            except BaseException:
-                self.memory.drop(write.thread_id)
-                raise
-            if stored:
-                if after is not known:
-                    self.memory.put(write.thread_id, after)
-                return
-            known = None
-        # Whatever goes wrong now, what was known is doubtful (a commit's answer may be lost).
-        self.memory.drop(write.thread_id)
-        found = await self.write(lambda: write.cold(known))
-        self.memory.learn(write.thread_id, found)
-
-    async def store_alone(self, write: Hot[Any]) -> None:
-        """As `store`, one at a time for a thread: each rests on what the one before it left."""
-        async with self.lock(write.thread_id):
-            await self.store(write)
-
-    def lock(self, thread_id: str) -> asyncio.Lock:
-        held = self._locks.get(thread_id)
-        if held is None:
-            held = self._locks[thread_id] = asyncio.Lock()
-        return held
-
     # ---- merging
 
-    async def _merged(self, rows: WriteSet) -> bool:
-        """Store a write set together with whatever waits; False if it was stale."""
-        answer: asyncio.Future[bool] = self.loop.create_future()
-        self._waiting.append((rows, answer))
+    def merge(self, rows: WriteSet, told: Callable[[bool | BaseException], None]) -> None:
+        """Store a write set together with whatever waits; `told` whether it was (not if stale)."""
+        self._waiting.append((rows, told))
         if self._writers < self._driver.writers:
             self._writers += 1
-            task = self.loop.create_task(self._write_on())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        return await answer
+            self._begin(self._write_on())
 
     async def _write_on(self) -> None:
         try:
@@ -246,7 +259,7 @@ class Running(Generic[M]):
         finally:
             self._writers -= 1
 
-    async def _write_batch(self, batch: list[tuple[WriteSet, asyncio.Future[bool]]]) -> None:
+    async def _write_batch(self, batch: list[Waiting]) -> None:
         stale: set[int] | None
         try:
             sets = [rows for rows, _ in batch]
@@ -255,7 +268,7 @@ class Running(Generic[M]):
             stale = set(range(len(batch))) if len(batch) == 1 else None
         except BaseException as error:
             if len(batch) == 1:
-                batch[0][1].set_exception(error)
+                batch[0][1](error)
                 return
             stale = None
         if stale is None:  # one of them is bad: alone, it harms nobody else
@@ -264,12 +277,79 @@ class Running(Generic[M]):
             return
         rest = [each for index, each in enumerate(batch) if index not in stale]
         for index in stale:
-            batch[index][1].set_result(False)
+            batch[index][1](False)
         if stale and rest:
             await self._write_batch(rest)
         elif not stale:
-            for _, answer in batch:
-                answer.set_result(True)
+            for _, told in batch:
+                told(True)
+
+
+class Store:
+    """One write on its way: hot if what it needs is known and still holds, else cold.
+
+    A hot write needs no task of its own: it is planned at once, and waits in a merged transaction.
+    """
+
+    __slots__ = ("_after", "_alone", "_known", "_running", "_settle", "_write")
+
+    def __init__(self, running: Running[Any], write: Hot[Any], alone: bool, settle: Settle) -> None:
+        self._running = running
+        self._write = write
+        self._alone = alone
+        self._settle = settle
+        self._known: Any = None
+        self._after: Any = None
+
+    def begin(self) -> None:
+        if self._alone:
+            self._running.turns.take(self._write.thread_id, self._plan)
+        else:
+            self._plan()
+
+    def _plan(self) -> None:
+        self._known = known = self._running.memory.get(self._write.thread_id)
+        try:
+            planned = None if known is None else self._write.hot(known)
+        except BaseException as error:
+            self._end(error)
+            return
+        if planned is None:
+            self._go_cold()
+        else:
+            rows, self._after = planned
+            self._running.merge(rows, self._told)
+
+    def _told(self, stored: bool | BaseException) -> None:
+        memory, thread_id = self._running.memory, self._write.thread_id
+        if stored is True:
+            if self._after is not self._known:
+                memory.put(thread_id, self._after)
+            self._end(None)
+        elif stored is False:
+            self._known = None
+            self._go_cold()
+        else:  # whatever went wrong, what was known is doubtful (a commit's answer may be lost)
+            memory.drop(thread_id)
+            self._end(stored)
+
+    def _go_cold(self) -> None:
+        self._running.memory.drop(self._write.thread_id)
+        self._running._begin(self._cold())
+
+    async def _cold(self) -> None:
+        try:
+            found = await self._running.write(lambda: self._write.cold(self._known))
+            self._running.memory.learn(self._write.thread_id, found)
+        except BaseException as error:
+            self._end(error)
+        else:
+            self._end(None)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._alone:
+            self._running.turns.leave(self._write.thread_id)
+        self._settle(error)
 
 
 # ---- the process ends, or forks

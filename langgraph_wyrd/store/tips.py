@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.store.frames import Entry
-from langgraph_wyrd.store.strands import Edit, Place, Row, edits, splice
+from langgraph_wyrd.store.strands import Place, Row, edits, splice
 from langgraph_wyrd.store.values import RUN, Codec, NotElements, Packed, is_row, kind, mark
 
 INLINE = 96  # bytes of a value that stays in the frame
 SLACK = 4096  # bytes that a strand may hold dead before it is worth starting another
+MOST_HELD = 4 << 20  # bytes of a value whose packed elements are kept at hand
 
 
 @dataclass(slots=True)
@@ -29,34 +30,54 @@ class Tip:
     marks: array[int]
     sizes: array[int]
     runs: array[int]  # the marks of whole runs of elements (lists)
+    rest: int = 0  # the mark of the elements behind the last whole run
     keys: dict[str, int] = field(default_factory=dict)  # entry -> its place in marks (dicts)
     dead: int = 0
+    elements: list[bytes] | None = None  # as they are stored: the newest value is loaded from them
 
     @property
     def weight(self) -> int:
         """Bytes of memory, about."""
-        return 200 + 16 * len(self.marks) + sum(map(len, self.keys)) + 80 * len(self.keys)
+        count = len(self.marks)
+        held = 0 if self.elements is None else sum(self.sizes) + 42 * count
+        return 200 + 16 * count + sum(map(len, self.keys)) + 80 * len(self.keys) + held
 
 
-def list_tip(shape: str, place: Place, prints: Sequence[bytes], dead: int = 0) -> Tip:
+def list_tip(
+    shape: str, place: Place, prints: Sequence[bytes], elements: list[bytes], dead: int = 0
+) -> Tip:
     """The tip of a list from what its elements are compared by."""
+    sizes = array("Q", map(len, prints))
     runs = array("Q")
-    for start in range(0, len(prints) - RUN + 1, RUN):
-        runs.append(mark(b"".join(prints[start : start + RUN])))
-    return Tip(
-        shape, place, array("Q", map(mark, prints)), array("Q", map(len, prints)), runs, {}, dead
-    )
+    together = b"".join(prints)
+    rest = _mark_runs(runs, together, sizes)
+    held = elements if len(together) <= MOST_HELD else None
+    return Tip(shape, place, array("Q", map(mark, prints)), sizes, runs, rest, {}, dead, held)
+
+
+def _mark_runs(runs: array[int], prints: bytes, sizes: array[int]) -> int:
+    """Add the marks of whole runs of elements to `runs`; the mark of what is behind them."""
+    at = 0
+    for start in range(0, len(sizes) - RUN + 1, RUN):
+        end = at + sum(sizes[start : start + RUN])
+        runs.append(mark(prints[at:end]))
+        at = end
+    return mark(prints[at:])
 
 
 def dict_tip(shape: str, place: Place, entries: dict[str, bytes], dead: int = 0) -> Tip:
+    """The tip of a dict from its packed entries."""
+    sizes = array("Q", [len(entry) - 1 for entry in entries.values()])
     return Tip(
         shape,
         place,
-        array("Q", map(mark, entries.values())),
-        array("Q", map(len, entries.values())),
+        array("Q", [mark(entry[1:]) for entry in entries.values()]),
+        sizes,
         array("Q"),
+        0,
         {key: index for index, key in enumerate(entries)},
         dead,
+        list(entries.values()) if sum(sizes) <= MOST_HELD else None,
     )
 
 
@@ -104,11 +125,12 @@ class Writer:
                 e[1:] if is_row(e) else self._codec.fingerprint_bytes(v)
                 for e, v in zip(packed.elements, value, strict=True)
             ]
-            return entry, list_tip(packed.shape, place, prints)
+            return entry, list_tip(packed.shape, place, prints, packed.elements)
         if packed.keys is not None:
-            entries = {k: e[1:] for k, e in zip(packed.keys, packed.elements, strict=True)}
+            entries = dict(zip(packed.keys, packed.elements, strict=True))
             return entry, dict_tip(packed.shape, place, entries)
-        return entry, list_tip(packed.shape, place, [packed.elements[0][1:]])
+        only = packed.elements
+        return entry, list_tip(packed.shape, place, [only[0][1:]], only)
 
     # ---- lists
 
@@ -121,47 +143,46 @@ class Writer:
             if codec.run_mark(values[same : same + RUN]) != tip.runs[same // RUN]:
                 break
             same += RUN
+        # Mostly nothing but the end is new: then what is behind the last run is compared at once.
+        behind = b""
+        known = same
+        if same > most and len(values) >= len(old):
+            found = codec.run_bytes(values[same : len(old)])
+            if found is not None and mark(found) == tip.rest:
+                behind, known = found, len(old)
         prints = [
-            codec.fingerprint_bytes(value, channel, f"[{same + offset}]")
-            for offset, value in enumerate(values[same:])
+            codec.fingerprint_bytes(value, channel, f"[{known + offset}]")
+            for offset, value in enumerate(values[known:])
         ]
-        marks = old[:same]
+        marks = old[:known]
         marks.extend(map(mark, prints))
         made = edits(old, marks)
         if not made:
             return Entry(version, tip.shape, None, tip.place), tip
-        sizes = tip.sizes[:same]
+        sizes = tip.sizes[:known]
         sizes.extend(map(len, prints))
         dead = tip.dead + sum(sum(tip.sizes[e.keep : e.keep + e.cut]) for e in made)
         if dead > sum(sizes) + SLACK:
             packed = Packed(tip.shape, None, codec.pack_elements(values, channel))
             return self._anew(version, packed, values)
         strand, seq, chain = tip.place.strand, tip.place.seq + 1, tip.place.chain
+        elements = None if tip.elements is None else tip.elements.copy()
         for part, edit in enumerate(made):
-            chain = self._put_list(strand, seq, part, edit, values, channel, chain)
+            new = codec.pack_elements(values[edit.start : edit.stop], channel, edit.start)
+            data = codec.block(new) if new else b""
+            row = splice(strand, seq, part, edit.keep, edit.cut, len(new), data, chain)
+            self.rows.append(row)
+            chain = row.chain
+            if elements is not None:
+                elements[edit.keep : edit.keep + edit.cut] = new
+        if sum(sizes) > MOST_HELD:
+            elements = None
         place = Place(strand, seq, len(values), chain)
         runs = tip.runs[: same // RUN]
-        for start in range(0, len(prints) - RUN + 1, RUN):
-            runs.append(mark(b"".join(prints[start : start + RUN])))
+        rest = _mark_runs(runs, behind + b"".join(prints), sizes[same:])
         return Entry(version, tip.shape, None, place), Tip(
-            tip.shape, place, marks, sizes, runs, {}, dead
+            tip.shape, place, marks, sizes, runs, rest, {}, dead, elements
         )
-
-    def _put_list(
-        self,
-        strand: int,
-        seq: int,
-        part: int,
-        edit: Edit,
-        values: list[Any],
-        channel: str,
-        chain: int,
-    ) -> int:
-        new = self._codec.pack_elements(values[edit.start : edit.stop], channel, edit.start)
-        data = self._codec.block(new) if new else b""
-        row = splice(strand, seq, part, edit.keep, edit.cut, len(new), data, chain)
-        self.rows.append(row)
-        return row.chain
 
     # ---- dicts
 
@@ -192,5 +213,4 @@ class Writer:
         )
         self.rows.append(row)
         place = Place(tip.place.strand, seq, len(entries), row.chain)
-        data = {key: entry[1:] for key, entry in entries.items()}
-        return Entry(version, tip.shape, None, place), dict_tip(tip.shape, place, data, dead)
+        return Entry(version, tip.shape, None, place), dict_tip(tip.shape, place, entries, dead)

@@ -57,10 +57,16 @@ SELECT max(seq) FROM wyrd_splices WHERE thread = ? AND strand = ?
 SELECT task, idx, channel, path, shape, data, sum FROM wyrd_writes
 WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY path, task, idx
 
--- name: writes_to
--- What the tasks of one checkpoint wrote to one channel.
-SELECT task, idx, channel, path, shape, data, sum FROM wyrd_writes
-WHERE thread = ? AND ns = ? AND checkpoint = ? AND channel = ? ORDER BY path, task, idx
+-- name: writes_between
+-- What the tasks of a stretch of checkpoints wrote to some channels; the channels are put behind it.
+SELECT checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
+WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? AND channel IN (?
+
+-- name: or_channel
+, ?
+
+-- name: of_channels
+)
 
 -- name: checkpoint
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,

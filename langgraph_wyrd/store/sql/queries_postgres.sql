@@ -10,3 +10,17 @@ SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL FOR KEY SHARE
 -- Waits for every write that is under way in the thread.
 SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 FOR UPDATE
+
+-- name: lineage_frames
+-- Every frame strand that a page of `lineage` names, whole: one look-up each, whatever the
+-- statistics say.
+SELECT s.strand, s.seq, s.part, s.keep, s.cut, s.count, s.data, s.sum, s.chain
+FROM (
+  SELECT DISTINCT strand FROM (
+    SELECT strand FROM wyrd_checkpoints
+    WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+  ) AS page
+) AS named CROSS JOIN LATERAL (
+  SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
+  WHERE thread = ? AND strand = named.strand ORDER BY seq, part
+) AS s

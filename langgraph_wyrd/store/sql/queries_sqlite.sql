@@ -8,3 +8,14 @@ SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
 SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+
+-- name: lineage_frames
+-- Every frame strand that a page of `lineage` names, whole.
+SELECT s.strand, s.seq, s.part, s.keep, s.cut, s.count, s.data, s.sum, s.chain
+FROM (
+  SELECT DISTINCT strand FROM (
+    SELECT strand FROM wyrd_checkpoints
+    WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+  )
+) AS named CROSS JOIN wyrd_splices AS s
+WHERE s.thread = ? AND s.strand = named.strand
