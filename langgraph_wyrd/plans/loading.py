@@ -231,7 +231,7 @@ def tip_of(codec: Codec, entry: Entry, strand: LoadedStrand, value: Any) -> Tip:
         return tips.dict_tip(entry.shape, entry.place, entries, dead)
     if kind(entry.shape) == "l":
         prints = [
-            element[1:] if is_row(element) else codec.fingerprint_bytes(item)
+            element[1:] if is_row(element) else codec.fingerprint_of_loaded(element, item)
             for element, item in zip(elements, inner, strict=True)
         ]
     else:

@@ -18,6 +18,8 @@ import langchain_core.messages as lc
 import ormsgpack
 from pydantic import BaseModel
 
+from langgraph_wyrd.errors import SchemaTooNew
+
 # Numbers are stored: append, never renumber.
 CLASSES = (
     "HumanMessage",
@@ -175,8 +177,13 @@ _set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_privat
 
 def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:
     """A message of another langchain-core: its class decides, as it does under the serde."""
+    if max(fields, default=0) >= len(FIELDS):
+        raise SchemaTooNew(
+            "a message was stored with a field that this release does not know: upgrade "
+            "langgraph-wyrd"
+        )
     given = {FIELDS[number]: value for number, value in zip(fields, values, strict=True)}
-    cls = getattr(lc, CLASSES[code], None)
+    cls = getattr(lc, CLASSES[code], None) if code < len(CLASSES) else None
     if cls is None:
         return given
     try:
