@@ -31,11 +31,19 @@ class Unserialisable(WyrdError, TypeError):
         self.path = path
 
 
+class PayloadTooNew(InvalidInput):
+    """Pillar data was written by a newer release, in a form this one can't read: upgrade."""
+
+
 class SaverClosed(WyrdError):
     """The saver was closed, and used again without being entered again."""
 
 
 # ---- what the thread is like
+
+
+class ThreadNotFound(WyrdError, LookupError):
+    """There is no thread of this id, or no such point in it."""
 
 
 class ThreadDeleted(WyrdError):

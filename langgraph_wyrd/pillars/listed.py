@@ -1,0 +1,41 @@
+"""What listings across threads give: pages, and threads in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from langgraph_wyrd.pillars.model import Due, Status
+
+T = TypeVar("T")
+
+
+class Page(list[T]):
+    """A list, and where it goes on: `after=page.next` gives the next page. None: that was all."""
+
+    __slots__ = ("next",)
+
+    def __init__(self, items: Iterable[T] = (), next: str | None = None) -> None:
+        super().__init__(items)
+        self.next = next
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadInfo:
+    """A thread, in short. Status, counts and what is due are those of its head.
+
+    Without pillars (`pillars=False`) there is no status, no title and nothing is counted.
+    """
+
+    thread_id: str
+    status: Status | None = None
+    reason: str | None = None
+    title: str | None = None  # the first request, shortened
+    due: tuple[Due, ...] = ()
+    user_id: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None  # the last time that anything was stored
+    head: str | None = None  # the newest checkpoint of its root
+    open_loops: int = 0  # what prose promises is not counted
+    open_todos: int = 0

@@ -1,0 +1,1175 @@
+"""What a checkpoint says, extractor by extractor: on real graphs, and on every shape they read."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime
+import decimal
+import enum
+import json
+import logging
+import operator
+import time
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.errors import GraphRecursionError
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Interrupt, Overwrite, RetryPolicy, Send, interrupt
+from pydantic import BaseModel
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.pillars.facts import Drops, Forgets, Holds, Opens, Settles, Todos, Wants
+from langgraph_wyrd.pillars.model import (
+    ContextItem,
+    Due,
+    Intention,
+    OpenLoop,
+    Source,
+    Todo,
+    WorkingState,
+)
+from langgraph_wyrd.signals.aims import aims, rubric, steps
+from langgraph_wyrd.signals.context import context
+from langgraph_wyrd.signals.due import due, finished, paused_before, remaining
+from langgraph_wyrd.signals.extracting import views
+from langgraph_wyrd.signals.plain import bounded
+from langgraph_wyrd.signals.policy import Channels
+from langgraph_wyrd.signals.registry import DEFAULTS, Extractors
+from langgraph_wyrd.signals.tasks import error_text, tasks
+from langgraph_wyrd.signals.todos import background, todos
+from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
+from tests.story import Teller, without_loop
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 30}
+NULL = "00000000-0000-0000-0000-000000000000"
+
+
+# ---- views, as a saver makes them
+
+
+def checkpoint_view(found: Any, **more: Any) -> View:
+    put, _, _ = views(found, (), WorkingState(), Channels())
+    return dataclasses.replace(put, **more)
+
+
+def stored_writes(saver: InMemorySaver, found: Any) -> list[TaskWrite]:
+    """A checkpoint's pending writes with their paths, as a saver has them."""
+    where = found.config["configurable"]
+    rows = saver.writes[where["thread_id"], where["checkpoint_ns"], found.checkpoint["id"]]
+    return [
+        TaskWrite(task, path, channel, saver.serde.loads_typed(value))
+        for (task, _), (_, channel, value, path) in rows.items()
+    ]
+
+
+def leaf(saver: InMemorySaver, ns: str = "") -> tuple[View, View]:
+    """The newest checkpoint of a namespace, and what its tasks wrote."""
+    found = saver.get_tuple({"configurable": {"thread_id": "t", "checkpoint_ns": ns}})
+    put = checkpoint_view(found)
+    writes = stored_writes(saver, found)
+    return put, dataclasses.replace(put, putting=False, writes=writes, changed=frozenset())
+
+
+def changed(values: Mapping[str, Any], *names: str, **more: Any) -> View:
+    """A put that gives these channels another value."""
+    more.setdefault("versions", dict.fromkeys(values, 1))
+    return View("c", values=values, changed=frozenset(names or values), **more)
+
+
+def wrote(*writes: tuple[str, str, str, Any], **more: Any) -> View:
+    return View("c", writes=[TaskWrite(*each) for each in writes], putting=False, **more)
+
+
+def said(*messages: Any, **more: Any) -> View:
+    """A put with new messages."""
+    held = list(messages)
+    fresh = {"messages": Fresh(held, range(len(held)))}
+    return changed({"messages": held}, fresh=fresh, **more)
+
+
+# ---- due
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def logs(name: str) -> Any:
+    return lambda state: {"log": [name]}
+
+
+def nodes_of(found: Iterable[Due]) -> list[str]:
+    return sorted(each.node for each in found)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("seeds", [range(0, 12), range(40, 52)], ids=str)
+def test_due_is_what_the_graph_says(seeds: range, asynchronous: bool) -> None:
+    """At every checkpoint of random programs the due nodes are those of the graph's own state."""
+    compared = 0
+    for seed in seeds:
+        doing = compare_program(seed, asynchronous)
+        compared += asyncio.run(doing) if asynchronous else without_loop(doing)
+    assert compared > 150
+
+
+async def compare_program(seed: int, asynchronous: bool) -> int:
+    saver = InMemorySaver()
+    teller = Teller(seed, [saver], asynchronous, past=True)
+    for teller.turn in range(6):
+        await teller.record("act", teller.act())
+    rows = list(saver.list(None))
+    leaves: dict[str, Any] = {}
+    for row in rows:
+        leaves.setdefault(row.config["configurable"]["checkpoint_ns"], row)
+        state = await teller.call("get_state", row.config)
+        names = sorted(each.name for each in state.tasks)
+        assert nodes_of(due(checkpoint_view(row))) == names, (seed, row.metadata)
+    for ns, row in leaves.items():
+        where = {"configurable": {"thread_id": teller.thread, "checkpoint_ns": ns}}
+        state = await teller.call("get_state", where)
+        ahead = remaining(due(checkpoint_view(row)), stored_writes(saver, row))
+        assert nodes_of(ahead) == sorted(state.next), (seed, ns)
+        # Without the paths, which only a saver has, the tasks' ids say the same.
+        assert views(row, (), WorkingState(), Channels())[2] == ahead, (seed, ns)
+    return len(rows)
+
+
+def fan(saver: Any) -> Any:
+    """Nodes with odd names that meet in a join, beside a deferred one and Sends."""
+    builder: Any = StateGraph(Log)
+    for name in ("a+b", "c d", "meet", "last"):
+        builder.add_node(name, logs(name), defer=name == "last")
+    builder.add_node("each", logs("each"))
+    builder.add_edge(START, "a+b")
+    builder.add_edge(START, "c d")
+    builder.add_edge(["a+b", "c d"], "meet")
+    builder.add_conditional_edges("a+b", lambda s: [Send("each", s), Send("each", s)], ["each"])
+    builder.add_edge("c d", "last")
+    return builder.compile(checkpointer=saver, interrupt_before=["meet", "each", "last"])
+
+
+def test_sends_joins_and_deferred_nodes() -> None:
+    """Sends have their place, a join is due when all have come, a deferred node at the end."""
+    saver = InMemorySaver()
+    graph = fan(saver)
+    graph.invoke({"log": []}, CONFIG)
+    view, _ = leaf(saver)
+    assert due(view) == [Due("each", 0), Due("each", 1), Due("meet")]
+    assert paused_before(view) == ("each", "meet")
+    graph.invoke(None, CONFIG)
+    view, _ = leaf(saver)
+    assert due(view) == [Due("last")]
+    graph.invoke(None, CONFIG)
+    assert due(leaf(saver)[0]) == []
+
+
+def test_a_join_is_known_by_its_name() -> None:
+    """Names with a plus in them, and a join that has heard of some only."""
+    seen: Any = {}
+    both = {"a+b", "c"}
+    for value, is_due in (
+        ({"a+b"}, False), (both, True), ((both, False), False), ((both, True), True),
+        (["c", 7], False), (set(), False),
+    ):  # fmt: skip
+        view = View(
+            "c", values={"join:a+b+c:end": value}, versions={"join:a+b+c:end": 3}, seen=seen
+        )
+        assert bool(due(view)) is is_due, value
+
+
+def test_what_finished_is_not_due() -> None:
+    """A node with output won't run again; one that asks, or failed with nothing written, will."""
+    writes = [
+        TaskWrite("1", "~__pregel_pull, done", "log", []),
+        TaskWrite("2", "~__pregel_pull, asks", "__interrupt__", ()),
+        TaskWrite("3", "~__pregel_pull, failed", "__error__", "E()"),
+        TaskWrite("4", "~__pregel_push, 0000000001, False", "__no_writes__", None),
+        TaskWrite("5", "~__pregel_push, ~__pregel_pull, wf, 0000000000, True", "__return__", 1),
+        TaskWrite("6", "~__pregel_pull, failed, node_error_handler, False", "log", []),
+        TaskWrite(NULL, "", "log", []),
+    ]
+    assert finished(writes) == {"done", 1}
+    ahead = [Due("s", 0), Due("s", 1), Due("asks"), Due("done"), Due("failed")]
+    assert remaining(ahead, writes) == (Due("s", 0), Due("asks"), Due("failed"))
+
+
+def test_a_cycle_that_runs_out_of_steps() -> None:
+    """After a recursion error the next node is due, and nothing failed or asks."""
+    saver = InMemorySaver()
+    builder: Any = StateGraph(Log)
+    builder.add_node("round", logs("round"))
+    builder.add_edge(START, "round")
+    builder.add_edge("round", "round")
+    graph = builder.compile(checkpointer=saver)
+    with pytest.raises(GraphRecursionError):
+        graph.invoke({"log": []}, {**CONFIG, "recursion_limit": 4})
+    put, pending = leaf(saver)
+    assert due(put) == [Due("round")]
+    assert list(tasks(pending)) == []
+
+
+def test_a_failed_route() -> None:
+    """A node that failed after its output is not run again, says LangGraph; its error shows."""
+    saver = InMemorySaver()
+
+    def route(state: Log) -> str:
+        raise ValueError("no way")
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("a", logs("a"))
+    builder.add_node("b", logs("b"))
+    builder.add_edge(START, "a")
+    builder.add_conditional_edges("a", route, ["b"])
+    graph = builder.compile(checkpointer=saver)
+    with pytest.raises(ValueError, match="no way"):
+        graph.invoke({"log": []}, CONFIG)
+    put, pending = leaf(saver)
+    assert remaining(due(put), pending.writes) == graph.get_state(CONFIG).next == ()
+    (failed,) = tasks(pending)
+    assert isinstance(failed, Opens)
+    assert (failed.kind, failed.description, failed.source.node) == (
+        "error", "ValueError: no way", "a",
+    )  # fmt: skip
+
+
+def booked(saver: Any) -> Any:
+    @task
+    def ask(n: int) -> Any:
+        return interrupt(f"how about {n}?")
+
+    @task
+    def double(n: int) -> int:
+        return 2 * n
+
+    @entrypoint(checkpointer=saver)
+    def book(n: int, *, previous: Any = None) -> Any:
+        twice = double(n).result()
+        answer = ask(twice).result()
+        return entrypoint.final(value=f"{answer}!", save={"last": answer})
+
+    return book
+
+
+def test_the_functional_api() -> None:
+    """An entrypoint is due under its name, its question stands once, its results are context."""
+    saver = InMemorySaver()
+    graph = booked(saver)
+    for n, answer in enumerate(("yes", "no")):
+        graph.invoke(n, CONFIG)
+        put, pending = leaf(saver)
+        assert nodes_of(remaining(due(put), pending.writes)) == list(graph.get_state(CONFIG).next)
+        (asked,) = tasks(pending)
+        assert isinstance(asked, Opens)
+        assert (asked.description, asked.source.node) == (f"how about {2 * n}?", "book")
+        graph.invoke(Command(resume=answer), CONFIG)
+        put, _ = leaf(saver)
+        assert due(put) == []
+        found = {fact.key: fact.value for fact in context(put)}  # type: ignore[union-attr]
+        assert found == {"result": f"{answer}!", "previous": {"last": answer}}
+
+
+def test_due_is_cheap() -> None:
+    """On a plain chat it takes a few microseconds, however long the thread is."""
+    view = View(
+        "c",
+        values={"messages": [AIMessage("x")] * 5000, "branch:to:model": None, "todos": []},
+        versions={"messages": "2.1", "branch:to:model": "2.1", "todos": "1.1"},
+        seen={"model": {"branch:to:model": "1.1"}, "__start__": {"__start__": "1.0"}},
+    )
+    assert due(view) == [Due("model")]
+    took = min(timed(lambda: due(view)) for _ in range(50))
+    assert took < 100e-6
+
+
+def timed(run: Any) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+# ---- interrupts
+
+BATCHED = {
+    "action_requests": [
+        {"name": "delete", "args": {"path": "/x"}, "description": "Tool execution"},
+        {"name": "mail", "args": {}},
+    ],
+    "review_configs": [{"action_name": "delete", "allowed_decisions": ["approve", "reject"]}],
+}
+ALONE = {
+    "type": "tool_approval", "tool_call_id": "call-1", "name": "delete", "args": {"path": "/x"},
+    "description": "Tool execution",
+}  # fmt: skip
+INBOX = [
+    {
+        "action_request": {"action": "send", "args": {"to": "ann"}},
+        "config": {"allow_accept": True, "allow_edit": False, "allow_ignore": True},
+        "description": "A mail",
+    }
+]
+
+
+@dataclasses.dataclass
+class Ask:
+    question: str
+    weight: int = 1
+
+
+SHAPES: list[tuple[Any, str]] = [
+    ("Shall I?", "Shall I?"),
+    ("  two\n lines ", "two lines"),
+    (BATCHED, 'approve delete {"path": "/x"}; mail?'),
+    (ALONE, 'approve delete {"path": "/x"}?'),
+    (INBOX, 'approve send {"to": "ann"}?'),
+    (INBOX[0], 'approve send {"to": "ann"}?'),
+    ({"question": "Which?", "message": "not this"}, "Which?"),
+    ({"ask": "Which?", "options": [1, 2]}, "Which?"),
+    ({"message": "Which?"}, "Which?"),
+    ({"prompt": "Which?"}, "Which?"),
+    ({"description": "Which?"}, "Which?"),
+    ({"draft": "Dear Ann", "n": 3}, '{"draft": "Dear Ann", "n": 3}'),
+    (["a", 1], '["a", 1]'),
+    (42, "42"),
+    (Ask("Which?"), "Which?"),
+    (None, "waits for an answer"),
+    ("", "waits for an answer"),
+    ({"action_requests": []}, '{"action_requests": []}'),
+    ({"type": "tool_approval"}, '{"type": "tool_approval"}'),
+    ([{"action_request": "odd"}], '[{"action_request": "odd"}]'),
+]
+
+
+@pytest.mark.parametrize(("value", "words"), SHAPES, ids=lambda shape: str(shape)[:40])
+def test_interrupts_of_all_shapes(value: Any, words: str) -> None:
+    """Whatever a node asks reads as a question, and what it came with is kept as plain data."""
+    id = "a" * 32
+    (found,) = tasks(wrote(("task", "~__pregel_pull, n", "__interrupt__", [Interrupt(value, id)])))
+    assert isinstance(found, Opens)
+    assert (found.kind, found.description, found.ref) == ("interrupt", words, id)
+    assert (found.source.rule, found.source.node, found.source.task_id) == (
+        "interrupt",
+        "n",
+        "task",
+    )
+    json.dumps(found.context)
+
+
+def test_an_approval_keeps_its_actions() -> None:
+    """What is to be approved, with which arguments, and how it may be decided."""
+    (found,) = tasks(wrote(("t", "", "__interrupt__", [Interrupt(BATCHED, "1" * 32)])))
+    assert isinstance(found, Opens)
+    first, second = found.context["actions"]
+    assert first == {
+        "name": "delete", "args": {"path": "/x"}, "description": "Tool execution",
+        "allowed": ["approve", "reject"],
+    }  # fmt: skip
+    assert second["name"] == "mail"
+    (found,) = tasks(wrote(("t", "", "__interrupt__", [Interrupt(ALONE, "1" * 32)])))
+    assert isinstance(found, Opens)
+    assert found.source.tool_call_id == "call-1"
+    (found,) = tasks(wrote(("t", "", "__interrupt__", [Interrupt(INBOX, "1" * 32)])))
+    assert isinstance(found, Opens)
+    assert found.context["actions"][0]["allowed"] == ["accept", "ignore"]
+
+
+def test_huge_questions_are_bounded() -> None:
+    """A question of a megabyte, or a thousand actions, make a small loop that says so."""
+    many = {"action_requests": [{"name": f"n{n}", "args": {"x": "y" * 5000}} for n in range(1000)]}
+    for value in ("x" * 10**6, {"question": "y" * 10**6}, many, {"deep": [["z" * 9000] * 50] * 50}):
+        (found,) = tasks(wrote(("t", "", "__interrupt__", [Interrupt(value, "1" * 32)])))
+        assert isinstance(found, Opens)
+        assert len(found.description) <= 500
+        assert len(json.dumps(found.context)) < 20_000
+    assert found.context["value_cut"]["shortened"] is True
+
+
+def test_old_interrupts() -> None:
+    """Interrupts of older releases, stored as dicts or without an id, and a single one."""
+    (found,) = tasks(wrote(("t", "", "__interrupt__", [{"value": "so?", "interrupt_id": "i1"}])))
+    assert isinstance(found, Opens)
+    assert (found.description, found.ref) == ("so?", "i1")
+    (found,) = tasks(wrote(("t", "", "__interrupt__", Interrupt("so?"))))
+    assert isinstance(found, Opens)
+    assert (found.description, found.ref) == ("so?", "t")
+
+
+# ---- errors, answers, handlers
+
+
+class Odd(Exception):
+    def __init__(self, one: str, two: int) -> None:
+        super().__init__(one, two)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("kaput"), ValueError(), KeyError("it's"), ValueError('both \' and "'),
+        ValueError("a", 1), Odd("x", 2), OSError(2, "gone"), ValueError("line\nline"),
+        ValueError(object), asyncio.CancelledError(), ValueError("x" * 9000),
+        json.JSONDecodeError("bad", "doc", 0),
+    ],
+    ids=lambda error: repr(error)[:40],
+)  # fmt: skip
+def test_an_error_reads_the_same_live_and_stored(error: BaseException) -> None:
+    """The exception, and what a saver gives back for it, have one description."""
+    serde = JsonPlusSerializer()
+    stored = serde.loads_typed(serde.dumps_typed(error))
+    assert isinstance(stored, str)
+    assert error_text(error) == error_text(stored)
+    assert type(error).__name__ in error_text(error)
+    assert len(error_text(error)) <= 500
+
+
+def test_errors_in_words() -> None:
+    """The error's name and what it said."""
+    assert error_text(ValueError("kaput")) == "ValueError: kaput"
+    assert error_text(ValueError()) == "ValueError"
+    assert error_text("1 validation error for X") == "1 validation error for X"
+
+
+def state_after(*views: View) -> WorkingState:
+    """A state that knows the loops which these views opened, and not those that they closed."""
+    loops: dict[str | None, OpenLoop] = {}
+    for view in views:
+        for fact in tasks(view):
+            if isinstance(fact, Opens):
+                loops[fact.ref] = OpenLoop(
+                    str(fact.ref), fact.kind, fact.description, ref=fact.ref, source=fact.source
+                )
+            elif isinstance(fact, Settles):
+                for ref in list(loops) if fact.ref is None else [fact.ref]:
+                    loops.pop(ref, None)
+    return WorkingState(loops=tuple(loops.values()))
+
+
+def test_an_answer_settles_the_question() -> None:
+    """A resume closes what waits: every question, or those that its map names."""
+    (found,) = tasks(wrote((NULL, "", "__resume__", "yes")))
+    assert found == Settles(("interrupt",), "answered", found.source)
+    answers = {"a" * 32: "yes", "b" * 32: "no"}
+    refs = [f.ref for f in tasks(wrote((NULL, "", "__resume__", answers)))]  # type: ignore[union-attr]
+    assert refs == list(answers)
+    (found,) = tasks(wrote((NULL, "", "__resume__", {"not": "ids"})))
+    assert isinstance(found, Settles)
+    assert found.ref is None
+
+
+def test_a_second_question_of_a_task() -> None:
+    """The next question of a task takes the first one's place; its output leaves none."""
+    first, second = Interrupt("one?", "1" * 32), Interrupt("two?", "2" * 32)
+    path = "~__pregel_pull, n"
+    asked = wrote(("t", path, "__interrupt__", [first]))
+    previous = state_after(asked)
+    again = wrote(
+        ("t", path, "__interrupt__", [second]), ("t", path, "__resume__", ["a"]), previous=previous
+    )
+    closed, opened = tasks(again)
+    assert isinstance(closed, Settles)
+    assert isinstance(opened, Opens)
+    assert (closed.ref, closed.outcome, opened.ref) == ("1" * 32, "answered", "2" * 32)
+    other = wrote(("other", path, "log", []), previous=previous)
+    assert list(tasks(other)) == []
+    done = wrote(("t", path, "log", ["x"]), ("t", path, "__resume__", ["a"]), previous=previous)
+    (closed,) = tasks(done)
+    assert isinstance(closed, Settles)
+    assert closed.ref == "1" * 32
+    # All of them at once, in any order, as a tuple has them: the answer was to the first one.
+    at_once = wrote(
+        (NULL, "", "__resume__", "a"), ("t", path, "__resume__", ["a"]),
+        ("t", path, "__interrupt__", [second]),
+    )  # fmt: skip
+    (opened,) = tasks(at_once)
+    assert isinstance(opened, Opens)
+    assert opened.ref == "2" * 32
+
+
+def test_a_task_that_failed_and_ran_again() -> None:
+    """The second run's output closes the error of the first."""
+    failed = wrote(("t", "~__pregel_pull, n", "__error__", ValueError("kaput")))
+    previous = state_after(failed)
+    (closed,) = tasks(wrote(("t", "~__pregel_pull, n", "log", []), previous=previous))
+    assert closed == Settles(("error",), "it ran again", closed.source, "t")
+
+
+def test_a_question_answered_before_the_failure() -> None:
+    """A task that failed after its answer asks nothing any more, though its question is stored."""
+    saver = InMemorySaver()
+
+    def node(state: Log) -> Any:
+        raise ValueError(f"what is {interrupt('so?')}?")
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("n", node)
+    builder.add_edge(START, "n")
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"log": []}, CONFIG)
+    with pytest.raises(ValueError, match="what is it"):
+        graph.invoke(Command(resume="it"), CONFIG)
+    _, pending = leaf(saver)
+    assert [w.channel for w in pending.writes].count("__interrupt__") == 1
+    opened = [fact for fact in tasks(pending) if isinstance(fact, Opens)]
+    assert [(fact.kind, fact.description) for fact in opened] == [
+        ("error", "ValueError: what is it?")
+    ]
+
+
+def test_an_error_that_the_graph_handles() -> None:
+    """A routed error says so, and is over when its handler has run."""
+    path = "~__pregel_pull, n"
+    failed = wrote(
+        ("t", path, "__error__", ValueError("k")), ("t", path, "__error_source_node__", "n")
+    )
+    (opened,) = tasks(failed)
+    assert isinstance(opened, Opens)
+    assert opened.context == {"error_handler": True, "node": "n"}
+    handled = ("h", f"{path}, node_error_handler, False", "log", [])
+    (closed,) = tasks(wrote(handled, previous=state_after(failed)))
+    assert closed == Settles(("error",), "handled by the graph", closed.source, "t")
+    at_once = wrote(*[dataclasses.astuple(w) for w in failed.writes], handled)
+    assert [fact for fact in tasks(at_once) if isinstance(fact, Opens)] == []
+
+
+def test_a_real_error_handler() -> None:
+    """What LangGraph writes for a handled error is read so, at whatever write it is seen."""
+    saver = Watched()
+
+    def fails(state: Log) -> Any:
+        raise ValueError("kaput")
+
+    def mends(state: Log) -> Any:
+        return {"log": ["mended"]}
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("fails", fails, error_handler=mends)
+    builder.add_edge(START, "fails")
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"log": []}, CONFIG)
+    seen = [fact for view in saver.views for fact in tasks(view)]
+    assert [type(fact) for fact in seen if not isinstance(fact, Settles)] == [Opens]
+    previous = state_after(*saver.views[:2])
+    last = [
+        fact for view in saver.views for fact in tasks(dataclasses.replace(view, previous=previous))
+    ]
+    assert "handled by the graph" in [f.outcome for f in last if isinstance(f, Settles)]
+
+
+class Watched(InMemorySaver):
+    """Keeps a view of each task's writes, as a saver sees them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views: list[View] = []
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.views.append(wrote(*((task_id, task_path, name, value) for name, value in writes)))
+        super().put_writes(config, writes, task_id, task_path)
+
+
+def test_retries_within_a_run_leave_no_error() -> None:
+    """A node that succeeds on its second try never failed."""
+    saver = Watched()
+    tried: list[int] = []
+
+    def flaky(state: Log) -> Any:
+        tried.append(1)
+        if len(tried) < 2:
+            raise ValueError("not yet")
+        return {"log": ["at last"]}
+
+    builder: Any = StateGraph(Log)
+    policy = RetryPolicy(initial_interval=0.001, retry_on=ValueError)
+    builder.add_node("flaky", flaky, retry_policy=policy)
+    builder.add_edge(START, "flaky")
+    builder.compile(checkpointer=saver).invoke({"log": []}, CONFIG)
+    assert [fact for view in saver.views for fact in tasks(view)] == []
+    assert len(tried) == 2
+
+
+# ---- todos
+
+
+def listed(fact: Any) -> list[tuple[str, str]]:
+    assert isinstance(fact, Todos)
+    return [(each.content, each.status) for each in fact.items]
+
+
+def test_the_todos_channel() -> None:
+    """The channel's whole list, only when it changed."""
+    values = {
+        "todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "pending"}]
+    }
+    (found,) = todos(changed(values))
+    assert listed(found) == [("a", "in_progress"), ("b", "pending")]
+    assert isinstance(found, Todos)
+    assert (found.tracker, found.source.channel) == ("todos", "todos")
+    assert list(todos(changed({**values, "x": 1}, "x"))) == []
+    (found,) = todos(changed({}, gone=frozenset({"todos"})))
+    assert listed(found) == []
+
+
+WORDS = {
+    "pending": ["pending", "todo", "TODO", "to-do", "open", "not started", "blocked", None, "??"],
+    "in_progress": ["in_progress", "in-progress", "In Progress", "doing", "active", "wip"],
+    "completed": ["completed", "complete", "done", "Done", "finished", "closed"],
+    "cancelled": ["cancelled", "canceled", "skipped", "dropped"],
+}
+
+
+@pytest.mark.parametrize(("status", "word"), [(s, w) for s, words in WORDS.items() for w in words])
+def test_status_words(status: str, word: str | None) -> None:
+    """The words of common trackers mean one of our four."""
+    ((item,),) = [
+        fact.items for fact in todos(changed({"todos": [{"content": "a", "status": word}]}))
+    ]  # type: ignore[union-attr]
+    assert item.status == status
+    assert item.extra == ({"status": word} if word in ("blocked", "??") else {})
+
+
+def test_fields_of_an_entry() -> None:
+    """Whatever a tracker calls its fields, content, priority, id and the rest are kept."""
+    values = [
+        {"content": "a", "id": 7, "priority": "P0", "activeForm": "Doing a", "blockedBy": [1, 2]},
+        {"step": "b", "status": "completed"},
+        {"title": "c", "done": True, "priority": "someday"},
+        "- [x] d",
+        "* e",
+        "[~] f",
+        {"id": "only an id"},
+        {"nothing": 1},
+        None,
+        17,
+        {"description": "x" * 3000, "priority": "HIGH", "blob": "y" * 9000},
+    ]
+    ((a, b, c, d, e, f, g, h),) = [fact.items for fact in todos(changed({"todos": values}))]  # type: ignore[union-attr]
+    assert (a.content, a.ref, a.priority) == ("a", "7", "critical")
+    assert a.extra == {"activeForm": "Doing a", "blockedBy": [1, 2]}
+    assert (b.content, b.status, b.priority) == ("b", "completed", "medium")
+    assert (c.status, c.priority) == ("completed", "someday")
+    assert [(x.content, x.status) for x in (d, e, f)] == [
+        ("d", "completed"), ("e", "pending"), ("f", "in_progress"),
+    ]  # fmt: skip
+    assert g.ref == g.content == "only an id"
+    assert h.priority == "high"
+    assert len(h.content) <= 500
+    assert len(json.dumps(h.extra)) < 400
+
+
+class Step(BaseModel):
+    content: str
+    status: str = "pending"
+
+
+def test_lists_of_other_forms() -> None:
+    """Objects with fields, a dict by id, JSON text, lines: all are lists."""
+    for value in (
+        [Step(content="a"), Step(content="b", status="done")],
+        {"1": {"content": "a"}, "2": {"content": "b", "status": "done"}},
+        {"items": [{"content": "a"}, {"content": "b", "status": "done"}]},
+        '[{"content": "a"}, {"content": "b", "status": "done"}]',
+        "- [ ] a\n- [x] b\n",
+        ({"content": "a"}, {"content": "b", "status": "done"}),
+    ):
+        (found,) = todos(changed({"todos": value}))
+        assert listed(found) == [("a", "pending"), ("b", "completed")], value
+    for value in (None, 3, "[not json", b"x"):
+        (found,) = todos(changed({"todos": value}))
+        assert listed(found) == []
+
+
+def call(name: str, args: Any, id: str = "c1") -> dict[str, Any]:
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def test_trackers_that_are_tools() -> None:
+    """The lists in calls of known trackers, each under its own name, from new messages only."""
+    plan = {"plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}]}
+    for name, args in (
+        ("TodoWrite", {"todos": [{"content": "a", "status": "completed", "activeForm": "A"},
+                                 {"content": "b", "status": "in_progress", "activeForm": "B"}]}),
+        ("update_plan", {"explanation": "so", **plan}),
+        ("todo_write", {"merge": False, "todos": '[{"content": "a", "status": "done"}, "[~] b"]'}),
+    ):  # fmt: skip
+        (found,) = todos(
+            said(HumanMessage("x"), AIMessage("", id="m1", tool_calls=[call(name, args)]))
+        )
+        assert listed(found) == [("a", "completed"), ("b", "in_progress")]
+        assert isinstance(found, Todos)
+        assert (found.tracker, found.confidence) == (f"tool:{name}", "declared")
+        assert (found.source.message_id, found.source.tool_call_id) == ("m1", "c1")
+    other = AIMessage("", tool_calls=[call("search", {"todos": ["a"]})])
+    assert list(todos(said(other))) == []
+    old = said(AIMessage("", tool_calls=[call("TodoWrite", {"todos": ["a"]})]))
+    fresh = {"messages": Fresh(old.values["messages"], [])}
+    assert list(todos(dataclasses.replace(old, fresh=fresh))) == []
+
+
+def test_a_call_in_the_form_of_openai() -> None:
+    """Messages that are dicts are read as well."""
+    function = {"name": "update_plan", "arguments": '{"plan": [{"step": "a", "status": "done"}]}'}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": function}],
+    }
+    (found,) = todos(said(message))
+    assert listed(found) == [("a", "completed")]
+
+
+def test_a_tracker_beside_the_channel() -> None:
+    """Where the channel is there, the calls say nothing; before it is, they fill the same list."""
+    message = AIMessage("", tool_calls=[call("write_todos", {"todos": [{"content": "a"}]})])
+    (found,) = todos(said(message))
+    assert isinstance(found, Todos)
+    assert found.tracker == "todos"
+    assert list(todos(said(message, versions={"messages": 2, "todos": 1}))) == []
+    twice = [call("write_todos", {"todos": ["a"]}, id) for id in ("c1", "c2")]
+    assert list(todos(said(AIMessage("", tool_calls=twice)))) == []  # langchain refuses both
+
+
+def test_a_list_that_is_merged() -> None:
+    """`merge` changes entries by their ids; the others stay as they were."""
+    known = (
+        Todo("t1", "first", ref="1", tracker="tool:todo_write"),
+        Todo("t2", "second", ref="2", tracker="tool:todo_write", priority="high"),
+    )
+    update = {
+        "merge": True,
+        "todos": [{"id": "2", "status": "completed"}, {"id": "3", "content": "third"}],
+    }
+    message = AIMessage("", tool_calls=[call("todo_write", update)])
+    (found,) = todos(said(message, previous=WorkingState(todos=known)))
+    assert listed(found) == [("first", "pending"), ("second", "completed"), ("third", "pending")]
+    assert isinstance(found, Todos)
+    assert found.items[1].priority == "high"
+
+
+def test_todos_that_are_still_pending_writes() -> None:
+    """A whole list that a finished task wrote counts; entries that a node adds replace nothing."""
+    known = WorkingState(todos=(Todo("t1", "a"), Todo("t2", "b")))
+    new = ("t", "~__pregel_pull, tools", "todos", [{"content": "c"}])
+    reply = ToolMessage("Updated todo list to [...]", tool_call_id="c1")
+    (found,) = todos(wrote(new, (*new[:2], "messages", [reply]), previous=known))
+    assert listed(found) == [("c", "pending")]
+    assert list(todos(wrote(new, previous=known))) == []
+    (found,) = todos(wrote(new))
+    assert listed(found) == [("c", "pending")]
+    asks = AIMessage("", tool_calls=[call("TodoWrite", {"todos": ["a"]})])
+    (found,) = todos(wrote(("t", "~__pregel_pull, model", "messages", [asks])))
+    assert isinstance(found, Todos)
+    assert (found.tracker, found.source.task_id) == ("tool:TodoWrite", "t")
+
+
+def test_background_tasks() -> None:
+    """A loop while a subagent works or waits, over when it ended, and anew when it is sent on."""
+
+    def held(status: str, run: str = "r1") -> View:
+        return changed({"async_tasks": {"k": {
+            "task_id": "k", "agent_name": "scout", "thread_id": "k", "run_id": run,
+            "status": status, "created_at": "2026-01-01T00:00:00Z",
+        }}})  # fmt: skip
+
+    (found,) = background(held("running"))
+    assert isinstance(found, Opens)
+    assert (found.kind, found.ref, found.description) == (
+        "task", "k", "scout works in the background",
+    )  # fmt: skip
+    (found,) = background(held("waiting"))
+    assert isinstance(found, Opens)
+    assert found.description == "scout waits for a person"
+    assert found.context["thread_id"] == "k"
+    for status in ("success", "error", "cancelled", "timeout", "interrupted"):
+        closed = list(background(held(status)))
+        assert Settles(("task",), status, closed[0].source, "k") in closed
+    over = OpenLoop("l", "task", "x", ref="k", closed_at="2026", closed_in="c")
+    again = dataclasses.replace(held("running", "r2"), previous=WorkingState(loops=(over,)))
+    (found,) = background(again)
+    assert isinstance(found, Opens)
+    assert found.ref == "k r2"
+    pending = wrote(("t", "", "async_tasks", {"k": {"task_id": "k", "status": "success"}}))
+    assert next(fact.ref for fact in background(pending)) == "k"  # type: ignore[union-attr]
+
+
+# ---- aims
+
+
+def test_explicit_aims() -> None:
+    """A goal in a channel is what the agent is after, until it is emptied."""
+    for value, text in (("ship it", "ship it"), ({"text": "ship it"}, "ship it"),
+                        (Step(content="ship it"), "ship it"), ({"n": 1}, '{"n": 1}')):  # fmt: skip
+        (found,) = aims(changed({"goal": value}))
+        assert found == Wants(text, "explicit", found.source, "declared")
+    assert list(aims(changed({"goal": "ship it", "x": 1}, "x"))) == []
+    aim = Intention("i", "ship it", "explicit", source=Source(channel="goal"))
+    held = WorkingState(intentions=(aim,))
+    for value in ("", None, [], {}):
+        (found,) = aims(changed({"goal": value}, previous=held))
+        assert found == Drops("explicit", found.source)
+    (found,) = aims(changed({}, gone=frozenset({"goal"}), previous=held))
+    assert isinstance(found, Drops)
+    assert list(aims(changed({"goal": ""}))) == []
+    facts = list(aims(changed({"goal": "", "objective": "rest"}, "goal", previous=held)))
+    assert [type(fact) for fact in facts] == [Drops, Wants]
+
+
+def test_plans() -> None:
+    """A plan that is a list is a tracker of its own; steps that were carried out are done."""
+    (found,) = aims(changed({"plan": ["a", "b"]}))
+    assert isinstance(found, Todos)
+    assert (found.tracker, listed(found)) == ("channel:plan", [("a", "pending"), ("b", "pending")])
+    for value in ({"steps": ["a", "b"]}, "1. a\n2. b", [{"step": "a"}, {"step": "b"}]):
+        (found,) = aims(changed({"plan": value}))
+        assert len(listed(found)) == 2
+    known = tuple(Todo(str(n), text, tracker="channel:plan") for n, text in enumerate("ab"))
+    values = {"plan": ["b", "c"], "past_steps": [("a", "went well")]}
+    (found,) = aims(changed(values, "plan", previous=WorkingState(todos=known)))
+    assert listed(found) == [("a", "completed"), ("b", "pending"), ("c", "pending")]
+    (found,) = aims(changed({"plan": []}, previous=WorkingState(todos=known)))
+    assert listed(found) == []
+    (found,) = aims(changed({"plan": "think, then write"}))
+    assert isinstance(found, Wants)
+
+
+def test_which_channels_say_aims_is_configurable() -> None:
+    """Other channels can be named, and the usual ones left out."""
+    view = changed({"mission": "go", "goal": "stay"})
+    named = dataclasses.replace(view, channels=Channels(aims=("mission",)))
+    assert [fact.text for fact in aims(named)] == ["go"]  # type: ignore[union-attr]
+    without = dataclasses.replace(view, channels=Channels(exclude=("goal",)))
+    assert list(aims(without)) == []
+
+
+def graded(status: Any, run: str = "r1", **more: Any) -> View:
+    evaluation = {
+        "grading_run_id": run, "iteration": 1, "result": status, "explanation": "so so",
+        "criteria": [{"name": "cites", "passed": False, "gap": "no source for 3"},
+                     {"name": "short", "passed": True}],
+    }  # fmt: skip
+    return changed({"_rubric_status": status, "_rubric_evaluations": [evaluation]}, **more)
+
+
+def test_rubrics() -> None:
+    """A rubric is the aim; a verdict below it a note or an error with its gaps, until it is met."""
+    (found,) = aims(changed({"rubric": "cites everything"}))
+    assert found == Wants("cites everything", "explicit", found.source, "declared")
+    assert list(aims(changed({"rubric": "x", "_active_rubric": "x"}, "_active_rubric")))
+    kinds = dict.fromkeys(("failed", "max_iterations_reached", "grader_error"), "error")
+    for status, kind in {"needs_revision": "note", **kinds}.items():
+        (found,) = rubric(graded(status))
+        assert isinstance(found, Opens)
+        assert found.kind == kind
+        assert found.context["gaps"] == [{"name": "cites", "gap": "no source for 3"}]
+        assert "no source for 3" in found.description
+    assert list(rubric(graded("satisfied"))) == []
+    note = OpenLoop("l", "note", "", ref="rubric r1", source=Source(rule="rubric_verdict"))
+    held = WorkingState(loops=(note,))
+    for status in ("satisfied", None):
+        (found,) = rubric(graded(status, previous=held))
+        assert isinstance(found, Settles)
+        assert (found.kinds, found.ref) == (("note",), "rubric r1")
+    closed, opened = rubric(graded("failed", previous=held))
+    assert isinstance(closed, Settles)
+    assert isinstance(opened, Opens)
+
+
+def test_an_agent_that_ran_out_of_steps() -> None:
+    """The prebuilt agent's apology is no answer."""
+    sorry = AIMessage("Sorry, need more steps to process this request.", id="m")
+    (found,) = steps(said(sorry))
+    assert isinstance(found, Opens)
+    assert (found.kind, found.ref) == ("truncated", "m")
+    assert list(steps(said(AIMessage("Sorry, I can't.")))) == []
+
+
+# ---- context
+
+
+class Point(NamedTuple):
+    x: int
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Opaque:
+    pass
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+class Shapeless:
+    @property
+    def shape(self) -> Any:
+        raise KeyError("no shape")
+
+    def __len__(self) -> int:
+        return 3
+
+    def __repr__(self) -> str:
+        return "Shapeless()"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1, 1), (None, None), (True, True), ("é", "é"), (1.5, 1.5), (float("inf"), "inf"),
+        ((1, (2,)), [1, [2]]), ({3, 1, 2}, [1, 2, 3]), (frozenset({"b", "a"}), ["a", "b"]),
+        ({1: "a", None: "b", (1, 2): "c"}, {"1": "a", "None": "b", "(1, 2)": "c"}),
+        ({1: "a", "1": "b"}, {"1": "a", "1 (str)": "b"}),
+        (b"ab\xff", {"$type": "bytes", "size": 3, "start": "ab\\xff"}),
+        (Ask("q"), {"$type": "Ask", "question": "q", "weight": 1}),
+        (Step(content="x"), {"$type": "Step", "content": "x", "status": "pending"}),
+        (Point(1), {"$type": "Point", "x": 1}), (Colour.RED, "red"),
+        (datetime.date(2026, 1, 2), "2026-01-02"), (decimal.Decimal("1.10"), "1.10"),
+        (Opaque(), {"$type": "Opaque", "repr": "<tests.test_signals.Opaque object>"}),
+        (Broken(), {"$type": "Broken", "repr": "its repr raised ValueError"}),
+        (Shapeless(), {"$type": "Shapeless", "repr": "Shapeless()"}),
+        (2**70, hex(2**70)), ("half \ud800", "half \\ud800"),
+        ([{"a": [{"b": ({1},)}]}], [{"a": [{"b": [[1]]}]}]),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_values_as_plain_data(value: Any, shown: Any) -> None:
+    """Any Python value becomes JSON data that says what it was."""
+    found, about = bounded(value)
+    if isinstance(value, Opaque):
+        found["repr"] = found["repr"].replace("<test_signals", "<tests.test_signals")
+    assert found == shown
+    assert about == {}
+    assert json.loads(json.dumps(found)) == found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 10**6, '"\n\\' * 4000, "é🙂" * 5000, list(range(10**5)),
+        {str(n): n for n in range(10**4)},
+        {"k" * 5000: 1}, set(range(5000)), b"x" * 10**6, [["y" * 500] * 100] * 100,
+        {"a": {"b": {"c": ["z" * 4000] * 9}}}, "\x00" * 9000, [["\x01" * 30] * 30] * 30,
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_values_are_bounded(value: Any) -> None:
+    """However large it is, a value takes at most 2,000 characters; its size is told."""
+    found, about = bounded(value)
+    assert len(json.dumps(found, ensure_ascii=False)) <= 2000
+    if not isinstance(value, bytes):
+        assert about == {"shortened": True, "type": type(value).__name__, "size": len(value)}
+    took = min(timed(lambda: bounded(value)) for _ in range(5))
+    assert took < 0.02
+
+
+def test_a_value_that_holds_itself() -> None:
+    """A circle ends."""
+    ring: list[Any] = []
+    ring.append(ring)
+    found, about = bounded(ring)
+    assert about["shortened"]
+    json.dumps(found)
+
+
+def entries_of(view: View) -> dict[str, Any]:
+    return {fact.key: fact.value for fact in context(view) if isinstance(fact, Holds)}
+
+
+def test_which_channels_are_context() -> None:
+    """User channels by the policy; bookkeeping, messages and other pillars are kept out."""
+    values: dict[str, Any] = {
+        "topic": "bees", "_private": 1, "branch:to:x": None, "join:a+b:c": {"a"}, "__start__": 1,
+        "messages": [HumanMessage("x")], "chat": [HumanMessage("x")], "last": AIMessage("x"),
+        "todos": ["a"], "goal": "go", "jump_to": "end", "secret": 1, "scratch": 2,
+        "structured_response": Step(content="x"),
+    }  # fmt: skip
+    view = changed(values, channels=Channels(exclude=("secret",), ephemeral=("scratch",)))
+    assert entries_of(view) == {
+        "topic": "bees",
+        "structured_response": {"$type": "Step", "content": "x", "status": "pending"},
+    }
+    only = changed(values, channels=Channels(context=("goal", "_private")))
+    assert entries_of(only) == {"goal": "go", "_private": 1}
+
+
+def test_only_what_changed_is_looked_at() -> None:
+    """Channels that did not change cost nothing, and what is gone is forgotten."""
+
+    class Untouchable:
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError("looked at")
+
+    view = changed({"a": 1, "b": Untouchable()}, "a", gone=frozenset({"c", "_d"}))
+    assert [(type(f), f.key) for f in context(view)] == [(Holds, "a"), (Forgets, "c")]  # type: ignore[union-attr]
+
+
+def test_files_and_memories_by_name() -> None:
+    """Of files the names and sizes, of memories and skills the names: never what they hold."""
+    values = {
+        "files": {"/a.md": {"content": "secret text", "encoding": "utf-8"},
+                  "/b.md": {"content": ["two", "lines"]}, "/c": "plain"},
+        "memory_contents": {"/AGENTS.md": "secret text"},
+        "skills_metadata": [{"name": "web", "description": "secret text"}],
+    }  # fmt: skip
+    found = entries_of(changed(values))
+    assert found["files"] == {"/a.md": 11, "/b.md": 10, "/c": 5}
+    assert found["memory_contents"] == ["/AGENTS.md"]
+    assert found["skills_metadata"] == ["web"]
+    assert "secret" not in json.dumps(found)
+    many = {f"/notes/{n}.md": {"content": "x"} for n in range(5000)}
+    (fact,) = context(changed({"files": many}))
+    assert isinstance(fact, Holds)
+    assert fact.metadata == {"count": 5000, "shortened": True}
+    assert len(json.dumps(fact.value)) <= 2000
+
+
+def test_files_kept_as_deltas() -> None:
+    """Without the value, the names come from what was known and what the parent's tasks wrote."""
+    versions = {"files": 3}
+
+    def put(*writes: Any, value: Any = None, **more: Any) -> View:
+        return View(
+            "c", versions=versions, changed=frozenset({"files"}),
+            writes=[TaskWrite("t", "", "files", write) for write in writes],
+            values={} if value is None else {"files": value}, **more,
+        )  # fmt: skip
+
+    known = ContextItem("c", "files", {"/a": 1, "/b": 2}, {"count": 2})
+    held = WorkingState(context=(known,))
+    found = put({"/c": {"content": "new"}, "/a": None}, {"/b": {"content": "12345"}}, previous=held)
+    assert entries_of(found) == {"files": {"/b": 5, "/c": 3}}
+    for over in (Overwrite({"/d": "x"}), {"__overwrite__": {"/d": "x"}},
+                 {"type": "__overwrite__", "value": {"/d": "x"}}):  # fmt: skip
+        assert entries_of(put(over, previous=held)) == {"files": {"/d": 1}}
+    assert entries_of(put(value=_DeltaSnapshot({"/s": "xyz"}), previous=held)) == {
+        "files": {"/s": 3}
+    }
+    assert entries_of(put(previous=held)) == {}
+    assert entries_of(put(["a list"], previous=held)) == {}
+
+
+# ---- extractors together
+
+
+def holds_turn(view: View) -> Any:
+    yield Holds("turn", view.step, view.at("mine"))
+
+
+def test_users_bring_their_own() -> None:
+    """A user's function runs after the default ones and its facts count."""
+    run = Extractors([holds_turn])
+    assert run.names == (*DEFAULTS, "holds_turn")
+    found, failures = run(changed({"topic": "x"}, step=3))
+    assert [f.key for f in found if isinstance(f, Holds)] == ["topic", "turn"]
+    assert not failures
+
+
+def test_extractors_are_switched_off_by_name() -> None:
+    """A default one can be left out; a name that is none is refused."""
+    found, _ = Extractors(off=["context"])(changed({"topic": "x"}))
+    assert found == []
+    with pytest.raises(InvalidInput, match="contexts"):
+        Extractors(off=["contexts"])
+    with pytest.raises(InvalidInput, match="one string"):
+        Extractors(off="context")
+    with pytest.raises(InvalidInput, match="no extractor"):
+        Extractors([7])  # type: ignore[list-item]
+    nothing = Extractors([lambda view: None, lambda view: ()], off=DEFAULTS)  # type: ignore[list-item, return-value]
+    assert nothing.names == ("<lambda>", "<lambda>-2")
+    assert nothing(changed({"topic": "x"})) == ([], [])
+
+
+def raises_midway(view: View) -> Any:
+    yield Holds("half", 1, view.at("mine"))
+    raise KeyError("oops")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [raises_midway, lambda view: 7, lambda view: ["no fact"], lambda view: {"a": 1}, lambda: None],
+)
+def test_an_extractor_that_fails_is_skipped(broken: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """What it had found is dropped, the others go on, and it is logged and reported."""
+    run = Extractors([broken, holds_turn])
+    with caplog.at_level(logging.WARNING, "langgraph_wyrd"):
+        found, failures = run(changed({"topic": "x"}), "thread-7")
+    assert [f.key for f in found if isinstance(f, Holds)] == ["topic", "turn"]
+    (failure,) = failures
+    assert (failure.extractor, failure.checkpoint_id) == (broken.__name__, "c")
+    (record,) = caplog.records
+    assert "thread-7" in record.getMessage()
+    assert broken.__name__ in record.getMessage()
+    assert "'c'" in record.getMessage() or " c " in record.getMessage()
+
+
+def test_an_extractor_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
+    """Three times in a row over its budget switch it off, loudly; a quick run between forgives."""
+    now = [0.0]
+    slow = [True]
+
+    def dawdles(view: View) -> Any:
+        now[0] += 0.06 if slow[0] else 0.001
+        return [Holds("late", 1, view.at("mine"))]
+
+    run = Extractors([dawdles, holds_turn], clock=lambda: now[0])
+    view = changed({"topic": "x"})
+    for quick in (False, False, True, False, False):
+        slow[0] = not quick
+        found, failures = run(view)
+        assert any(isinstance(f, Holds) and f.key == "late" for f in found)
+        assert not failures
+    slow[0] = True
+    with caplog.at_level(logging.ERROR, "langgraph_wyrd"):
+        _, failures = run(view)
+    assert [failure.extractor for failure in failures] == ["dawdles"]
+    assert "dawdles" in caplog.text
+    assert run.switched_off == {"dawdles"}
+    found, _ = run(view)
+    assert [f.key for f in found if isinstance(f, Holds)] == ["topic", "turn"]
+
+
+def test_extraction_is_cheap(office_view: View) -> None:
+    """All default extractors on a typical put take well under the time a put has for them."""
+    run = Extractors()
+    assert run(office_view)[0]
+    took = min(timed(lambda: run(office_view)) for _ in range(50))
+    assert took < 1e-3
+
+
+@pytest.fixture
+def office_view() -> View:
+    """A put of a tool-calling agent: two new messages at the end of 1,200, 50 items known."""
+    talk: list[Any] = []
+    for n in range(300):
+        talk += [
+            HumanMessage(f"please look up {n}", id=f"h{n}"),
+            AIMessage("let me see", id=f"a{n}", tool_calls=[call("search", {"q": n}, f"c{n}")]),
+            ToolMessage(f"found {n}", tool_call_id=f"c{n}", id=f"t{n}"),
+            AIMessage(f"it is {n}", id=f"b{n}"),
+        ]
+    loops = tuple(OpenLoop(f"l{n}", "note", f"note {n}", ref=str(n)) for n in range(20))
+    entries = tuple(ContextItem(f"x{n}", f"key{n}", n) for n in range(15))
+    plan = tuple(Todo(f"t{n}", f"step {n}") for n in range(15))
+    return View(
+        "c",
+        values={
+            "messages": talk,
+            "todos": [{"content": "a"}],
+            "branch:to:model": None,
+            "topic": "x",
+        },
+        versions={"messages": "9.1", "todos": "2.1", "branch:to:model": "9.1", "topic": "1.1"},
+        changed=frozenset(("messages", "branch:to:model", "topic")),
+        fresh={"messages": Fresh(talk, [len(talk) - 2, len(talk) - 1])},
+        previous=WorkingState(loops=loops, context=entries, todos=plan),
+    )
