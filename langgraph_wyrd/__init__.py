@@ -1,7 +1,19 @@
-"""A LangGraph checkpointer on SQLite and Postgres that stores what a step changed."""
+"""A LangGraph checkpointer that stores what a step changed, and knows what the agent was doing."""
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.signals.extracting import extract
+from langgraph_wyrd.signals.policy import Channels
+from langgraph_wyrd.signals.registry import Extractors
 
-__all__ = ["WyrdError", "WyrdSaver", "errors"]
+__all__ = [
+    "Channels",
+    "Extractors",
+    "WorkingState",
+    "WyrdError",
+    "WyrdSaver",
+    "errors",
+    "extract",
+]

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
     BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
-    get_checkpoint_metadata,
 )
 
+from langgraph_wyrd import incoming
+from langgraph_wyrd.across import Across
 from langgraph_wyrd.configs import (
     Pages,
     config_of,
-    named,
     place,
     several,
     stored_place,
@@ -30,15 +30,20 @@ from langgraph_wyrd.configs import (
     tuple_of,
 )
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.plans import copy, prune, read, write
+from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
+from langgraph_wyrd.plans.weaving import Weaver
+from langgraph_wyrd.signals.policy import DEFAULT, Channels
+from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
-from langgraph_wyrd.store.names import check_size, stored
+from langgraph_wyrd.store.names import stored
 from langgraph_wyrd.store.running import Driver, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.thread import Thread
+from langgraph_wyrd.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -48,7 +53,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(BaseCheckpointSaver[str]):
+class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python
@@ -61,9 +66,16 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     on first use; `with`, `async with`, `close` and `aclose` close it.
     """
 
-    def __init__(self, core: Core[Memory], *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self,
+        core: Core[Memory],
+        *,
+        serde: SerializerProtocol | None = None,
+        weaver: Weaver | None = None,
+    ) -> None:
         super().__init__(serde=serde)
         self._core = core
+        self._weaver = weaver
         self._made: Codec | None = None
 
     @classmethod
@@ -76,6 +88,9 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         setup: str = "auto",
         connect: Callable[[], Any] | None = None,
         timeout: float = 60.0,
+        pillars: bool = True,
+        channels: Channels = DEFAULT,
+        extractors: Extractors | Iterable[Extractor] = (),
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -89,6 +104,9 @@ class WyrdSaver(BaseCheckpointSaver[str]):
             connect: Makes a connection (a `sqlite3` or an async `psycopg` one, or, for Postgres, a
                 fresh conninfo), for credentials that change.
             timeout: Seconds to wait for a lock or a free connection before `DatabaseBusy`.
+            pillars: False: store checkpoints only, and read nothing out of them.
+            channels: Which channels make the context, and which stay out of the pillars.
+            extractors: Your own, run after the default ones; or an `Extractors`.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -111,7 +129,9 @@ class WyrdSaver(BaseCheckpointSaver[str]):
                 raise InvalidInput("schema= is for Postgres: SQLite has none")
             made = partial(SqliteDriver, address, **common)
         made()  # options that can't be used are refused here, not on first use
-        return cls(Core(made, Memory), serde=serde)
+        chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
+        weaver = Weaver(chosen, channels) if pillars else None
+        return cls(Core(made, Memory), serde=serde, weaver=weaver)
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -156,6 +176,12 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
 
+    # ---- one thread
+
+    def thread(self, thread_id: str) -> Thread:
+        """The handle on one conversation: what it was doing, now or at any point of its past."""
+        return Thread(self._core, lambda: self._codec, thread(thread_id))
+
     # ---- storing
 
     def put(
@@ -166,7 +192,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
-        made = self._put(config, checkpoint, metadata, new_versions)
+        made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         self._core.store(made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
@@ -178,7 +204,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Async version of `put`."""
-        made = self._put(config, checkpoint, metadata, new_versions)
+        made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         await self._core.astore(made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
@@ -190,8 +216,8 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         task_path: str = "",
     ) -> None:
         """Store what a task wrote at a checkpoint."""
-        made = self._put_writes(config, writes, task_id, task_path)
-        self._core.store(made)
+        made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
+        self._core.store(made, alone=made.says)
 
     async def aput_writes(
         self,
@@ -201,8 +227,8 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         task_path: str = "",
     ) -> None:
         """Async version of `put_writes`."""
-        made = self._put_writes(config, writes, task_id, task_path)
-        await self._core.astore(made)
+        made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
+        await self._core.astore(made, alone=made.says)
 
     # ---- reading
 
@@ -313,78 +339,20 @@ class WyrdSaver(BaseCheckpointSaver[str]):
             self._made = Codec(self.serde)
         return self._made
 
-    def _put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> write.Put:
-        thread_id, ns, parent = stored_place(config)
-        check_size(ns, "checkpoint_ns")
-        codec = self._codec
-        meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
-        text, exact = codec.metadata(meta)
-        step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
-        parents = meta.get("parents")
-        root = parents.get("") if ns and isinstance(parents, dict) else None
-        held: dict[str, Any] = dict(checkpoint)
-        ts = held.pop("ts", None)
-        id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
-        return write.Put(
-            codec=codec,
-            thread_id=thread_id,
-            ns=ns,
-            id=id,
-            parent=parent,
-            ts=None if ts is None else stored(ts, "ts"),
-            step=int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
-            source=stored(source, "source") if isinstance(source, str) else None,
-            run_id=stored(run_id, "run_id") if isinstance(run_id, str) else None,
-            metadata=text,
-            exact=exact,
-            root=stored(root, "a parent") if isinstance(root, str) else None,
-            values=named(held.pop("channel_values", {})),
-            versions=named(held.pop("channel_versions", {})),
-            new_versions=named(new_versions),
-            seen={
-                stored(node, "a node"): named(versions)
-                for node, versions in held.pop("versions_seen", {}).items()
-            },
-            rest=held,
-        )
-
-    def _put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str,
-    ) -> write.PutWrites:
-        thread_id, ns, checkpoint = stored_place(config)
-        check_size(ns, "checkpoint_ns")
-        if checkpoint is None:
-            raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
-        return write.PutWrites(
-            codec=self._codec,
-            thread_id=thread_id,
-            ns=ns,
-            checkpoint=check_size(checkpoint, "checkpoint_id"),
-            task=check_size(stored(task_id, "task_id"), "task_id"),
-            path=stored(task_path, "the task path"),
-            writes=[
-                (WRITES_IDX_MAP.get(channel, idx), stored(channel, "a channel"), value)
-                for idx, (channel, value) in enumerate(writes)
-            ],
-        )
-
     async def _get(self, core: Running[Memory], config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, id = stored_place(config)
         known = core.memory.get(thread_id)
         codec = self._codec
-        found, learnt = await core.read(lambda: read.get(codec, thread_id, ns, id, known))
+        found, learnt = await core.read_soon(lambda: read.get(codec, thread_id, ns, id, known))
         if learnt is not None:
             core.memory.learn(thread_id, learnt)
+        elif found is not None and known is not None and known.weave is not None:
+            woven = known.weave.at(ns, stored(found.id, "checkpoint_id"))
+            noted = {(note.task, note.channel) for note in woven.notes} if woven else set()
+            unheard = any((task, channel) not in noted for task, channel, _ in found.writes)
+            if woven and unheard and core.memory.get(thread_id) is known:
+                # Another process wrote them: the pillars are read again.
+                core.memory.put(thread_id, replace(known, weave=None))
         return None if found is None else tuple_of(found, place(config)[0], config if id else None)
 
     async def _delta(

@@ -13,6 +13,8 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from conftest import Backend
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -23,6 +25,13 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.plans import read
+from langgraph_wyrd.store import frames
+from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
+from langgraph_wyrd.store.statements import Ask
+from langgraph_wyrd.store.strands import Place
+from tests.outside import raw
 from tests.rows import config, new_id, put, version
 from tests.story import Plain
 
@@ -226,6 +235,161 @@ async def test_writes_come_in_the_order_of_a_run(saver: Any, call: Call) -> None
     assert [write[2] for write in found["log"]["writes"]] == [
         "z0", "z1", "~1c0", "~1c1", "~10d0", "~10d1", "~2a0", "~2a1", "~2b0", "~2b1",
     ]  # fmt: skip
+
+
+# ---- what a walk costs, and what it rests on
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that histories ask for from now on, by name."""
+    asked: list[str] = []
+    history = read.delta_history
+
+    def counting(*args: Any) -> Any:
+        plan, answer = history(*args), None
+        while True:
+            try:
+                step = plan.send(answer)
+            except StopIteration as end:
+                return end.value
+            asked.extend(each.name for each in ([step] if isinstance(step, Ask) else step))
+            answer = yield step
+
+    monkeypatch.setattr(read, "delta_history", counting)
+    return asked
+
+
+COUNTERS: dict[str, Any] = {
+    "right": {"log": (249, 249), "files": (10, 249)},
+    "too small": {"log": (1, 2), "files": (1, 1)},
+    "too large": {"log": (10**18, 10**18), "files": (0, 0)},
+    "negative": {"log": (-5, -5), "files": (0, 0)},
+    "of other channels": {"rare": (1, 1)},
+    "nonsense": {"log": "much", "files": (None, None)},
+    "a list": ["log", "files"],
+    "a number": 7,
+}
+
+
+@pytest.mark.parametrize("counters", COUNTERS)
+def test_a_walk_takes_few_statements(
+    saver: Any, counters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of ancestors is one question, whatever LangGraph's count of the steps says."""
+    parent = None
+    for n in range(250):
+        versions = {"log": version(), "files": version()}
+        values = {name: _DeltaSnapshot([n]) for name, at in (("log", 1), ("files", 180)) if at == n}
+        name = new_id()
+        counts = {"counters_since_delta_snapshot": COUNTERS[counters]}
+        made = put(saver, "t", values, parent=parent, id=name, versions=versions,
+                   metadata=counts)  # fmt: skip
+        if n % 3 == 0:
+            saver.put_writes(made, [("log", [n]), ("files", [n]), ("other", 0)], "task", "~p")
+        parent = name
+    asked = counted(monkeypatch)
+    found = saver.get_delta_channel_history(config=config("t"), channels=["log", "files"])
+    assert [value for _, _, [value] in found["log"]["writes"]] == list(range(3, 249, 3))
+    assert [value for _, _, [value] in found["files"]["writes"]] == list(range(180, 249, 3))
+    assert [found[name]["seed"].value for name in ("log", "files")] == [[1], [180]]
+    assert len(asked) <= (7 if counters == "right" else 20)
+
+
+@pytest.mark.parametrize("ids", ["rising", "falling", "mixed"])
+async def test_branches_that_grow_in_turns(saver: Any, call: Call, ids: str) -> None:
+    """Between the ids of one branch stand those of another, with large writes: none comes along."""
+    rng = random.Random(ids)
+    names = [new_id() for _ in range(120)]
+    if ids == "falling":
+        names.reverse()
+    elif ids == "mixed":
+        rng.shuffle(names)
+    reference = InMemorySaver()
+    rows: list[Row] = []
+    for n, name in enumerate(names):
+        above = rows[-3] if n > 3 else rows[0] if rows else None
+        row = Row(name, above.id if above else None, {"log": version()})
+        row.new = dict(row.versions)
+        if n == 10:
+            row.values = {"log": _DeltaSnapshot(["seed"])}
+        row.writes = [("task", "", [("log", [f"{n} " + "x" * 300]), ("files", {"n": n})])]
+        rows.append(row)
+    store(rows, rng, saver, reference)
+    for row in rows[-3:]:
+        await expect_history(call, saver, reference, config("t", row.id), ["log", "files"])
+
+
+names_ = st.sampled_from(["log", "lo", "log2", "files", "f", "ü", "x" * 40])
+versions_ = (
+    st.integers(0, 300)
+    | st.none()
+    | st.just("0" * 31 + "7.00000000000000ff")
+    | st.floats(allow_nan=False)
+)
+like_entries = st.sampled_from([b"", b"\xa3log\x93", b"\xa5files\x96\x01", b"x" * 300])
+places = st.tuples(
+    st.integers(1, 9), st.integers(0, 70000), st.integers(0, 9), st.integers(0, 2**62)
+).map(Place._make)
+entries = st.one_of(
+    st.tuples(versions_),
+    st.tuples(versions_, st.sampled_from(["l", "wmsgpack"]), like_entries),
+    st.tuples(versions_, st.just("Dl"), st.none(), places),
+).map(lambda fields: Entry(*fields))
+frames_ = st.builds(
+    Frame,
+    st.dictionaries(names_, entries, max_size=5),
+    st.dictionaries(names_, st.dictionaries(names_, versions_, max_size=3), max_size=2),
+    st.dictionaries(names_, st.tuples(st.just("l"), st.binary(max_size=5)), max_size=2),
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(frames_, max_size=12), st.lists(names_, unique=True, max_size=4))
+def test_a_look_at_patches_sees_what_the_frames_hold(
+    several: list[Frame], wanted: list[str]
+) -> None:
+    """Without building a frame, a walk knows which channels have a value in it, and where."""
+    patches, before = [], EMPTY
+    for frame in several:
+        packed = frames.patch(before, frame)
+        if packed is None:
+            continue  # such a frame starts a strand of its own
+        patches.append((packed, frame))
+        before = frame
+    found = frames.held([packed for packed, _ in patches], wanted)
+    for (_, frame), held in zip(patches, found, strict=True):
+        want = {n: e for n, e in frame.channels.items() if n in wanted and e.has_value}
+        assert repr(sorted(held.items())) == repr(sorted(want.items()))
+
+
+def test_damage_on_the_way(durable: Backend) -> None:
+    """A frame of an ancestor that was changed stops the walk; one beside the path does not."""
+    saver = durable.open()
+    versions: dict[str, str] = {}
+    parents: list[str] = []
+    for n in range(8):
+        versions = {**versions, "log": version()}
+        parents.append(new_id())
+        above = parents[-2] if n else None
+        made = put(saver, "t", {"log": _DeltaSnapshot([n])} if n == 1 else {}, parent=above,
+                   id=parents[n], versions=versions, new={"log": versions["log"]})  # fmt: skip
+        saver.put_writes(made, [("log", [n])], "task")
+    saver.close()
+    target = config("t", parents[5])
+    for changed, stops in ((7, False), (4, True)):
+        with raw(durable.url) as connection:
+            found = connection.execute(
+                "UPDATE wyrd_splices SET keep = 1 WHERE (strand, seq) = (SELECT strand, seq"
+                f" FROM wyrd_checkpoints WHERE id = '{parents[changed]}')"
+            )
+            assert found.rowcount == 1
+        again = durable.open()
+        if stops:
+            with pytest.raises(CheckpointDamaged):
+                again.get_delta_channel_history(config=target, channels=["log"])
+        else:
+            history = again.get_delta_channel_history(config=target, channels=["log"])
+            assert [value for _, _, [value] in history["log"]["writes"]] == [1, 2, 3, 4]
 
 
 # ---- graphs

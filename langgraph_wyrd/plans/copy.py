@@ -8,7 +8,8 @@ from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.write import lock_or_add, now
+from langgraph_wyrd.plans.catching_up import PILLARS
+from langgraph_wyrd.plans.threads import lock_or_add, now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.strands import Place
@@ -45,17 +46,27 @@ def _copy(codec: Codec, source: str, target: str, row: Sequence[Any], again: boo
         raise InvalidInput(
             f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
         )
-    yield [Tell("copy_splices", [(new, old)]), Tell("copy_writes", [(new, old)])]
+    yield [
+        Tell("copy_splices", [(new, old)]),
+        Tell("copy_writes", [(new, old)]),
+        Tell("copy_events", [(new, old)]),
+        *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),
+        Tell("copy_shown", [(old, new)]),
+    ]
     after = ("", "")
     while True:
         rows = yield Ask("checkpoint_rows", (old, *after, _PAGE))
         copies = []
-        for ns, id, parent, ts, step, source_, run_id, metadata, exact, *place in rows:
+        for ns, id, parent, ts, step, source_, run_id, metadata, exact, *more in rows:
+            place, (due, root) = more[:4], more[4:]
             metadata, exact = _owned(codec, metadata, exact, given(source), given(target))
             total = loading.checkpoint_sum(new, ns, id, parent, ts, metadata, exact, Place(*place))
             copies.append(
-                (new, ns, id, parent, ts, step, source_, run_id, metadata, exact, *place, total)
-            )
+                (
+                    new, ns, id, parent, ts, step, source_, run_id, metadata, exact, *place, total,
+                    due, root,
+                )
+            )  # fmt: skip
         if copies:
             yield Tell("put_checkpoint", copies)
         if len(rows) < _PAGE:

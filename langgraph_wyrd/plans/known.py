@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.tips import Tip
@@ -63,6 +64,7 @@ class Known:
     strands: int
     buried: str | None  # the newest checkpoint of deleted threads of this id
     spaces: dict[str, Space]
+    weave: Weave | None = None  # its pillars
 
     @classmethod
     def locked(cls, row: Sequence[Any]) -> Known:
@@ -80,7 +82,8 @@ class Known:
 
     @property
     def weight(self) -> int:
-        return 300 + sum(space.weight for space in self.spaces.values())
+        woven = 0 if self.weave is None else self.weave.weight
+        return 300 + woven + sum(space.weight for space in self.spaces.values())
 
 
 class Memory:
@@ -118,8 +121,10 @@ class Memory:
             self.put(thread_id, read)
         elif held.tick == read.tick:
             fresh = {ns: space for ns, space in read.spaces.items() if ns not in held.spaces}
-            if fresh:
-                self.put(thread_id, replace(held, spaces={**held.spaces, **fresh}))
+            if fresh or (held.weave is None and read.weave is not None):
+                spaces = {**held.spaces, **fresh}
+                weave = read.weave if held.weave is None else held.weave
+                self.put(thread_id, replace(held, spaces=spaces, weave=weave))
 
     def drop(self, thread_id: str) -> None:
         found = self._threads.pop(thread_id, None)

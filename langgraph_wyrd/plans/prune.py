@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.catching_up import PILLARS
+from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import lineage
-from langgraph_wyrd.plans.write import FRAME_SLACK, now
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.plans.write import FRAME_SLACK
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.blocks import PLAIN
 from langgraph_wyrd.store.frames import EMPTY, Frame
@@ -60,6 +63,8 @@ def delete_thread(thread_id: str) -> Plan[None]:
             Tell("drop_all_checkpoints", [(number,)]),
             Tell("drop_all_splices", [(number,)]),
             Tell("drop_all_writes", [(number,)]),
+            Tell("drop_all_events", [(number,)]),
+            *(Tell(f"drop_all_{name}s", [(number,)]) for name in PILLARS),
         ]
 
 
@@ -85,7 +90,7 @@ def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[No
                 given(thread_id),
                 len(needed),
             )
-        yield from _drop(codec, thread, all_of_it, gone - needed)
+        yield from _drop(codec, thread, thread_id, all_of_it, gone - needed)
 
 
 def keep_latest(codec: Codec, thread_id: str) -> Plan[None]:
@@ -110,7 +115,7 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[None]:
             started = ("", stored(root, "a parent"))
             if started in there and started not in kept:
                 kept = {key for key in kept if key[0] != ns}
-    yield from _drop(codec, thread, all_of_it, there - kept)
+    yield from _drop(codec, thread, thread_id, all_of_it, there - kept)
 
 
 # ---- what is kept for delta channels
@@ -163,13 +168,27 @@ def _locked(thread_id: str) -> Plan[tuple[Known | None, list[Light]]]:
 
 
 def _drop(
-    codec: Codec, thread: Known, all_of_it: Sequence[Light], gone: Collection[Key]
+    codec: Codec,
+    thread: Known,
+    thread_id: str,
+    all_of_it: Sequence[Light],
+    gone: Collection[Key],
 ) -> Plan[None]:
     if not gone:
         return
     number = thread.number
     doomed = [(number, *key) for key in sorted(gone)]
-    yield [Tell("drop_writes", doomed), Tell("drop_checkpoint", doomed)]
+    cut = [
+        each.key for each in all_of_it if each.key not in gone and (each.ns, each.parent) in gone
+    ]
+    held = yield from bases(codec, number, thread_id, cut)
+    yield [
+        Tell("drop_writes", doomed),
+        Tell("drop_checkpoint", doomed),
+        Tell("drop_checkpoint_events", doomed),
+    ]
+    if held:
+        yield Tell("put_event", held)
     parents = {light.key: light.parent for light in all_of_it}
     adopted: dict[Key, str | None] = {}
     kept = [light for light in all_of_it if light.key not in gone]
@@ -181,6 +200,8 @@ def _drop(
             adopted[light.key] = parent
     strands = yield from settle(codec, thread, kept, adopted)
     yield Tell("touch", [(strands, now(), number)])
+    if (yield Ask("thread_status", (number,)))[0][0] is not None:  # None: the pillars were off
+        yield from show_again(codec, number, thread_id)
 
 
 def settle(
@@ -247,10 +268,14 @@ def _rewrite(
     for light in changed:
         rows = yield Ask("checkpoint_row", (number, light.ns, light.id))
         ns, id, parent, ts, step, source, run_id, metadata, exact = rows[0][:9]
+        due, root = rows[0][-2:]
         parent = adopted.get(light.key, parent)
         place = at.get(light.place, light.place)
         total = loading.checkpoint_sum(number, ns, id, parent, ts, metadata, exact, place)
-        row = (number, ns, id, parent, ts, step, source, run_id, metadata, exact, *place, total)
+        row = (
+            number, ns, id, parent, ts, step, source, run_id, metadata, exact, *place, total, due,
+            root,
+        )  # fmt: skip
         yield Tell("put_checkpoint", [row])
 
 

@@ -1,33 +1,34 @@
-"""Storing: a checkpoint, the writes of a task.
+"""Storing a checkpoint.
 
-Each operation has two ways to the database and one way to its rows. *Hot*: what it rests on is
-known, so the rows are made at once and merged with other writes. *Cold*: it is read first, in the
-same transaction as the write, with the thread locked.
+It has two ways to the database and one way to its rows. *Hot*: what it rests on is known, so the
+rows are made at once and merged with other writes. *Cold*: it is read first, in the same
+transaction as the write, with the thread locked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from typing import Any
 
-from langgraph_wyrd.errors import ThreadDeleted
+from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.known import NOTHING, FrameTip, Known, Space
+from langgraph_wyrd.plans.shown import due_json
+from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
+from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, put_view, show
+from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.signals.view import TaskWrite, View
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
-from langgraph_wyrd.store.names import given, thread_key
-from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet, merged
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 from langgraph_wyrd.store.strands import Place, Row, splice
 from langgraph_wyrd.store.tips import Tip, Writer
 from langgraph_wyrd.store.values import Codec, kind
 
 FRAME_SLACK = 2048  # bytes that a strand of frames may grow to whatever a whole frame costs
-
-
-def now() -> str:
-    return datetime.now(timezone.utc).isoformat()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,17 @@ class Put:
     step: int | None
     source: str | None
     run_id: str | None
+    meta: Mapping[str, Any]  # metadata; the next two are how it is stored
     metadata: str
     exact: bytes | None
     root: str | None  # the root checkpoint that a subgraph's run belongs to
+    user: str | None
     values: Mapping[str, Any]
     versions: Mapping[str, Any]
     new_versions: Mapping[str, Any]
     seen: Mapping[str, Mapping[str, Any]]
     rest: Mapping[str, Any]
+    weaver: Weaver | None = None  # None: the pillars are off
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         """The rows, and what is known once they are stored; None if too little is known."""
@@ -59,21 +63,46 @@ class Put:
             return None
         if self.parent is None and known.too_old(self.root):
             return None
+        if self.weaver is not None and not self._continues(known.weave):
+            return None
         return self._rows(known, space)
+
+    def _continues(self, weave: Weave | None) -> bool:
+        """Whether all that its pillars rest on is known: it goes on where its namespace stands."""
+        return weave is not None and weave.knows(self.ns, self.parent, self.id)
 
     def cold(self, known: Known | None) -> Plan[Known]:
         """Read what the checkpoint builds on, and store it."""
         thread = yield from lock_or_add(self.thread_id, self._late(), known)
-        space = yield from self._space(thread)
-        rows, known = self._rows(thread, space)
-        yield from _run(rows)
-        return known
+        space = thread.spaces.get(self.ns)
+        if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):
+            space = yield from self._space(thread)
+        if self.weaver is None:
+            rows, after = self._rows(thread, space)
+            yield from run_alone(rows)
+            return after
+        cold = ColdWeave(self.codec, thread.number, self.thread_id)
+        thread, before = yield from cold.before(thread, self, space.frame)
+        rows, after = self._rows(thread, space, before)
+        yield from run_alone(rows)
+        weave = yield from cold.after(after, self, self.weaver)
+        return replace(after, weave=weave)
 
     def _late(self) -> list[str]:
         """Ids that must be newer than a deleted thread's head, if that is what is found."""
         return [id for id in (self.parent, self.root) if id is not None]
 
     # ---- what it builds on
+
+    def _goes_on(self, thread: Known, space: Space) -> Plan[bool]:
+        """Whether what is known of the parent can be continued: its strands end with it."""
+        if space.checkpoint != self.parent:
+            return False
+        ends = {tip.place.strand: tip.place.seq for tip in space.tips.values() if not tip.ended}
+        if space.frame_tip is not None:
+            ends[space.frame_tip.strand] = space.frame_tip.seq
+        answers = yield [Ask("newest_seq", (thread.number, strand)) for strand in ends]
+        return all(rows[0][0] == seq for rows, seq in zip(answers, ends.values(), strict=True))
 
     def _space(self, thread: Known) -> Plan[Space]:
         """The parent's frame, and the strands that can be continued from it."""
@@ -103,18 +132,15 @@ class Put:
         newest = [rows[0][0] for rows in answers]
         frame_tip = ends[place] if newest[0] == place.seq else None
         tips: dict[str, Tip] = {}
-        ends_here = {
-            name: entry
-            for (name, entry), seq in zip(grown.items(), newest[1:], strict=True)
-            if entry.place is not None and entry.place.seq == seq
-        }
-        if ends_here:
-            shown = Frame(ends_here, {}, {})
+        if grown:
+            shown = Frame(grown, {}, {})
             values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
-            for name, entry in ends_here.items():
+            for (name, entry), seq in zip(grown.items(), newest[1:], strict=True):
                 assert entry.place is not None
                 strand = loaded[entry.place.strand]
-                tips[name] = loading.tip_of(self.codec, entry, strand, values[entry.place])
+                tip = loading.tip_of(self.codec, entry, strand, values[entry.place])
+                tip.ended = entry.place.seq != seq
+                tips[name] = tip
         return Space(self.parent, frame, frame_tip, tips)
 
     def _changes(self, name: str, entry: Entry) -> bool:
@@ -122,7 +148,9 @@ class Put:
 
     # ---- the rows
 
-    def _rows(self, thread: Known, space: Space) -> tuple[WriteSet, Known]:
+    def _rows(
+        self, thread: Known, space: Space, before: Woven | None = None
+    ) -> tuple[WriteSet, Known]:
         strands = thread.strands
 
         def next_strand() -> int:
@@ -138,20 +166,89 @@ class Put:
         total = loading.checkpoint_sum(
             number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
         )
+        shown, due, weave = UNSHOWN, None, thread.weave
+        more: dict[str, list[Any]] = {}
+        if self.weaver is not None and weave is not None:
+            if before is None:
+                before = weave.at(self.ns, self.parent)
+            view = self._view(space, frame, writer, () if before is None else before.notes)
+            woven, events = self.weaver.put(view, before, self.root, self.thread_id)
+            early = weave.awaited(self.ns, self.parent, self.id)
+            woven, told = self.weaver.told(
+                woven, self.ns, view.versions, self.thread_id, early.copy()
+            )
+            woven = replace(woven, notes=early)
+            at = Moment(self.id, self.ns, self.ts)
+            due = due_json(woven.due) if woven.due else None
+            if self._is_shown(weave):
+                weave, more, shown = show(
+                    self.codec, number, self.thread_id, weave.moved(self.ns, woven), self.id,
+                    self.user,
+                )  # fmt: skip
+            else:
+                weave = weave.aside(self.ns, woven)
+            more["put_event"] = [
+                row
+                for when, each in ((at, events), *told)
+                for row in event_rows(self.codec, number, when, each)
+            ]
         rows = WriteSet(
-            advance=[(strands, now(), self.id, self.id, number, thread.tick)],
+            advance=[(strands, now(), self.id, self.id, *shown, number, thread.tick)],
             rows={
                 "put_splice": [(number, *each) for each in (*writer.rows, row)],
                 "put_checkpoint": [
                     (
                         number, self.ns, self.id, self.parent, self.ts, self.step, self.source,
-                        self.run_id, self.metadata, self.exact, *place, total,
+                        self.run_id, self.metadata, self.exact, *place, total, due, self.root,
                     )
                 ],
+                **more,
             },
         )  # fmt: skip
-        after = replace(thread, tick=thread.tick + 1, strands=strands)
+        after = replace(thread, tick=thread.tick + 1, strands=strands, weave=weave)
         return rows, after.with_space(self.ns, Space(self.id, frame, frame_tip, tips))
+
+    def _is_shown(self, weave: Weave) -> bool:
+        """Whether the thread's tables are to show it: a new head, or a subgraph of the head's."""
+        if self.ns == "":
+            return weave.top is None or self.id >= weave.top
+        return self.root is not None and self.root == weave.top
+
+    def _view(self, space: Space, frame: Frame, writer: Writer, notes: Sequence[TaskWrite]) -> View:
+        held = space.frame.channels
+        # In the frame's order, which is how they come back: items are numbered as they are met.
+        values = {given(n): self.values[n] for n in frame.channels if n in self.values}
+        changed = [
+            given(name)
+            for name, entry in frame.channels.items()
+            if (old := held.get(name)) is None or (entry is not old and not entry.same_value(old))
+        ]
+        gone = [
+            given(name)
+            for name, entry in held.items()
+            if entry.has_value and not (name in frame.channels and frame.channels[name].has_value)
+        ]
+        return put_view(
+            id=self.id,
+            ns=self.ns,
+            parent=self.parent,
+            ts=self.ts,
+            source=self.source,
+            step=self.step,
+            metadata=self.meta,
+            values=values,
+            versions={given(name): version for name, version in self.versions.items()},
+            seen=self.seen,
+            changed=frozenset(changed),
+            gone=frozenset(gone),
+            fresh={
+                # Only what a strand of the parent's holds is known again, hot or cold.
+                name: places if _has_place(held.get(name)) else range(len(values[name]))
+                for name, places in writer.fresh.items()
+                if name in values
+            },
+            notes=notes,
+        )
 
     def _frame(self, space: Space, writer: Writer) -> tuple[Frame, dict[str, Tip]]:
         """The checkpoint's frame. Changed values go to strands, the others keep their place."""
@@ -198,80 +295,5 @@ class Put:
         return FrameTip(row.strand, 0, row.chain, len(packed), len(packed)), row
 
 
-@dataclass(frozen=True, slots=True)
-class PutWrites:
-    """What a task wrote at a checkpoint: (idx, channel, value) each."""
-
-    codec: Codec
-    thread_id: str
-    ns: str
-    checkpoint: str
-    task: str
-    path: str
-    writes: list[tuple[int, str, Any]]
-
-    def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
-        space = known.spaces.get(self.ns)
-        there = space is not None and space.checkpoint == self.checkpoint
-        if not there and known.too_old(self.checkpoint):
-            return None
-        return self._rows(known.number), known
-
-    def cold(self, known: Known | None) -> Plan[Known]:
-        thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)
-        yield from refuse_late(thread, self.thread_id, self.ns, self.checkpoint)
-        yield from _run(self._rows(thread.number))
-        return thread
-
-    def _rows(self, number: int) -> WriteSet:
-        ordinary: list[tuple[Any, ...]] = []
-        special: list[tuple[Any, ...]] = []
-        for idx, channel, value in self.writes:
-            shape, data = self.codec.seal_value(value, given(channel))
-            total = loading.write_sum(
-                self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
-            )
-            row = (
-                number, self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data,
-                total,
-            )  # fmt: skip
-            (ordinary if idx >= 0 else special).append(row)
-        return WriteSet(alive=[number], rows={"put_write": ordinary, "replace_write": special})
-
-
-def lock_or_add(thread_id: str, late: list[str], known: Known | None = None) -> Plan[Known]:
-    """The thread's row, locked; a new one if there is none. `late` are ids that it must know.
-
-    What was known of its namespaces is kept if the thread has not moved since.
-    """
-    key = thread_key(thread_id)
-    found = yield Ask("lock_thread", (key,))
-    if not found:
-        rows = yield Ask("last_deleted", (key,))
-        buried, moment = rows[0][0], now()
-        if buried is not None and any(id <= buried for id in late):
-            raise _too_late(thread_id)
-        yield Tell("add_thread", [(thread_id, key, moment, moment, buried)])
-        found = yield Ask("lock_thread", (key,))
-    locked = Known.locked(found[0])
-    if known is not None and (known.number, known.tick) == (locked.number, locked.tick):
-        return known
-    return locked
-
-
-def refuse_late(thread: Known, thread_id: str, ns: str, id: str | None) -> Plan[None]:
-    """Raise if a checkpoint is not there because the thread that had it was deleted."""
-    if thread.too_old(id) and not (yield Ask("ancestor", (thread.number, ns, id))):
-        raise _too_late(thread_id)
-
-
-def _too_late(thread_id: str) -> ThreadDeleted:
-    return ThreadDeleted(
-        f"thread {given(thread_id)!r} was deleted while this run was going on: what it sent now "
-        "was not stored. Start a new run to use the thread id again."
-    )
-
-
-def _run(rows: WriteSet) -> Plan[None]:
-    """The write set of a cold write, on its own: its thread is locked, so nothing can be stale."""
-    yield [*([Tell("advance", rows.advance)] if rows.advance else ()), *merged([rows])]
+def _has_place(entry: Entry | None) -> bool:
+    return entry is not None and entry.place is not None

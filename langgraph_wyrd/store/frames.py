@@ -32,6 +32,12 @@ class Entry(NamedTuple):
     def has_value(self) -> bool:
         return self.inline is not None or self.place is not None
 
+    def same_value(self, other: Entry) -> bool:
+        """Whether both hold the same value, whatever its version; without one, the same version."""
+        if self.has_value and other.has_value:
+            return self[1:] == other[1:]
+        return not other.has_value and not self.has_value and self.version == other.version
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

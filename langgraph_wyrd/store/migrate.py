@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from langgraph_wyrd.errors import ForeignDatabase, SchemaMissing, SchemaTooNew
-from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.sql import TABLE_NAMES, Sql
 
 
 class Migration(NamedTuple):
@@ -20,9 +20,9 @@ class Migration(NamedTuple):
     min_reader: int
 
 
-MIGRATIONS = (Migration(1, "threads, checkpoints, splices, writes", 1),)
+MIGRATIONS = (Migration(1, "checkpoints and pillars", 1),)
 KNOWN = MIGRATIONS[-1].version
-OURS = frozenset(f"wyrd_{name}" for name in ("threads", "checkpoints", "splices", "writes"))
+OURS = frozenset(f"wyrd_{name}" for name in TABLE_NAMES) - {"wyrd_migrations"}
 LEDGER = "wyrd_migrations"
 
 

@@ -19,12 +19,7 @@ from langgraph_wyrd.errors import (
     BadUrl,
     ConnectionLost,
     DatabaseBusy,
-    DatabaseFull,
     MissingExtra,
-    ReadOnlyDatabase,
-    SchemaMissing,
-    StoreError,
-    WyrdError,
 )
 from langgraph_wyrd.store import migrate
 from langgraph_wyrd.store.sql import TABLES, Sql
@@ -42,6 +37,8 @@ except ImportError as error:
     raise MissingExtra(
         "Postgres needs psycopg and its pool: pip install 'langgraph-wyrd[postgres]'"
     ) from error
+
+from langgraph_wyrd.store.postgres_errors import lost, said, translated
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
@@ -84,7 +81,7 @@ class PostgresDriver:
         try:
             psycopg.conninfo.conninfo_to_dict(self._conninfo, **_text(options))
         except psycopg.ProgrammingError as error:
-            raise BadUrl(f"Postgres can't be reached by this address: {_said(error)}") from error
+            raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
         self._connect_options = {
             "autocommit": True,
             "prepare_threshold": 2 if prepare else None,
@@ -103,12 +100,12 @@ class PostgresDriver:
         try:
             first = await self._dial(self._conninfo, **self._connect_options)
         except psycopg.Error as error:
-            raise ConnectionLost(f"no connection to Postgres: {_said(error)}") from error
+            raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
         try:
             self._where = f"the Postgres database {first.info.dbname!r}"
             await self._prepare(first)
         except psycopg.Error as error:
-            raise self._translated(error) from error
+            raise translated(error, self._where, self._timeout) from error
         finally:
             await first.close()
         self._pool = await self._new_pool()
@@ -214,6 +211,9 @@ class PostgresDriver:
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._sure(lambda connection: self._run(connection, _READ, plan))
 
+    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        return await self._sure(lambda connection: self._run_all(connection, plans))
+
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._sure(lambda connection: self._run(connection, _WRITE, plan))
 
@@ -232,6 +232,35 @@ class PostgresDriver:
                 result: T = end.value
             await connection.execute("COMMIT")
         return result
+
+    async def _run_all(
+        self, connection: Connection, plans: list[Callable[[], Plan[Any]]]
+    ) -> list[Any]:
+        """Side by side: what they ask at the same time goes to the server together."""
+        found: list[Any] = [None] * len(plans)
+        asked: list[tuple[int, Plan[Any], Ask | Tell | Sequence[Ask | Tell]]] = []
+
+        def go_on(index: int, made: Plan[Any], answer: Any) -> None:
+            try:
+                asked.append((index, made, made.send(answer)))
+            except StopIteration as end:
+                found[index] = end.value
+            except Exception as error:
+                found[index] = error
+
+        async with _pipeline(connection):
+            await connection.execute(_READ)
+            for index, plan in enumerate(plans):
+                go_on(index, plan(), None)
+            while asked:
+                round_, asked = asked, []
+                steps = [[s] if isinstance(s, (Ask, Tell)) else list(s) for _, _, s in round_]
+                answers = iter(await self._execute(connection, [s for some in steps for s in some]))
+                for (index, made, step), some in zip(round_, steps, strict=True):
+                    got = [next(answers) for _ in some]
+                    go_on(index, made, got[0] if isinstance(step, (Ask, Tell)) else got)
+            await connection.execute("COMMIT")
+        return found
 
     async def _execute(
         self, connection: Connection, step: Ask | Tell | Sequence[Ask | Tell]
@@ -286,11 +315,11 @@ class PostgresDriver:
                 psycopg.errors.DeadlockDetected,
             ) as error:
                 if last:
-                    raise self._translated(error) from error
+                    raise translated(error, self._where, self._timeout) from error
             except psycopg.Error as error:
-                if last or not _lost(error):
-                    raise self._translated(error) from error
-                logger.info("connection to Postgres lost (%s): trying again", _said(error))
+                if last or not lost(error):
+                    raise translated(error, self._where, self._timeout) from error
+                logger.info("connection to Postgres lost (%s): trying again", said(error))
                 if self._pool is not None:
                     await self._pool.check()  # the others may be dead too
         raise AssertionError
@@ -342,7 +371,7 @@ class PostgresDriver:
                 except psycopg.Error as failed:
                     if over:
                         raise ConnectionLost(
-                            f"no connection to Postgres for {self._timeout:g} s: {_said(failed)}"
+                            f"no connection to Postgres for {self._timeout:g} s: {said(failed)}"
                         ) from failed
                     await asyncio.sleep(0.05)
 
@@ -353,34 +382,6 @@ class PostgresDriver:
             await (await self._dial(self._conninfo, **self._connect_options)).close()
             self._pool = await self._new_pool()
         await broken.close(timeout=0)
-
-    # ---- errors
-
-    def _translated(self, error: psycopg.Error) -> WyrdError:
-        text = _said(error)
-        state = error.sqlstate or ""
-        if state == "55P03":
-            return DatabaseBusy(
-                f"{self._where}: somebody else held a lock for longer than the timeout of "
-                f"{self._timeout:g} s ({text})"
-            )
-        if state.startswith("53"):
-            kind = DatabaseFull if state == "53100" else DatabaseBusy
-            return kind(
-                f"{self._where}: no room left for this write, which was not stored ({text})"
-            )
-        if state == "25006":
-            return ReadOnlyDatabase(f"{self._where} can only be read ({text})")
-        if state in ("42P01", "3F000"):
-            return SchemaMissing(f"{self._where} does not have langgraph-wyrd's tables ({text})")
-        if state == "42501":
-            return StoreError(
-                f"{self._where}: this role may not do that ({text}). Tables can be made by another "
-                'role: see WyrdSaver.ddl(), and setup="never"'
-            )
-        if _lost(error):
-            return ConnectionLost(f"{self._where}: the connection was lost, twice ({text})")
-        return StoreError(f"{self._where}: {text}")
 
 
 @contextlib.asynccontextmanager
@@ -415,14 +416,3 @@ def _text(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are part of a conninfo (the others are psycopg's own)."""
     own = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
     return {name: value for name, value in options.items() if name not in own}
-
-
-def _lost(error: psycopg.Error) -> bool:
-    state = error.sqlstate
-    if state is None:
-        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-    return state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05", "25P03")
-
-
-def _said(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -35,6 +35,9 @@ class Driver(Protocol):
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
         """Run a plan on one snapshot."""
 
+    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        """Run plans on one snapshot; a plan's own error stands in its result's place."""
+
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
         """Run a plan in a transaction of its own."""
 
@@ -66,6 +69,9 @@ class Known(Protocol[K]):
 M = TypeVar("M", bound=Known[Any])
 Settle = Callable[[BaseException | None], None]
 Waiting = tuple[WriteSet, Callable[[bool | BaseException], None]]
+Asked = tuple[Callable[[], Plan[Any]], "asyncio.Future[Any]"]
+
+_READERS, _TOGETHER = 2, 8  # batches of short reads under way, and plans in one
 
 
 class Running(Generic[M]):
@@ -83,6 +89,8 @@ class Running(Generic[M]):
         self._told: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
         self._opened: asyncio.Future[None] | None = None
         self.turns = Turns()
+        self._asked: deque[Asked] = deque()
+        self._readers = 0
         self._waiting: list[Waiting] = []
         self._writers = 0
         self.loop = asyncio.new_event_loop()
@@ -238,6 +246,39 @@ class Running(Generic[M]):
 
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._drive(lambda driver: driver.read(plan))
+
+    async def read_soon(self, plan: Callable[[], Plan[T]]) -> T:
+        """Run a short plan, together with whatever else waits to be read."""
+        answer: asyncio.Future[T] = self.loop.create_future()
+        self._asked.append((plan, answer))
+        if self._readers < _READERS:
+            self._readers += 1
+            self._begin(self._read_on())
+        return await answer
+
+    async def _read_on(self) -> None:
+        try:
+            while self._asked:
+                some = [self._asked.popleft() for _ in range(min(_TOGETHER, len(self._asked)))]
+                await self._read_batch(some)
+        finally:
+            self._readers -= 1
+
+    async def _read_batch(self, batch: list[Asked]) -> None:
+        try:
+            found = await self._drive(lambda driver: driver.read_all([plan for plan, _ in batch]))
+        except BaseException as error:
+            if len(batch) == 1:
+                batch[0][1].set_exception(error)
+                return
+            for each in batch:  # one of them is bad: alone, it harms nobody else
+                await self._read_batch([each])
+            return
+        for (_, answer), result in zip(batch, found, strict=True):
+            if isinstance(result, BaseException):
+                answer.set_exception(result)
+            else:
+                answer.set_result(result)
 
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._drive(lambda driver: driver.write(plan))

@@ -223,13 +223,19 @@ class SqliteDriver:
     # ---- plans
 
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self._read(lambda raw: self._run(raw, "BEGIN", plan))
+
+    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        return await self._read(lambda raw: self._run_all(raw, plans))
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         if self._shared:
-            return await self._call(self._writer, lambda raw: self._run(raw, "BEGIN", plan))
+            return await self._call(self._writer, work)
         reader = await self._readers.get()
         try:
             if reader is None:
                 reader = await self._open_reader()
-            return await self._call(reader, lambda raw: self._run(raw, "BEGIN", plan))
+            return await self._call(reader, work)
         finally:
             self._readers.put_nowait(reader)
 
@@ -260,6 +266,18 @@ class SqliteDriver:
     def _run(self, raw: sqlite3.Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
         with self._transaction(raw, begin):
             return drive(plan(), lambda statement: self._execute(raw, statement))
+
+    def _run_all(self, raw: sqlite3.Connection, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        found: list[Any] = []
+        with self._transaction(raw, "BEGIN"):
+            for plan in plans:
+                try:
+                    found.append(drive(plan(), lambda statement: self._execute(raw, statement)))
+                except sqlite3.Error:
+                    raise
+                except Exception as error:
+                    found.append(error)
+        return found
 
     def _merge(self, raw: sqlite3.Connection, sets: list[WriteSet]) -> set[int]:
         stale: set[int] = set()

@@ -52,7 +52,22 @@ class WriteSet:
 
 
 # Merged transactions take the tables in this order, so that no two of them can deadlock.
-_KEYS = {"put_splice": 4, "put_checkpoint": 3, "put_write": 5, "replace_write": 5}
+_KEYS = {
+    "put_splice": 4,
+    "put_checkpoint": 3,
+    "put_write": 5,
+    "replace_write": 5,
+    "drop_events": 4,
+    "put_event": 5,
+    "drop_todo": 2,
+    "put_todo": 3,
+    "drop_context": 2,
+    "put_context": 3,
+    "drop_loop": 2,
+    "put_loop": 3,
+    "drop_intention": 2,
+    "put_intention": 3,
+}
 
 
 def merged(sets: Sequence[WriteSet]) -> list[Tell]:

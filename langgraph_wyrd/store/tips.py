@@ -34,6 +34,7 @@ class Tip:
     keys: dict[str, int] = field(default_factory=dict)  # entry -> its place in marks (dicts)
     dead: int = 0
     elements: list[bytes] | None = None  # as they are stored: the newest value is loaded from them
+    ended: bool = False  # its strand goes on elsewhere (a fork): the next value starts another
 
     @property
     def weight(self) -> int:
@@ -88,6 +89,7 @@ class Writer:
         self._codec = codec
         self._next_strand = next_strand
         self.rows: list[Row] = []
+        self.fresh: dict[str, list[int]] = {}  # the places of what is new, of each list stored
 
     def store(
         self, tip: Tip | None, version: Any, value: Any, channel: str
@@ -107,10 +109,14 @@ class Writer:
         if tip is not None and packed.shape == tip.shape and kind(packed.shape) == "w":  # noqa: SIM102
             if tip.marks[0] == mark(packed.elements[0][1:]):
                 return Entry(version, tip.shape, None, tip.place), tip
-        return self._anew(version, packed, inner)
+        return self._anew(version, packed, inner, channel)
 
-    def _anew(self, version: Any, packed: Packed, value: Any) -> tuple[Entry, Tip | None]:
+    def _anew(
+        self, version: Any, packed: Packed, value: Any, channel: str
+    ) -> tuple[Entry, Tip | None]:
         """A strand of its own, or none for a value that is small enough for the frame."""
+        if packed.shape == "l":
+            self.fresh.setdefault(channel, list(range(len(packed.elements))))
         block = self._codec.block(packed.elements)
         if len(block) <= INLINE:
             return Entry(version, packed.shape, block), None
@@ -157,14 +163,18 @@ class Writer:
         marks = old[:known]
         marks.extend(map(mark, prints))
         made = edits(old, marks)
+        if tip.shape == "l":
+            self.fresh[channel] = [
+                place for edit in reversed(made) for place in range(edit.start, edit.stop)
+            ]
         if not made:
             return Entry(version, tip.shape, None, tip.place), tip
         sizes = tip.sizes[:known]
         sizes.extend(map(len, prints))
         dead = tip.dead + sum(sum(tip.sizes[e.keep : e.keep + e.cut]) for e in made)
-        if dead > sum(sizes) + SLACK:
+        if tip.ended or dead > sum(sizes) + SLACK:
             packed = Packed(tip.shape, None, codec.pack_elements(values, channel))
-            return self._anew(version, packed, values)
+            return self._anew(version, packed, values, channel)
         strand, seq, chain = tip.place.strand, tip.place.seq + 1, tip.place.chain
         elements = None if tip.elements is None else tip.elements.copy()
         for part, edit in enumerate(made):
@@ -201,11 +211,11 @@ class Writer:
         dead = tip.dead + sum(tip.sizes[tip.keys[key]] for key in (*gone, *put) if key in tip.keys)
         live = sum(len(entry) for entry in entries.values())
         reordered = kept + [key for key in put if key not in tip.keys] != list(entries)
-        if reordered or dead > live + SLACK:
-            packed = Packed(tip.shape, tuple(entries), list(entries.values()))
-            return self._anew(version, packed, value)
-        if not gone and not put:
+        if not (reordered or gone or put):
             return Entry(version, tip.shape, None, tip.place), tip
+        if reordered or tip.ended or dead > live + SLACK:
+            packed = Packed(tip.shape, tuple(entries), list(entries.values()))
+            return self._anew(version, packed, value, channel)
         new = [codec.pack_key(key) for key in gone] + [entries[key] for key in put]
         seq = tip.place.seq + 1
         row = splice(

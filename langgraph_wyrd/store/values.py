@@ -13,6 +13,7 @@ How elements become bytes is in `blocks`.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import secrets
@@ -34,6 +35,7 @@ from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
 
+_SEALED = "sealed:"
 _MOST_EXACT = 4096
 RUN = 64  # elements that are packed and compared in one go
 _MASK = (1 << 63) - 1
@@ -214,6 +216,22 @@ class Codec:
             raise NotElements
         return data[1:]
 
+    def fingerprint_of_loaded(self, element: bytes, value: Any) -> bytes:
+        """What an element that was loaded as `value` is compared by.
+
+        Where its class has changed since it was stored (a new field with a default, say), it would
+        be stored as something else now: then it must not count as equal to the value, or the value
+        that is put would never be stored. Other bytes in another order are a set's, and the same.
+        """
+        try:
+            tag, data = self._dumps([value])
+        except Exception:
+            return element[1:]
+        stored, now = element[1:], data[1:]
+        if tag != "msgpack" or (now != stored and sorted(now) != sorted(stored)):
+            return stored
+        return self.fingerprint_bytes(value) if messages.is_message(value) else now
+
     def _exact_row(self, message: Any) -> bytes | None:
         packed = messages.pack([message])
         if packed is None:
@@ -316,6 +334,28 @@ class Codec:
             next(iter(next(loaded).items())) if len(self.entry_key(e)) < len(e) - 1 else None
             for e in elements
         ]
+
+    # ---- text beside the values: whoever encrypts values finds none of it in the clear
+
+    @property
+    def sealed(self) -> bool:
+        """Whether text is sealed: with any serde but LangGraph's own, as the user may encrypt."""
+        return not self.splices or self._seal is not None
+
+    def seal_text(self, text: str) -> str:
+        """Text as it is stored: itself, or sealed by the serde."""
+        if self.splices and self._seal is None:
+            return text
+        tag, data = self.serde.dumps_typed(text)
+        return f"{_SEALED}{tag}:{base64.b64encode(data).decode()}"
+
+    def open_text(self, text: str) -> str:
+        """What `seal_text` was given."""
+        if not self.sealed or not text.startswith(_SEALED):
+            return text
+        tag, _, data = text[len(_SEALED) :].partition(":")
+        opened: str = self.serde.loads_typed((tag, base64.b64decode(data)))
+        return opened
 
     # ---- values that stand alone: writes, inline values, metadata
 

@@ -41,6 +41,10 @@ text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #3d444d }
 
 
 def svg(series: Mapping[str, Mapping[str, Points]], fsync_ms: float) -> str:
+    series = {
+        name: {key: line for key, line in lines.items() if not key.startswith("plain-")}
+        for name, lines in series.items()
+    }
     resting = {key: line for key, line in series["bytes"].items() if key != "memory"}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '

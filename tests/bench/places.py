@@ -31,7 +31,7 @@ class Place:
 
 
 def database_of(saver: str) -> str:
-    return saver.removeprefix("wyrd-")
+    return saver.removeprefix("wyrd-").removeprefix("plain-")
 
 
 class Databases:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .figures import Figures
 from .machine import words
-from .savers import DATABASES, NAMES
+from .places import database_of
+from .savers import NAMES, OURS
 from .targets import Outcome, slope
 
 TITLES = {
@@ -31,44 +32,48 @@ def markdown(figures: Figures, found: list[Outcome], turns: tuple[int, int, int]
         low, high = min(figures.fsync_ms.values()), max(figures.fsync_ms.values())
         parts[-1] += f"\nBefore each workload an fsync cost {low:.3f} to {high:.3f} ms."
     parts += [_table(figures, savers, turns), NOTE]
-    if any(key.startswith("wyrd-") for key in savers):
+    if any(key in OURS for key in savers):
         parts += ["### Targets", _targets(found)]
     return "\n\n".join(parts) + "\n"
 
 
 def _table(figures: Figures, savers: list[str], turns: tuple[int, int, int]) -> str:
     """Medians, and after each of ours its ratio to the official saver on the same database."""
-    heads = ["", *[NAMES[key] for key in NAMES if key in savers]]
-    ratios = [db for db in DATABASES if db in savers and f"wyrd-{db}" in savers]
-    for database in ratios:
-        at = heads.index(NAMES[f"wyrd-{database}"])
-        heads.insert(at + 1, "ratio")
+    heads = [""]
+    for key in NAMES:
+        if key in savers:
+            heads.append(NAMES[key].strip())
+            if _beside(key, savers):
+                heads.append("ratio")
     rows = []
     for workload, measures in figures.samples.items():
         rows.append([f"**{TITLES[workload]}**", *[""] * (len(heads) - 1)])
         for measure in measures:
             values = {key: figures.median(workload, measure, key) for key in savers}
-            rows.append([measure, *_cells(values, savers, ratios, measure)])
+            rows.append([measure, *_cells(values, savers, measure)])
         if workload == "chat":
             slopes = {key: slope(figures, key, turns) for key in savers}
             title = f"growth from {turns[1]} to {turns[2]} turns, ms per 100 turns"
-            rows.append([title, *_cells(slopes, savers, ratios, title)])
+            rows.append([title, *_cells(slopes, savers, title)])
     return _grid(heads, rows)
 
 
-def _cells(
-    values: dict[str, float | None], savers: list[str], ratios: list[str], measure: str
-) -> list[str]:
+def _cells(values: dict[str, float | None], savers: list[str], measure: str) -> list[str]:
     cells = []
     for key in NAMES:
         if key not in savers:
             continue
         cells.append(_number(values[key], measure))
-        database = key.removeprefix("wyrd-")
-        if key != database and database in ratios:
+        if (database := _beside(key, savers)) is not None:
             ours, theirs = values[key], values[database]
             cells.append(_ratio(ours / theirs) if ours is not None and theirs else "")
     return cells
+
+
+def _beside(key: str, savers: list[str]) -> str | None:
+    """The official saver that one of ours is compared with."""
+    database = database_of(key)
+    return database if key in OURS and database in savers else None
 
 
 def _targets(found: list[Outcome]) -> str:

@@ -15,10 +15,13 @@ NAMES = {
     "memory": "InMemorySaver",
     "sqlite": "AsyncSqliteSaver",
     "wyrd-sqlite": "WyrdSaver, SQLite",
+    "plain-sqlite": "… pillars off",
     "postgres": "AsyncPostgresSaver",
     "wyrd-postgres": "WyrdSaver, Postgres",
+    "plain-postgres": "… pillars off ",  # keys of a table's columns must differ
 }
 DATABASES = ("sqlite", "postgres")
+OURS = tuple(key for key in NAMES if "-" in key)
 
 _in_memory: dict[str, InMemorySaver] = {}
 
@@ -45,7 +48,8 @@ async def opened(place: Place) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     else:
         from langgraph_wyrd import WyrdSaver
 
-        async with WyrdSaver.from_conn_string(place.url) as saver:
+        woven = not place.saver.startswith("plain-")
+        async with WyrdSaver.from_conn_string(place.url, pillars=woven) as saver:
             await saver.asetup()
             yield saver
 

@@ -45,7 +45,9 @@ def targets(figures: Figures, turns: tuple[int, int, int]) -> list[Target]:
     cheap_fsync = figures.fsync_ms.get("chat", figures.machine["fsync_ms"]) < 0.3
     made = []
     for database in DATABASES:
-        ours, name = f"wyrd-{database}", "SQLite" if database == "sqlite" else "Postgres"
+        # What the checkpoints cost is asked of a saver without pillars; what these add, below.
+        ours, name = f"plain-{database}", "SQLite" if database == "sqlite" else "Postgres"
+        woven = f"wyrd-{database}"
         theirs = NAMES[database]
         late = f"time a turn at {end} turns, ms"
         rest = f"bytes at rest after {end} turns"
@@ -98,6 +100,16 @@ def targets(figures: Figures, turns: tuple[int, int, int]) -> list[Target]:
                 f"{name}: peak of memory while {turns[2]} turns are listed, of one page of 50",
                 _only(ours, "memory", f"listing {turns[2]} turns, peak to that of one page"),
                 3.0,
+            ),
+            Target(
+                f"{name}: time a turn at {end} turns with pillars, of the same without",
+                against("chat", late, woven, ours),
+                1.15,
+            ),
+            Target(
+                f"{name}: bytes at rest after {end} turns with pillars, of {theirs}",
+                against("chat", rest, woven),
+                1 / 100 if sqlite else 1 / 24,
             ),
         ]
     return made

@@ -16,9 +16,17 @@ CREATE TABLE wyrd_threads (
   buried text COLLATE "C", -- the newest checkpoint of deleted threads of this id
   tick bigint NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands bigint NOT NULL DEFAULT 0, -- how many strand numbers were given out
+  status text, -- of the head: idle, interrupted, error, due, done
+  reason text,
+  due json, -- the nodes that are about to run
+  title text, -- the first request, shortened
+  user_id text,
+  open_loops integer NOT NULL DEFAULT 0,
+  open_todos integer NOT NULL DEFAULT 0,
   deleted_at timestamptz
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX wyrd_threads_key ON wyrd_threads (key) WHERE deleted_at IS NULL;
+CREATE INDEX wyrd_threads_user ON wyrd_threads (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX wyrd_threads_deleted ON wyrd_threads (key) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE wyrd_checkpoints (
@@ -37,8 +45,11 @@ CREATE TABLE wyrd_checkpoints (
   length integer NOT NULL,
   chain bigint NOT NULL,
   sum bigint NOT NULL,
+  due json, -- derived: the nodes that this checkpoint is about to run
+  root text COLLATE "C", -- a subgraph's: the root checkpoint that its run belongs to
   PRIMARY KEY (thread, ns, id)
 );
+CREATE INDEX wyrd_checkpoints_root ON wyrd_checkpoints (thread, root) WHERE root IS NOT NULL;
 CREATE INDEX wyrd_checkpoints_run ON wyrd_checkpoints (run_id) WHERE run_id IS NOT NULL;
 
 CREATE TABLE wyrd_splices (
@@ -71,3 +82,129 @@ CREATE TABLE wyrd_writes (
   PRIMARY KEY (thread, ns, checkpoint, task, idx)
 );
 ALTER TABLE wyrd_writes ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- The ledger: what each checkpoint, and each task's writes, changed in the pillars. Append-only.
+-- Everything below this table is its projection, as of the head of each thread.
+CREATE TABLE wyrd_events (
+  thread bigint NOT NULL,
+  ns text COLLATE "C" NOT NULL,
+  checkpoint text COLLATE "C" NOT NULL,
+  task text COLLATE "C" NOT NULL, -- empty: of the checkpoint itself
+  n integer NOT NULL,
+  pillar text NOT NULL, -- todo, context, loop, intention, thread
+  op text NOT NULL, -- open, change, close, drop, base
+  item text NOT NULL,
+  body text NOT NULL, -- JSON, sealed where values are encrypted
+  source text NOT NULL, -- JSON
+  PRIMARY KEY (thread, ns, checkpoint, task, n)
+);
+
+CREATE TABLE wyrd_todos (
+  thread bigint NOT NULL,
+  thread_id text NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  place integer NOT NULL, -- its place in the list
+  listed boolean NOT NULL, -- false: it left the list, finished or given up
+  content text NOT NULL,
+  status text NOT NULL, -- pending, in_progress, completed, cancelled
+  priority text NOT NULL, -- low, medium, high, critical, or what the tracker says
+  tracker text NOT NULL, -- the list that it stands in
+  ref text, -- its id in that list
+  opened_at timestamptz,
+  changed_at timestamptz,
+  closed_at timestamptz,
+  checkpoint text COLLATE "C" NOT NULL, -- where it was opened
+  ns text COLLATE "C" NOT NULL,
+  node text,
+  channel text,
+  message_id text,
+  task_id text,
+  tool_call_id text,
+  rule text, -- which extractor's
+  confidence text NOT NULL, -- declared, structural, model, heuristic
+  changed_in text COLLATE "C", -- the checkpoint that changed it last
+  extra json,
+  PRIMARY KEY (thread, id)
+);
+CREATE INDEX wyrd_todos_open ON wyrd_todos (checkpoint, thread, id)
+WHERE status IN ('pending', 'in_progress');
+
+CREATE TABLE wyrd_context (
+  thread bigint NOT NULL,
+  thread_id text NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  key text NOT NULL,
+  value json, -- JSON
+  metadata json,
+  opened_at timestamptz,
+  changed_at timestamptz,
+  checkpoint text COLLATE "C" NOT NULL, -- where it was opened
+  ns text COLLATE "C" NOT NULL,
+  node text,
+  channel text,
+  message_id text,
+  task_id text,
+  tool_call_id text,
+  rule text, -- which extractor's
+  confidence text NOT NULL, -- declared, structural, model, heuristic
+  changed_in text COLLATE "C", -- the checkpoint that changed it last
+  extra json,
+  PRIMARY KEY (thread, id)
+);
+
+CREATE TABLE wyrd_open_loops (
+  thread bigint NOT NULL,
+  thread_id text NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  kind text NOT NULL, -- interrupt, error, tool_call, question, request, …
+  description text NOT NULL,
+  context json,
+  ref text, -- a tool call's id, an interrupt's, a message's
+  opened_at timestamptz,
+  changed_at timestamptz,
+  closed_at timestamptz, -- null: still open
+  closed_in text COLLATE "C", -- the checkpoint that closed it
+  outcome text, -- how
+  checkpoint text COLLATE "C" NOT NULL, -- where it was opened
+  ns text COLLATE "C" NOT NULL,
+  node text,
+  channel text,
+  message_id text,
+  task_id text,
+  tool_call_id text,
+  rule text, -- which extractor's
+  confidence text NOT NULL, -- declared, structural, model, heuristic
+  changed_in text COLLATE "C", -- the checkpoint that changed it last
+  extra json,
+  PRIMARY KEY (thread, id)
+);
+CREATE INDEX wyrd_open_loops_open ON wyrd_open_loops (checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;
+CREATE INDEX wyrd_open_loops_kind ON wyrd_open_loops (kind, checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;
+
+CREATE TABLE wyrd_intentions (
+  thread bigint NOT NULL,
+  thread_id text NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  text text NOT NULL,
+  aim text NOT NULL, -- explicit, request, task
+  opened_at timestamptz,
+  closed_at timestamptz, -- null: what it is after now
+  closed_in text COLLATE "C",
+  outcome text,
+  checkpoint text COLLATE "C" NOT NULL, -- where it was opened
+  ns text COLLATE "C" NOT NULL,
+  node text,
+  channel text,
+  message_id text,
+  task_id text,
+  tool_call_id text,
+  rule text, -- which extractor's
+  confidence text NOT NULL, -- declared, structural, model, heuristic
+  changed_in text COLLATE "C", -- the checkpoint that changed it last
+  extra json,
+  PRIMARY KEY (thread, id)
+);
+CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;

@@ -15,9 +15,19 @@ CREATE TABLE wyrd_threads (
   buried TEXT, -- the newest checkpoint of deleted threads of this id
   tick INTEGER NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands INTEGER NOT NULL DEFAULT 0, -- how many strand numbers were given out
+  status TEXT, -- of the head: idle, interrupted, error, due, done
+  reason TEXT,
+  due TEXT, -- JSON: the nodes that are about to run
+  title TEXT, -- the first request, shortened
+  user_id TEXT,
+  open_loops INTEGER NOT NULL DEFAULT 0,
+  open_todos INTEGER NOT NULL DEFAULT 0,
   deleted_at TEXT
 );
 CREATE UNIQUE INDEX wyrd_threads_key ON wyrd_threads (key) WHERE deleted_at IS NULL;
+CREATE INDEX wyrd_threads_user ON wyrd_threads (user_id, id) WHERE user_id IS NOT NULL;
+CREATE INDEX wyrd_threads_updated ON wyrd_threads (updated, id)
+WHERE deleted_at IS NULL AND head IS NOT NULL;
 CREATE INDEX wyrd_threads_deleted ON wyrd_threads (key) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE wyrd_checkpoints (
@@ -36,8 +46,11 @@ CREATE TABLE wyrd_checkpoints (
   length INTEGER NOT NULL,
   chain INTEGER NOT NULL,
   sum INTEGER NOT NULL,
+  due TEXT, -- derived, JSON: the nodes that this checkpoint is about to run
+  root TEXT, -- a subgraph's: the root checkpoint that its run belongs to
   PRIMARY KEY (thread, ns, id)
 );
+CREATE INDEX wyrd_checkpoints_root ON wyrd_checkpoints (thread, root) WHERE root IS NOT NULL;
 CREATE INDEX wyrd_checkpoints_run ON wyrd_checkpoints (run_id) WHERE run_id IS NOT NULL;
 
 CREATE TABLE wyrd_splices (
@@ -67,3 +80,129 @@ CREATE TABLE wyrd_writes (
   sum INTEGER NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint, task, idx)
 );
+
+-- The ledger: what each checkpoint, and each task's writes, changed in the pillars. Append-only.
+-- Everything below this table is its projection, as of the head of each thread.
+CREATE TABLE wyrd_events (
+  thread INTEGER NOT NULL,
+  ns TEXT NOT NULL,
+  checkpoint TEXT NOT NULL,
+  task TEXT NOT NULL, -- empty: of the checkpoint itself
+  n INTEGER NOT NULL,
+  pillar TEXT NOT NULL, -- todo, context, loop, intention, thread
+  op TEXT NOT NULL, -- open, change, close, drop, base
+  item TEXT NOT NULL,
+  body TEXT NOT NULL, -- JSON, sealed where values are encrypted
+  source TEXT NOT NULL, -- JSON
+  PRIMARY KEY (thread, ns, checkpoint, task, n)
+) WITHOUT ROWID;
+
+CREATE TABLE wyrd_todos (
+  thread INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  place INTEGER NOT NULL, -- its place in the list
+  listed INTEGER NOT NULL, -- false: it left the list, finished or given up
+  content TEXT NOT NULL,
+  status TEXT NOT NULL, -- pending, in_progress, completed, cancelled
+  priority TEXT NOT NULL, -- low, medium, high, critical, or what the tracker says
+  tracker TEXT NOT NULL, -- the list that it stands in
+  ref TEXT, -- its id in that list
+  opened_at TEXT,
+  changed_at TEXT,
+  closed_at TEXT,
+  checkpoint TEXT NOT NULL, -- where it was opened
+  ns TEXT NOT NULL,
+  node TEXT,
+  channel TEXT,
+  message_id TEXT,
+  task_id TEXT,
+  tool_call_id TEXT,
+  rule TEXT, -- which extractor's
+  confidence TEXT NOT NULL, -- declared, structural, model, heuristic
+  changed_in TEXT, -- the checkpoint that changed it last
+  extra TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;
+CREATE INDEX wyrd_todos_open ON wyrd_todos (checkpoint, thread, id)
+WHERE status IN ('pending', 'in_progress');
+
+CREATE TABLE wyrd_context (
+  thread INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT, -- JSON
+  metadata TEXT,
+  opened_at TEXT,
+  changed_at TEXT,
+  checkpoint TEXT NOT NULL, -- where it was opened
+  ns TEXT NOT NULL,
+  node TEXT,
+  channel TEXT,
+  message_id TEXT,
+  task_id TEXT,
+  tool_call_id TEXT,
+  rule TEXT, -- which extractor's
+  confidence TEXT NOT NULL, -- declared, structural, model, heuristic
+  changed_in TEXT, -- the checkpoint that changed it last
+  extra TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;
+
+CREATE TABLE wyrd_open_loops (
+  thread INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  kind TEXT NOT NULL, -- interrupt, error, tool_call, question, request, …
+  description TEXT NOT NULL,
+  context TEXT,
+  ref TEXT, -- a tool call's id, an interrupt's, a message's
+  opened_at TEXT,
+  changed_at TEXT,
+  closed_at TEXT, -- null: still open
+  closed_in TEXT, -- the checkpoint that closed it
+  outcome TEXT, -- how
+  checkpoint TEXT NOT NULL, -- where it was opened
+  ns TEXT NOT NULL,
+  node TEXT,
+  channel TEXT,
+  message_id TEXT,
+  task_id TEXT,
+  tool_call_id TEXT,
+  rule TEXT, -- which extractor's
+  confidence TEXT NOT NULL, -- declared, structural, model, heuristic
+  changed_in TEXT, -- the checkpoint that changed it last
+  extra TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;
+CREATE INDEX wyrd_open_loops_open ON wyrd_open_loops (checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;
+CREATE INDEX wyrd_open_loops_kind ON wyrd_open_loops (kind, checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;
+
+CREATE TABLE wyrd_intentions (
+  thread INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  aim TEXT NOT NULL, -- explicit, request, task
+  opened_at TEXT,
+  closed_at TEXT, -- null: what it is after now
+  closed_in TEXT,
+  outcome TEXT,
+  checkpoint TEXT NOT NULL, -- where it was opened
+  ns TEXT NOT NULL,
+  node TEXT,
+  channel TEXT,
+  message_id TEXT,
+  task_id TEXT,
+  tool_call_id TEXT,
+  rule TEXT, -- which extractor's
+  confidence TEXT NOT NULL, -- declared, structural, model, heuristic
+  changed_in TEXT, -- the checkpoint that changed it last
+  extra TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;
+CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
+WHERE closed_at IS NULL AND closed_in IS NULL;

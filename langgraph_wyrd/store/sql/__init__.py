@@ -44,4 +44,16 @@ class Sql:
         return [self._adapt(part.strip()) for part in text.split(";") if part.strip()]
 
 
-TABLES = re.compile(r"\bwyrd_(threads|checkpoints|splices|writes|migrations)\b(?!_)")
+TABLE_NAMES = (
+    "threads",
+    "checkpoints",
+    "splices",
+    "writes",
+    "events",
+    "todos",
+    "context",
+    "open_loops",
+    "intentions",
+    "migrations",
+)
+TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

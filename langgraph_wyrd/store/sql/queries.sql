@@ -11,7 +11,10 @@ SELECT max(head) FROM wyrd_threads WHERE key = ? AND deleted_at IS NOT NULL
 
 -- name: advance
 UPDATE wyrd_threads SET tick = tick + 1, strands = ?, updated = ?,
-  head = CASE WHEN head IS NULL OR head < ? THEN ? ELSE head END
+  head = CASE WHEN head IS NULL OR head < ? THEN ? ELSE head END,
+  status = coalesce(?, status), reason = coalesce(?, reason), due = coalesce(?, due),
+  title = nullif(coalesce(?, title), ''), user_id = coalesce(?, user_id),
+  open_loops = coalesce(?, open_loops), open_todos = coalesce(?, open_todos)
 WHERE id = ? AND tick = ? AND deleted_at IS NULL
 
 -- name: touch
@@ -26,12 +29,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: put_checkpoint
 INSERT INTO wyrd_checkpoints (thread, ns, id, parent, ts, step, source, run_id, metadata, exact,
-  strand, seq, length, chain, sum)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  strand, seq, length, chain, sum, due, root)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, id) DO UPDATE SET parent = excluded.parent, ts = excluded.ts,
   step = excluded.step, source = excluded.source, run_id = excluded.run_id,
   metadata = excluded.metadata, exact = excluded.exact, strand = excluded.strand,
-  seq = excluded.seq, length = excluded.length, chain = excluded.chain, sum = excluded.sum
+  seq = excluded.seq, length = excluded.length, chain = excluded.chain, sum = excluded.sum,
+  due = excluded.due, root = excluded.root
 
 -- name: put_write
 -- An ordinary write of a task is stored once; a repeated one is a retry.
@@ -130,13 +134,13 @@ WHERE thread = ? ORDER BY ns, id
 
 -- name: checkpoint_row
 SELECT ns, id, parent, ts, step, source, run_id, CAST(metadata AS TEXT), exact, strand, seq, length,
-  chain
+  chain, CAST(due AS TEXT), root
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
 
 -- name: checkpoint_rows
 -- A page of a thread, for copying.
 SELECT ns, id, parent, ts, step, source, run_id, CAST(metadata AS TEXT), exact, strand, seq, length,
-  chain
+  chain, CAST(due AS TEXT), root
 FROM wyrd_checkpoints WHERE thread = ? AND (ns, id) > (?, ?) ORDER BY ns, id LIMIT ?
 
 -- name: strand_shape
@@ -170,7 +174,9 @@ DELETE FROM wyrd_writes WHERE thread = ?
 -- name: bury_thread
 -- The row stays, so that what a run still sends is known to be late.
 UPDATE wyrd_threads SET deleted_at = ?, tick = tick + 1, updated = ?,
-  head = (SELECT max(id) FROM wyrd_checkpoints WHERE thread = wyrd_threads.id)
+  head = (SELECT max(id) FROM wyrd_checkpoints WHERE thread = wyrd_threads.id),
+  status = NULL, reason = NULL, due = NULL, title = NULL, user_id = NULL,
+  open_loops = 0, open_todos = 0
 WHERE id = ?
 
 -- name: runs
@@ -194,3 +200,337 @@ SELECT max(version), max(min_reader) FROM wyrd_migrations
 
 -- name: record_migration
 INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)
+
+-- ---- pillars
+
+-- name: put_todo
+INSERT INTO wyrd_todos (thread, thread_id, id, place, listed, content, status, priority, tracker,
+  ref, opened_at, changed_at, closed_at, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, confidence, changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET place = excluded.place, listed = excluded.listed,
+  content = excluded.content, status = excluded.status, priority = excluded.priority, tracker = excluded.tracker, ref =
+  excluded.ref, opened_at = excluded.opened_at, changed_at = excluded.changed_at, closed_at =
+  excluded.closed_at, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
+  channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  changed_in = excluded.changed_in, extra = excluded.extra
+
+-- name: drop_todo
+DELETE FROM wyrd_todos WHERE thread = ? AND id = ?
+
+-- name: changed_todos
+-- What was changed after a checkpoint: a fork from there takes it back.
+SELECT id FROM wyrd_todos WHERE thread = ? AND (changed_in > ? OR ns <> '')
+
+-- name: drop_all_todos
+DELETE FROM wyrd_todos WHERE thread = ?
+
+-- name: put_context
+INSERT INTO wyrd_context (thread, thread_id, id, key, value, metadata, opened_at, changed_at,
+  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET key = excluded.key, value = excluded.value, metadata =
+  excluded.metadata, opened_at = excluded.opened_at, changed_at = excluded.changed_at,
+  checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node, channel =
+  excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id, tool_call_id =
+  excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence, changed_in =
+  excluded.changed_in, extra = excluded.extra
+
+-- name: drop_context
+DELETE FROM wyrd_context WHERE thread = ? AND id = ?
+
+-- name: changed_contexts
+-- What was changed after a checkpoint: a fork from there takes it back.
+SELECT id FROM wyrd_context WHERE thread = ? AND (changed_in > ? OR ns <> '')
+
+-- name: drop_all_contexts
+DELETE FROM wyrd_context WHERE thread = ?
+
+-- name: put_loop
+INSERT INTO wyrd_open_loops (thread, thread_id, id, kind, description, context, ref, opened_at,
+  changed_at, closed_at, closed_in, outcome, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, confidence, changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET kind = excluded.kind, description = excluded.description,
+  context = excluded.context, ref = excluded.ref, opened_at = excluded.opened_at, changed_at =
+  excluded.changed_at, closed_at = excluded.closed_at, closed_in = excluded.closed_in, outcome =
+  excluded.outcome, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
+  channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  changed_in = excluded.changed_in, extra = excluded.extra
+
+-- name: drop_loop
+DELETE FROM wyrd_open_loops WHERE thread = ? AND id = ?
+
+-- name: changed_loops
+-- What was changed after a checkpoint: a fork from there takes it back.
+SELECT id FROM wyrd_open_loops WHERE thread = ? AND (changed_in > ? OR ns <> '')
+
+-- name: drop_all_loops
+DELETE FROM wyrd_open_loops WHERE thread = ?
+
+-- name: put_intention
+INSERT INTO wyrd_intentions (thread, thread_id, id, text, aim, opened_at, closed_at, closed_in,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, aim = excluded.aim, opened_at =
+  excluded.opened_at, closed_at = excluded.closed_at, closed_in = excluded.closed_in, outcome =
+  excluded.outcome, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
+  channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  changed_in = excluded.changed_in, extra = excluded.extra
+
+-- name: drop_intention
+DELETE FROM wyrd_intentions WHERE thread = ? AND id = ?
+
+-- name: changed_intentions
+-- What was changed after a checkpoint: a fork from there takes it back.
+SELECT id FROM wyrd_intentions WHERE thread = ? AND (changed_in > ? OR ns <> '')
+
+-- name: drop_all_intentions
+DELETE FROM wyrd_intentions WHERE thread = ?
+
+-- name: put_event
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, ns, checkpoint, task, n) DO UPDATE SET pillar = excluded.pillar,
+  op = excluded.op, item = excluded.item, body = excluded.body, source = excluded.source
+
+-- name: drop_events
+-- What a checkpoint, or one of its tasks, said before: it is said anew.
+DELETE FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ?
+
+-- name: drop_checkpoint_events
+DELETE FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ?
+
+-- name: drop_all_events
+DELETE FROM wyrd_events WHERE thread = ?
+
+-- name: events
+-- The ledger of some checkpoints that follow each other by id.
+SELECT checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? ORDER BY checkpoint, task, n
+
+-- name: show_thread
+UPDATE wyrd_threads SET status = coalesce(?, status), reason = coalesce(?, reason),
+  due = coalesce(?, due), title = nullif(coalesce(?, title), ''), user_id = coalesce(?, user_id),
+  open_loops = coalesce(?, open_loops), open_todos = coalesce(?, open_todos)
+WHERE id = ?
+
+-- name: find_thread
+SELECT id, thread_id FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+
+-- name: newest_until
+-- LangGraph's times are ISO text in UTC, all of one length, so they sort as they are.
+SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND ts <= ? ORDER BY id DESC LIMIT 1
+
+-- name: top
+-- The root's newest checkpoint: the thread's head.
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
+
+-- name: children
+-- The newest checkpoints of the subgraphs that run at a root checkpoint.
+SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? GROUP BY ns ORDER BY ns
+
+-- name: steps
+-- A checkpoint and what came before it, as far as ids tell.
+SELECT id, parent, ts, CAST(due AS TEXT), root FROM wyrd_checkpoints
+WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+
+-- name: write_paths
+-- Which tasks of a checkpoint wrote to what, without the values.
+SELECT task, path, channel FROM wyrd_writes
+WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY path, task, idx
+
+-- ---- across threads
+-- Each is a beginning, conditions that are put behind it, and an end.
+
+-- name: list_loops
+SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.kind, i.description, CAST(i.context AS TEXT),
+  i.ref, i.opened_at, i.changed_at, i.closed_at, i.closed_in, i.outcome, i.ns, i.node, i.channel,
+  i.message_id, i.task_id, i.tool_call_id, i.rule, i.confidence, CAST(i.extra AS TEXT)
+FROM wyrd_open_loops i WHERE
+
+-- name: list_todos
+SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.place, i.listed, i.content, i.status,
+  i.priority, i.tracker, i.ref, i.opened_at, i.changed_at, i.closed_at, i.ns, i.node, i.channel,
+  i.message_id, i.task_id, i.tool_call_id, i.rule, i.confidence, CAST(i.extra AS TEXT)
+FROM wyrd_todos i WHERE
+
+-- name: list_intentions
+SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.text, i.aim, i.opened_at, i.closed_at,
+  i.closed_in, i.outcome, i.ns, i.node, i.channel, i.message_id, i.task_id, i.tool_call_id, i.rule,
+  i.confidence, CAST(i.extra AS TEXT)
+FROM wyrd_intentions i WHERE
+
+-- name: list_threads
+-- The head is the root's newest checkpoint; wyrd_threads.head counts subgraphs in. It is looked up
+-- for the page alone.
+SELECT t.updated, t.id, t.thread_id, t.status, t.reason, t.title, CAST(t.due AS TEXT), t.user_id,
+  t.created, t.open_loops, t.open_todos,
+  (SELECT max(c.id) FROM wyrd_checkpoints c WHERE c.thread = t.id AND c.ns = '')
+FROM wyrd_threads t WHERE t.deleted_at IS NULL AND t.head IS NOT NULL
+
+-- name: still_open
+i.closed_at IS NULL AND i.closed_in IS NULL
+
+-- name: now_over
+(i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)
+
+-- name: open_or_over
+1 = 1
+
+-- name: todo_open
+i.status IN ('pending', 'in_progress')
+
+-- name: item_sure
+AND i.confidence <> 'heuristic'
+
+-- name: item_kind
+AND i.kind = ?
+
+-- name: item_aim
+AND i.aim IN (?
+
+-- name: item_status
+AND i.status IN (?
+
+-- name: item_confidence
+AND i.confidence IN (?
+
+-- name: item_node
+AND i.node IN (?
+
+-- name: item_thread
+AND i.thread IN (?
+
+-- name: item_user
+-- Looked up for each row that the index gives: a join was planned upside down on fresh tables, and
+-- took 200 ms where this takes 3.
+AND (SELECT user_id FROM wyrd_threads WHERE id = i.thread) IN (?
+
+-- name: user_threads
+SELECT id FROM wyrd_threads WHERE user_id IN (?
+
+-- name: user_threads_end
+) LIMIT ?
+
+-- name: item_since
+AND i.opened_at >= ?
+
+-- name: item_until
+AND i.opened_at <= ?
+
+-- name: item_after
+AND (i.checkpoint, i.thread, i.id) < (?, ?, ?)
+
+-- name: items_newest
+ORDER BY i.checkpoint DESC, i.thread DESC, i.id DESC LIMIT ?
+
+-- name: threads_status
+AND t.status IN (?
+
+-- name: threads_user
+AND t.user_id IN (?
+
+-- name: threads_since
+AND t.updated >= ?
+
+-- name: threads_until
+AND t.updated <= ?
+
+-- name: threads_after
+AND (t.updated, t.id) < (?, ?)
+
+-- name: threads_newest
+ORDER BY t.updated DESC, t.id DESC LIMIT ?
+
+-- name: or_value
+, ?
+
+-- name: end_values
+)
+
+-- ---- upkeep of the pillars
+
+-- name: thread_status
+SELECT status FROM wyrd_threads WHERE id = ?
+
+-- name: early_writes
+-- Checkpoints that tasks wrote to already, though they are not there yet.
+SELECT DISTINCT checkpoint FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint > ?
+
+-- name: early_events
+SELECT DISTINCT checkpoint FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint > ?
+
+-- name: own_events
+SELECT n, op FROM wyrd_events
+WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '' ORDER BY n
+
+-- name: clear_thread
+-- Nothing of the root is left that could be shown.
+UPDATE wyrd_threads SET status = NULL, reason = NULL, due = NULL, title = NULL, user_id = NULL,
+  open_loops = 0, open_todos = 0
+WHERE id = ?
+
+-- name: newest_of_each
+SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? GROUP BY ns
+
+-- name: set_derived
+UPDATE wyrd_checkpoints SET due = ?, root = ? WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: threads_to_weave
+SELECT t.thread_id, count(*) FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
+WHERE t.deleted_at IS NULL GROUP BY t.id, t.thread_id ORDER BY t.id
+
+-- name: count_checkpoints
+SELECT count(*) FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
+WHERE t.key = ? AND t.deleted_at IS NULL
+
+-- name: copy_shown
+UPDATE wyrd_threads SET (status, reason, due, title, user_id, open_loops, open_todos) = (
+  SELECT status, reason, due, title, user_id, open_loops, open_todos
+  FROM wyrd_threads WHERE id = ?)
+WHERE id = ?
+
+-- name: copy_events
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
+SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+WHERE thread = ?
+
+-- name: copy_todos
+INSERT INTO wyrd_todos (thread, thread_id, id, place, listed, content, status, priority, tracker,
+  ref, opened_at, changed_at, closed_at, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, confidence, changed_in, extra)
+SELECT ?, ?, id, place, listed, content, status, priority, tracker, ref, opened_at, changed_at,
+  closed_at, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  changed_in, extra
+FROM wyrd_todos WHERE thread = ?
+
+-- name: copy_contexts
+INSERT INTO wyrd_context (thread, thread_id, id, key, value, metadata, opened_at, changed_at,
+  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence, changed_in,
+  extra)
+SELECT ?, ?, id, key, value, metadata, opened_at, changed_at, checkpoint, ns, node, channel,
+  message_id, task_id, tool_call_id, rule, confidence, changed_in, extra
+FROM wyrd_context WHERE thread = ?
+
+-- name: copy_loops
+INSERT INTO wyrd_open_loops (thread, thread_id, id, kind, description, context, ref, opened_at,
+  changed_at, closed_at, closed_in, outcome, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, confidence, changed_in, extra)
+SELECT ?, ?, id, kind, description, context, ref, opened_at, changed_at, closed_at, closed_in,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  changed_in, extra
+FROM wyrd_open_loops WHERE thread = ?
+
+-- name: copy_intentions
+INSERT INTO wyrd_intentions (thread, thread_id, id, text, aim, opened_at, closed_at, closed_in,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  changed_in, extra)
+SELECT ?, ?, id, text, aim, opened_at, closed_at, closed_in, outcome, checkpoint, ns, node,
+  channel, message_id, task_id, tool_call_id, rule, confidence, changed_in, extra
+FROM wyrd_intentions WHERE thread = ?

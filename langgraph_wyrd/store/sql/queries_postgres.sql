@@ -24,3 +24,17 @@ FROM (
   SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
   WHERE thread = ? AND strand = named.strand ORDER BY seq, part
 ) AS s
+
+-- ---- across threads: only ASCII is folded, in both databases; the plan looks at the rest
+
+-- name: loop_says
+AND lower(i.description COLLATE "C") LIKE ? ESCAPE '!'
+
+-- name: todo_says
+AND lower(i.content COLLATE "C") LIKE ? ESCAPE '!'
+
+-- name: intention_says
+AND lower(i.text COLLATE "C") LIKE ? ESCAPE '!'
+
+-- name: threads_say
+AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C") LIKE ? ESCAPE '!')

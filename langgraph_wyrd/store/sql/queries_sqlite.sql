@@ -19,3 +19,17 @@ FROM (
   )
 ) AS named CROSS JOIN wyrd_splices AS s
 WHERE s.thread = ? AND s.strand = named.strand
+
+-- ---- across threads: only ASCII is folded, in both databases; the plan looks at the rest
+
+-- name: loop_says
+AND lower(i.description) LIKE ? ESCAPE '!'
+
+-- name: todo_says
+AND lower(i.content) LIKE ? ESCAPE '!'
+
+-- name: intention_says
+AND lower(i.text) LIKE ? ESCAPE '!'
+
+-- name: threads_say
+AND (lower(t.title) LIKE ? ESCAPE '!' OR lower(t.reason) LIKE ? ESCAPE '!')

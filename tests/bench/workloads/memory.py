@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..child import in_new_process
 from ..run import Bench, rotated
+from ..savers import OURS
 
 MB = 1_000_000
 
@@ -12,7 +13,7 @@ async def run(bench: Bench) -> None:
     _, middle, longest = bench.scale.turns
     for turns in (middle, longest):
         # The official Postgres saver fetches a whole history at once: many GB at 1,000 turns.
-        watched = [key for key in bench.savers if turns == middle or key.startswith("wyrd-")]
+        watched = [key for key in bench.savers if turns == middle or key in OURS]
         if not (watched := [key for key in watched if key != "memory"]):
             continue
         for subject in rotated(await bench.chats(turns), 0):

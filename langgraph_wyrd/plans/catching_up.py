@@ -1,0 +1,201 @@
+"""What a cold write has to know of the pillars, and what it has to set right in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.plans import loading, states
+from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.shown import changed_rows
+from langgraph_wyrd.plans.weaving import Weaver, event_rows, show
+from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.signals.view import TaskWrite
+from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell, WriteSet, merged
+from langgraph_wyrd.store.strands import Place
+from langgraph_wyrd.store.values import Codec
+
+PILLARS = ("todo", "context", "loop", "intention")
+
+
+class Placed(Protocol):
+    """A checkpoint that is being put."""
+
+    @property
+    def ns(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def parent(self) -> str | None: ...
+    @property
+    def ts(self) -> str | None: ...
+    @property
+    def user(self) -> str | None: ...
+    @property
+    def versions(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ColdWeave:
+    """For one thread, which is locked."""
+
+    codec: Codec
+    number: int
+    thread_id: str
+
+    def before(self, thread: Known, put: Placed, frame: Frame) -> Plan[tuple[Known, Woven | None]]:
+        """What a put builds on, the tables turned back to it where the thread forks."""
+        weave = yield from self._weave(thread)
+        before = weave.at(put.ns, put.parent)
+        if before is None and put.parent is not None:
+            before = yield from states.load_woven(
+                self.codec, self.number, self.thread_id, put.ns, put.parent
+            )
+        if before is not None:
+            before = yield from self._with_notes(before, put.ns, frame)
+        new = put.id if put.ns == "" else None
+        if new is not None and weave.top is not None and new >= weave.top != put.parent:
+            weave = yield from self._turned_back(weave, put.parent, before)
+        if thread.tick:  # what an earlier put of the same checkpoint said
+            yield Tell("drop_events", [(self.number, put.ns, put.id, "")])
+        return replace(thread, weave=weave), before
+
+    def after(self, known: Known, put: Placed, weaver: Weaver) -> Plan[Weave | None]:
+        """With what tasks said of the checkpoint before it was there."""
+        weave = known.weave
+        woven = None if weave is None else weave.at(put.ns, put.id)
+        if weave is None or woven is None:
+            return weave
+        overlay = yield from states.said_at(self.codec, self.number, put.ns, put.id, put.ts)
+        rows = yield Ask("writes", (self.number, put.ns, put.id))
+        notes = notes_of(self.codec, put.ns, put.id, rows, EMPTY, whole=True)
+        children: dict[str, Woven] = {}
+        if put.ns == "":
+            children = yield from states.children_at(
+                self.codec, self.number, self.thread_id, put.id
+            )
+        weave.early.pop((put.ns, put.id), None)
+        yield from states.awaits(self.number, weave, put.ns, put.id)
+        if woven.unread:
+            woven = replace(woven, notes=notes)
+            weave = weave.aside(put.ns, woven)
+        if not overlay and not notes and not children:
+            return weave
+        woven = replace(woven, overlay=overlay, notes=notes)
+        heard = {at.task for at, _ in overlay}
+        versions = {given(name): version for name, version in put.versions.items()}
+        woven, told = weaver.told(
+            woven, put.ns, versions, self.thread_id, [n for n in notes if n.task not in heard]
+        )
+        for at, events in told:
+            if events:
+                yield Tell("put_event", event_rows(self.codec, self.number, at, events))
+        weave = weave.aside(put.ns, woven)
+        for ns, child in children.items():
+            weave = weave.aside(ns, child)
+        if put.id != weave.top and woven.root != weave.top:
+            return weave
+        weave, made, columns = show(
+            self.codec, self.number, self.thread_id, weave, put.id, put.user
+        )
+        yield merged([WriteSet(rows=made)])
+        yield Tell("show_thread", [(*columns, self.number)])
+        return weave
+
+    def at(
+        self, thread: Known, ns: str, checkpoint: str
+    ) -> Plan[tuple[Known, Woven | None, Literal["newest", "past", "early"]]]:
+        """A checkpoint that tasks wrote to."""
+        weave = yield from self._weave(thread)
+        thread = replace(thread, weave=weave)
+        if (woven := weave.at(ns, checkpoint)) is not None:
+            return thread, woven, "newest"
+        found = yield from states.load_woven(
+            self.codec, self.number, self.thread_id, ns, checkpoint
+        )
+        if found is not None:
+            return thread, found, "past"
+        return thread, None, "early"
+
+    def channels(self, ns: str, checkpoint: str) -> Plan[Mapping[str, Entry]]:
+        """The channels of a checkpoint, if it is there and can be read."""
+        found = yield Ask("ancestor", (self.number, ns, checkpoint))
+        if not found:
+            return {}
+        place = Place(*found[0][2:6])
+        try:
+            held = yield from loading.read_frames(self.codec, self.number, [place])
+        except CheckpointDamaged:
+            return {}
+        return held[place].channels
+
+    def project(self, thread: Known) -> Plan[None]:
+        """The tables, made anew from the ledger."""
+        weave = yield from states.load_weave(self.codec, self.number, self.thread_id)
+        yield from states.project(self.codec, self.number, self.thread_id, weave)
+
+    def _with_notes(self, woven: Woven, ns: str, frame: Frame) -> Plan[Woven]:
+        """With the values that tasks wrote to channels whose own value is not at hand."""
+        if not woven.unread:
+            return woven
+        rows = yield Ask("writes", (self.number, ns, woven.checkpoint))
+        return replace(woven, notes=notes_of(self.codec, ns, woven.checkpoint, rows, frame))
+
+    def _weave(self, thread: Known) -> Plan[Weave]:
+        if thread.weave is not None:
+            return thread.weave
+        if not thread.tick:  # nothing was stored yet
+            return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
+        return (yield from states.load_weave(self.codec, self.number, self.thread_id))
+
+    def _turned_back(self, weave: Weave, to: str | None, woven: Woven | None) -> Plan[Weave]:
+        """The tables as they were at an earlier checkpoint, from which the thread now forks."""
+        assert weave.top is not None
+        if to is None or woven is None:
+            yield [Tell(f"drop_all_{name}s", [(self.number,)]) for name in PILLARS]
+            return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
+        back = Weave(to, {"": woven}, WorkingState(thread_id=given(self.thread_id)))
+        back = replace(back, shown=back.visible())
+        if not (yield from states.is_ancestor(self.number, "", weave.top, to)):
+            yield from states.project(self.codec, self.number, self.thread_id, back)
+            return back
+        answers = yield [Ask(f"changed_{name}s", (self.number, to)) for name in PILLARS]
+        found = changed_rows(
+            self.codec, self.number, self.thread_id, WorkingState(), back.shown, to
+        )
+        for name, rows in zip(PILLARS, answers, strict=True):
+            ids = {row[0] for row in rows}
+            if ids:
+                yield Tell(f"drop_{name}", [(self.number, id) for id in sorted(ids)])
+                again: list[Row] = [row for row in found.get(f"put_{name}", ()) if row[2] in ids]
+                if again:
+                    yield Tell(f"put_{name}", again)
+        return back
+
+
+def notes_of(
+    codec: Codec,
+    ns: str,
+    checkpoint: str,
+    rows: Sequence[Sequence[Any]],
+    frame: Frame,
+    *,
+    whole: bool = False,
+) -> list[TaskWrite]:
+    """A checkpoint's stored writes, as far as the next checkpoint, or it itself, has to know."""
+    notes = []
+    for row in rows:
+        write = loading.Write(*row)
+        entry = frame.channels.get(write.channel)
+        value = None
+        if whole or not (states.plain(write.channel) or (entry is not None and entry.has_value)):
+            with suppress(CheckpointDamaged):  # what can't be read says nothing
+                (value,) = loading.open_writes(codec, [loading.checked_write(ns, checkpoint, row)])
+        notes.append(TaskWrite(given(write.task), given(write.path), given(write.channel), value))
+    return notes

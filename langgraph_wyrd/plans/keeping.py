@@ -1,0 +1,66 @@
+"""What is kept of the pillars when checkpoints go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from langgraph_wyrd.pillars.events import Event, Moment, base
+from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.plans import states
+from langgraph_wyrd.plans.catching_up import PILLARS
+from langgraph_wyrd.plans.weaving import columns, event_rows
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
+from langgraph_wyrd.store.values import Codec
+
+PRUNED = "pruned"  # the rule of a base that stands for a path that is gone
+
+
+def bases(
+    codec: Codec, number: int, thread_id: str, cut: Iterable[tuple[str, str]]
+) -> Plan[list[Row]]:
+    """Events that hold the states of checkpoints, read before what led there is dropped."""
+    rows: list[Row] = []
+    for ns, id in cut:
+        woven = yield from states.load_woven(codec, number, thread_id, ns, id)
+        if woven is None or _says_nothing(woven.state):
+            continue
+        own = yield Ask("own_events", (number, ns, id))
+        first = 0 if not own else own[-1][0] if own[-1][1] == "base" else own[-1][0] + 1
+        rows += event_rows(codec, number, Moment(id, ns), [pruned(woven.state)], first)
+    return rows
+
+
+def pruned(state: WorkingState) -> Event:
+    """A state whose history is gone: what is over goes too, as its text may be of what went."""
+    return replace(base(without_past(state)), source={"rule": PRUNED})
+
+
+def without_past(state: WorkingState) -> WorkingState:
+    """A state without what is over."""
+    return replace(
+        state,
+        loops=tuple(loop for loop in state.loops if not loop.resolved),
+        intentions=tuple(each for each in state.intentions if each.open),
+        todos=tuple(todo for todo in state.todos if todo.open or todo.listed),
+    )
+
+
+def is_pruned(event: Event) -> bool:
+    return event.op == "base" and event.source.get("rule") == PRUNED
+
+
+def _says_nothing(state: WorkingState) -> bool:
+    items = state.todos or state.context or state.loops or state.intentions
+    return not (items or state.title or state.extra)
+
+
+def show_again(codec: Codec, number: int, thread_id: str, user: str | None = None) -> Plan[None]:
+    """A thread's tables and columns, made anew from the ledger."""
+    weave = yield from states.load_weave(codec, number, thread_id)
+    if weave.top is None:
+        yield [Tell(f"drop_all_{name}s", [(number,)]) for name in PILLARS]
+        yield Tell("clear_thread", [(number,)])
+        return
+    yield from states.project(codec, number, thread_id, weave)
+    yield Tell("show_thread", [(*columns(codec, weave.visible(), user), number)])

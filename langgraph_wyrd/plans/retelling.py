@@ -1,0 +1,158 @@
+"""What the tasks of a checkpoint say, read anew from their stored writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.pillars.facts import PASSING
+from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
+from langgraph_wyrd.pillars.overlay import overlaid
+from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.states import Overlay
+from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over
+from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.signals.due import CONTROL, INTERRUPT, NULL_TASK, RESUME
+from langgraph_wyrd.signals.view import TaskWrite, View
+from langgraph_wyrd.store.frames import Entry
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Plan, Tell
+from langgraph_wyrd.store.values import Codec
+
+Place = tuple[str, str]  # a task and its path
+EDIT = "edit:"  # tasks of persons, whose word no checkpoint has
+
+
+def retold(
+    codec: Codec,
+    weaver: Weaver,
+    number: int,
+    thread_id: str,
+    at: Moment,
+    woven: Woven,
+    channels: Mapping[str, Entry],
+    writes: Sequence[Sequence[Any]],
+    told: Overlay,
+    newest: bool,
+) -> Plan[Woven]:
+    """A checkpoint with what its tasks say; the ledger is set right where it says otherwise.
+
+    What was told stays if it comes to the same: of a slot that was used again the ledger knows
+    more than the writes do.
+    """
+    edited = tuple(each for each in told if each[0].task.startswith(EDIT))
+    start, kept = replace(woven, overlay=edited), replace(woven, overlay=told)
+    versions = {given(name): entry.version for name, entry in channels.items()}
+    tasks = _by_task(codec, at, writes)
+
+    def heard(again: bool) -> Woven:
+        found = start
+        for task, some in _attempts(tasks, again):
+            if _matter(some):
+                view = View(
+                    at.checkpoint_id, at.ns, ts=at.ts, versions=versions, values=woven.sends,
+                    writes=some, putting=False,
+                )  # fmt: skip
+                events = weaver.writes(view, found, task, thread_id)
+                if events:
+                    found = over(found, replace(at, task=task), events)
+        return found
+
+    found = heard(again=True)
+    if _comes_to_the_same(kept, found, newest):
+        return kept
+    nobody = any(given(task) == NULL_TASK for task, _ in tasks)
+    if nobody and _comes_to_the_same(kept, heard(again=False), newest):
+        return kept
+    for here, _ in told:
+        if not here.task.startswith(EDIT):
+            yield Tell("drop_events", [(number, at.ns, at.checkpoint_id, here.task)])
+    for here, events in found.overlay:
+        if not here.task.startswith(EDIT):
+            yield Tell("put_event", event_rows(codec, number, here, events))
+    return found
+
+
+def _by_task(
+    codec: Codec, at: Moment, rows: Sequence[Sequence[Any]]
+) -> dict[Place, list[TaskWrite]]:
+    """The writes that can be read, by task and path: an update of a state takes a task's id."""
+    found: dict[Place, list[TaskWrite]] = {}
+    for each in rows:
+        try:
+            write = loading.checked_write(at.ns, at.checkpoint_id, each)
+            value = codec.open_value(write.shape, write.data)
+        except CheckpointDamaged:
+            continue
+        found.setdefault((write.task, write.path), []).append(
+            TaskWrite(given(write.task), given(write.path), given(write.channel), value)
+        )
+    return found
+
+
+def _attempts(
+    tasks: Mapping[Place, Sequence[TaskWrite]], again: bool
+) -> list[tuple[str, Sequence[TaskWrite]]]:
+    """What each task said, in the order in which it must have been: it asks, is answered, ends.
+
+    A question that stands beside an answer may have been asked `again` after it. The writes alone
+    don't tell, but who answers mostly lets the task run, too.
+    """
+    asked: list[tuple[str, Sequence[TaskWrite]]] = []
+    answers: list[tuple[str, Sequence[TaskWrite]]] = []
+    now_asked: list[tuple[str, Sequence[TaskWrite]]] = []
+    ends: list[tuple[str, Sequence[TaskWrite]]] = []
+    for (task, _), writes in tasks.items():
+        control = [write for write in writes if write.channel in CONTROL]
+        if given(task) == NULL_TASK:
+            answers.append((task, writes))
+        elif len(control) == len(writes):
+            (now_asked if again else asked).append((task, control))
+        else:
+            failed = [w for w in control if w.channel not in (INTERRUPT, RESUME)]
+            waited = [w for w in control if w.channel == INTERRUPT]
+            ended = [w for w in writes if w not in failed and w.channel != INTERRUPT]
+            asked += [(task, some) for some in (failed, waited) if some]
+            ends.append((task, ended))
+    return [*asked, *answers, *now_asked, *ends]
+
+
+def _matter(writes: Sequence[TaskWrite]) -> bool:
+    return matter((write.channel, write.value) for write in writes)
+
+
+def _comes_to_the_same(told: Woven, found: Woven, newest: bool) -> bool:
+    """Whether two tellings differ in nothing but questions and errors that are over.
+
+    Those of a checkpoint that others came after are over in any case.
+    """
+    ours, theirs = (overlaid(each.state, each.overlay) for each in (told, found))
+    if _lasting(ours) != _lasting(theirs):
+        return False
+    if newest and _passing(ours, still=True) != _passing(theirs, still=True):
+        return False
+    known = _passing(ours, still=False)
+    return all(each in known for each in _passing(theirs, still=False))
+
+
+def _lasting(state: WorkingState) -> tuple[Any, ...]:
+    loops = [loop for loop in state.loops if loop.source.rule not in PASSING]
+    return (
+        loops, state.todos, state.context, state.intentions, state.title, dict(state.extra),
+    )  # fmt: skip
+
+
+def _passing(state: WorkingState, *, still: bool) -> list[Any]:
+    """Questions and errors, without the number that they have, which is their order."""
+    return [
+        _identity(loop)
+        for loop in state.loops
+        if loop.source.rule in PASSING and not (still and loop.resolved)
+    ]
+
+
+def _identity(loop: OpenLoop) -> Any:
+    return loop.kind, loop.ref, loop.description, loop.context, loop.source

@@ -1,0 +1,190 @@
+"""Storing, for the pillars: what a put or a task's writes say, as events and as rows to show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langgraph_wyrd.pillars.events import Event, Moment, base
+from langgraph_wyrd.pillars.fold import fold
+from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.pillars.overlay import advance
+from langgraph_wyrd.plans.shown import changed_rows, due_json
+from langgraph_wyrd.plans.woven import BASE_EVERY, Weave, Woven
+from langgraph_wyrd.signals.due import CONTROL, due
+from langgraph_wyrd.signals.extracting import messages_of
+from langgraph_wyrd.signals.messages import has_results
+from langgraph_wyrd.signals.policy import Channels
+from langgraph_wyrd.signals.registry import Extractors, Failure
+from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Row
+from langgraph_wyrd.store.values import Codec
+
+Told = list[tuple[Moment, tuple[Event, ...]]]
+
+UNSHOWN: Row = (None,) * 7  # what `advance` leaves as it is
+
+
+@dataclass(frozen=True)
+class Weaver:
+    """What reads the pillars out of checkpoints; one a database."""
+
+    extractors: Extractors
+    channels: Channels
+
+    def put(
+        self, view: View, before: Woven | None, root: str | None, thread_id: str
+    ) -> tuple[Woven, tuple[Event, ...]]:
+        """A checkpoint, and the events that it adds to the ledger."""
+        at = Moment(view.checkpoint_id, view.ns, view.ts)
+        state = WorkingState(thread_id=given(thread_id)) if before is None else before.state
+        start = advance(state, () if before is None else before.overlay, at)
+        view = replace(view, previous=start, channels=self.channels)
+        facts, failures = self.extractors(view, thread_id)
+        state, events = fold(start, facts, at)
+        events += tuple(map(_failed, failures))
+        depth = 1 if before is None else before.depth + 1
+        if depth >= BASE_EVERY:
+            events += (base(state),)
+            depth = 0
+        return Woven(view.checkpoint_id, state, tuple(due(view)), root, depth), events
+
+    def writes(self, view: View, woven: Woven, task: str, thread_id: str) -> tuple[Event, ...]:
+        """What a task's writes say at a checkpoint that is the newest of its namespace."""
+        seen = woven.seen()
+        facts, failures = self.extractors(
+            replace(view, previous=seen, channels=self.channels), thread_id
+        )
+        _, events = fold(seen, facts, Moment(view.checkpoint_id, view.ns, view.ts, task))
+        return events + tuple(map(_failed, failures))
+
+    def told(
+        self, woven: Woven, ns: str, versions: Mapping[str, Any], thread_id: str,
+        writes: Sequence[TaskWrite],
+    ) -> tuple[Woven, Told]:  # fmt: skip
+        """A checkpoint with what its tasks had said before it was stored, and their events."""
+        by_task: dict[str, list[TaskWrite]] = {}
+        for write in writes:
+            by_task.setdefault(write.task, []).append(write)
+        told: Told = []
+        for task, held in by_task.items():
+            if not matter([(write.channel, write.value) for write in held]):
+                continue
+            at = Moment(woven.checkpoint, ns, woven.state.ts, task)
+            view = task_view(woven, ns, versions, held)
+            events = self.writes(view, woven, task, thread_id)
+            told.append((at, events))
+            woven = over(woven, at, events)
+        return woven, told
+
+
+def task_view(
+    woven: Woven, ns: str, versions: Mapping[str, Any], writes: Sequence[TaskWrite]
+) -> View:
+    """What extractors see of a task's writes."""
+    return View(
+        woven.checkpoint, ns, ts=woven.state.ts, versions=versions, values=woven.sends,
+        writes=writes, putting=False,
+    )  # fmt: skip
+
+
+def _failed(failure: Failure) -> Event:
+    return Event("thread", "failed", failure.extractor, {"error": failure.error})
+
+
+def matter(writes: Iterable[tuple[str, Any]]) -> bool:
+    """Whether a task's writes say anything before the next checkpoint does."""
+    return any(channel in CONTROL or has_results(value) for channel, value in writes)
+
+
+def said_by(woven: Woven, task: str) -> tuple[Event, ...]:
+    """What a task said so far."""
+    return next((events for at, events in woven.overlay if at.task == task), ())
+
+
+def over(woven: Woven, at: Moment, events: tuple[Event, ...]) -> Woven:
+    """A namespace with what one of its tasks said now, after what it said before."""
+    others = [each for each in woven.overlay if each[0].task != at.task]
+    others.append((at, said_by(woven, at.task) + events))
+    return replace(woven, overlay=tuple(sorted(others, key=lambda each: each[0].task)))
+
+
+def put_view(
+    *,
+    id: str,
+    ns: str,
+    parent: str | None,
+    ts: str | None,
+    source: str | None,
+    step: int | None,
+    metadata: Mapping[str, Any],
+    values: Mapping[str, Any],
+    versions: Mapping[str, Any],
+    seen: Mapping[str, Mapping[str, Any]],
+    changed: frozenset[str],
+    gone: frozenset[str],
+    fresh: Mapping[str, Sequence[int]],
+    notes: Sequence[TaskWrite],
+) -> View:
+    """What extractors see of a checkpoint."""
+    news = {name: Fresh(values[name], places) for name, places in fresh.items()}
+    if (remembered := messages_of(values)) is not None:  # a functional graph's
+        values = {**values, "messages": remembered}
+        news["messages"] = Fresh(remembered, range(len(remembered)))
+        changed |= {"messages"}
+    return View(
+        id, ns, parent, ts, source, step, metadata, values, versions, seen, changed, gone, news,
+        notes,
+    )  # fmt: skip
+
+
+def event_rows(
+    codec: Codec, number: int, at: Moment, events: Sequence[Event], first: int = 0
+) -> list[Row]:
+    rows = []
+    for n, event in enumerate(events, first):
+        body = codec.seal_text(_json(event.body))
+        rows.append(
+            (
+                number,
+                at.ns,
+                at.checkpoint_id,
+                at.task,
+                n,
+                event.pillar,
+                event.op,
+                event.item,
+                body,
+                _json(event.source),
+            )
+        )
+    return rows
+
+
+def _json(held: Mapping[str, Any]) -> str:
+    return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+
+
+def show(
+    codec: Codec, number: int, thread_id: str, weave: Weave, at: str, user: str | None
+) -> tuple[Weave, dict[str, list[Row]], Row]:
+    """The weave with its tables up to date, the rows for that, and the thread's columns."""
+    state = weave.visible()
+    rows = changed_rows(codec, number, thread_id, weave.shown, state, at)
+    return replace(weave, shown=state), rows, columns(codec, state, user)
+
+
+def columns(codec: Codec, state: WorkingState, user: str | None) -> Row:
+    """A thread's own columns, in the order of `advance`."""
+    return (
+        state.status,
+        codec.seal_text((state.reason or "").replace("\0", "\N{REPLACEMENT CHARACTER}")),
+        due_json(state.due),
+        "" if state.title is None else codec.seal_text(state.title),
+        user,
+        len(state.open_loops),
+        len(state.open_todos),
+    )

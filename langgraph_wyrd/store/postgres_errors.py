@@ -1,0 +1,54 @@
+"""What Postgres refused, in our own errors: translated here and nowhere else."""
+
+from __future__ import annotations
+
+import psycopg
+
+from langgraph_wyrd.errors import (
+    ConnectionLost,
+    DatabaseBusy,
+    DatabaseFull,
+    ReadOnlyDatabase,
+    SchemaMissing,
+    StoreError,
+    WyrdError,
+)
+
+
+def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
+    """The error of ours that says what the driver's means."""
+    text = said(error)
+    state = error.sqlstate or ""
+    if state == "55P03":
+        return DatabaseBusy(
+            f"{where}: somebody else held a lock for longer than the timeout of "
+            f"{timeout:g} s ({text})"
+        )
+    if state.startswith("53"):
+        kind = DatabaseFull if state == "53100" else DatabaseBusy
+        return kind(f"{where}: no room left for this write, which was not stored ({text})")
+    if state == "25006":
+        return ReadOnlyDatabase(f"{where} can only be read ({text})")
+    if state in ("42P01", "3F000"):
+        return SchemaMissing(f"{where} does not have langgraph-wyrd's tables ({text})")
+    if state == "42501":
+        return StoreError(
+            f"{where}: this role may not do that ({text}). Tables can be made by another "
+            'role: see WyrdSaver.ddl(), and setup="never"'
+        )
+    if lost(error):
+        return ConnectionLost(f"{where}: the connection was lost, twice ({text})")
+    return StoreError(f"{where}: {text}")
+
+
+def lost(error: psycopg.Error) -> bool:
+    """Whether the connection, or the server, went away."""
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05", "25P03")
+
+
+def said(error: BaseException) -> str:
+    """The driver's words, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,881 @@
+"""What a thread's working state says after real runs: what a careful person would say.
+
+Every run goes through the saver's sync or async methods, on each database; what is looked at is
+`saver.thread(id).working_state()`, compared with what the graph itself reports where it can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import operator
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, get_args
+
+import pytest
+from conftest import Backend
+from langchain.agents import AgentState, create_agent
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+)
+from langchain_core.tools import tool
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.errors import GraphRecursionError
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import Channels, Extractors, WorkingState, WyrdSaver, extract
+from langgraph_wyrd.errors import ThreadNotFound
+from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.pillars.facts import Holds, Opens
+from langgraph_wyrd.pillars.fold import fold
+from langgraph_wyrd.pillars.model import Due, LoopKind
+from langgraph_wyrd.signals.conversation import conversation
+from langgraph_wyrd.signals.view import Fresh, View
+from tests.test_agents import (
+    APPROVE,
+    CONFIG,
+    EDIT,
+    REJECT,
+    RESPOND,
+    Scripted,
+    calls,
+    decide,
+    firm,
+    ledger,
+    office,
+    reviewer,
+    search,
+)
+
+THREAD = CONFIG["configurable"]["thread_id"]
+TWO = 'approve delete {"path": "/x"}; delete {"path": "/y"}?'
+Call = Callable[..., Any]
+
+
+async def now(call: Call, saver: WyrdSaver, at: Any = None) -> WorkingState:
+    found: WorkingState = await call(saver.thread(THREAD), "working_state", at)
+    return found
+
+
+def loops(state: WorkingState) -> list[tuple[str, str]]:
+    return sorted((loop.kind, loop.description) for loop in state.open_loops)
+
+
+def past(state: WorkingState, *kinds: str) -> list[tuple[str, str | None]]:
+    return [(x.description, x.outcome) for x in state.closed_loops if x.kind in kinds]
+
+
+def plan(state: WorkingState, *, listed: bool = True) -> list[tuple[str, str]]:
+    return [(todo.content, todo.status) for todo in state.todos if todo.listed is listed]
+
+
+def wants(state: WorkingState) -> str | None:
+    return None if state.intention is None else state.intention.text
+
+
+def knows(state: WorkingState) -> dict[str, Any]:
+    return {item.key: item.value for item in state.context if item.source.ns == ""}
+
+
+def nodes(state: WorkingState) -> list[str]:
+    return sorted(each.node for each in state.due)
+
+
+def ask(text: str, id: str = "h1") -> Any:
+    return {"messages": [HumanMessage(text, id=id)]}
+
+
+def same_as(state: WorkingState, other: WorkingState) -> None:
+    """Two readings of one state, by whatever way, say the same."""
+    assert json.loads(state.to_json()) == json.loads(other.to_json())
+
+
+# ---- langchain agents
+
+
+async def test_an_agent_that_plans_and_asks(durable: Backend, call: Call) -> None:
+    """Plan, request and approval stand while it waits; then only the plan, with what was decided,
+    through a summary and a run that saves at its end only."""
+    saver = durable.open()
+    agent = office(saver)
+    await call(agent, "invoke", ask("Tidy up the attic"), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, state.thread_id, state.title) == (
+        "interrupted", THREAD, "Tidy up the attic",
+    )  # fmt: skip
+    assert state.reason == f"node HumanInTheLoopMiddleware.after_model asks: {TWO}"
+    assert wants(state) == "Tidy up the attic"
+    assert loops(state) == [
+        ("interrupt", TWO),
+        ("tool_call", "delete(path='/x')"),
+        ("tool_call", "delete(path='/y')"),
+        ("tool_call", "search(query='a')"),
+    ]
+    (waiting,) = (await call(agent, "get_state", CONFIG)).interrupts
+    (shown,) = [loop for loop in state.open_loops if loop.kind == "interrupt"]
+    assert shown.ref == waiting.id
+    assert plan(state) == [("look around", "in_progress"), ("do: Tidy up the attic", "pending")]
+    beside = extract(await call(saver, "get_tuple", CONFIG))
+    assert (loops(beside), plan(beside), beside.due) == (loops(state), plan(state), state.due)
+
+    await call(agent, "invoke", decide(APPROVE, REJECT), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, state.reason, state.due) == ("idle", "2 todos are open: look around", ())
+    assert loops(state) == []
+    assert past(state, "interrupt") == [(TWO, "answered")]
+    assert ("delete(path='/y')", "rejected") in past(state, "tool_call")
+    assert ("delete(path='/x')", "a result was recorded") in past(state, "tool_call")
+    first = {todo.content: todo.id for todo in state.todos}
+
+    await call(agent, "invoke", ask("Summarise the cellar", "h2"), CONFIG)
+    await call(agent, "invoke", decide(EDIT, RESPOND), CONFIG)
+    state = await now(call, saver)
+    held = (await call(agent, "get_state", CONFIG)).values["messages"]
+    assert held[0].text.startswith("Here is a summary")  # the requests are gone from the history
+    assert (state.title, wants(state)) == ("Tidy up the attic", "Summarise the cellar")
+    assert [each.outcome for each in state.intentions] == ["superseded", None]
+    assert loops(state) == []
+    assert past(state, "interrupt") == [(TWO, "answered")] * 2
+    assert plan(state) == [("look around", "in_progress"), ("do: Summarise the cellar", "pending")]
+    assert plan(state, listed=False) == [("do: Tidy up the attic", "cancelled")]
+    assert first["look around"] in {todo.id for todo in state.open_todos}
+
+    await call(agent, "invoke", ask("Sweep the stairs", "h3"), CONFIG, durability="exit")
+    state = await now(call, saver)
+    assert (state.status, wants(state)) == ("interrupted", "Sweep the stairs")
+    await call(agent, "invoke", decide(APPROVE, APPROVE), CONFIG, durability="exit")
+    state = await now(call, saver)
+    assert (state.status, loops(state)) == ("idle", [])
+    assert len(past(state, "interrupt")) == 3
+
+
+async def test_calls_that_are_approved_one_by_one(durable: Backend, call: Call) -> None:
+    """Of approvals that wait side by side each stands until it is given; a change of the state
+    over the last one ends it, and says so."""
+    saver = durable.open()
+    agent = reviewer(saver)
+    await call(agent, "invoke", ask("Tidy up the attic"), CONFIG)
+    state = await now(call, saver)
+    assert [kind for kind, _ in loops(state)] == ["interrupt"] * 2 + ["tool_call"] * 2
+    assert state.due == (Due("tools", 0), Due("tools", 2))
+    second = next(x for x in state.open_loops if "/y" in x.description and x.kind == "interrupt")
+    await call(agent, "invoke", Command(resume={second.ref: APPROVE}), CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [
+        ("interrupt", 'approve delete {"path": "/x"}?'),
+        ("tool_call", "delete(path='/x')"),
+    ]
+    assert state.due == (Due("tools", 0),)
+    assert past(state, "interrupt") == [('approve delete {"path": "/y"}?', "answered")]
+    await call(agent, "update_state", CONFIG, ask("Leave it", "h2"))
+    state = await now(call, saver)
+    assert "interrupt" not in dict(loops(state))
+    assert ('approve delete {"path": "/x"}?', "the run went on") in past(state, "interrupt")
+    assert ("request", "Leave it") in loops(state)
+
+
+@tool
+def ask_person(question: str) -> str:
+    """Ask a person."""
+    return str(interrupt({"question": question}))
+
+
+@tool
+def write_line(text: str) -> str:
+    """Write a line."""
+    return f"wrote {text}"
+
+
+def curious(saver: Any) -> Any:
+    def rule(messages: list[BaseMessage]) -> AIMessage:
+        if messages[-1].type == "human":
+            return calls(
+                messages, ("ask_person", {"question": "red?"}), ("write_line", {"text": "a"})
+            )
+        return AIMessage("thank you")
+
+    return create_agent(Scripted(rule=rule), [ask_person, write_line], checkpointer=saver)
+
+
+async def test_parallel_tools_of_which_one_asks(durable: Backend, call: Call) -> None:
+    """What the other tool answered counts at once, though it is only a pending write."""
+    saver = durable.open()
+    agent = curious(saver)
+    await call(agent, "invoke", ask("Paint the shed"), CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("interrupt", "red?"), ("tool_call", "ask_person(question='red?')")]
+    assert past(state, "tool_call") == [("write_line(text='a')", "a result was recorded")]
+    assert (state.status, state.reason) == ("interrupted", "node tools asks: red?")
+    assert state.due == (Due("tools", 0),)
+    await call(agent, "invoke", Command(resume="yes"), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, state.reason, loops(state)) == ("done", "nothing due, nothing open", [])
+    assert past(state, "interrupt") == [("red?", "answered")]
+
+
+async def test_new_input_over_a_waiting_question(durable: Backend, call: Call) -> None:
+    """The question that was passed over is history; its tool call has no result, and stands."""
+    saver = durable.open()
+    agent = curious(saver)
+    await call(agent, "invoke", ask("Paint the shed"), CONFIG)
+    await call(agent, "invoke", ask("Paint the door", "h2"), CONFIG)
+    state = await now(call, saver)
+    assert wants(state) == "Paint the door"
+    assert past(state, "interrupt") == [("red?", "the run went on")]
+    assert [kind for kind, _ in loops(state)].count("interrupt") == 1
+    # What the passed step had answered was dropped with it: "verify before redoing".
+    dangling = [x.ref for x in state.open_loops if x.kind == "tool_call"]
+    assert dangling == ["call 1.1.0", "call 1.1.1", "call 2.3.0"]
+
+
+async def test_a_crash_in_a_tool(durable: Backend, call: Call) -> None:
+    """The thread is in error while the tool fails, and done after it held; the error is history."""
+    saver = durable.open()
+    ran: list[str] = []
+
+    @tool
+    def carry(what: str) -> str:
+        """Carry something."""
+        ran.append(what)
+        if len(ran) < 3:
+            raise RuntimeError(f"it broke {len(ran)}")
+        return "held"
+
+    def rule(messages: list[BaseMessage]) -> AIMessage:
+        if messages[-1].type == "human":
+            return calls(messages, ("carry", {"what": "vase"}))
+        return AIMessage("mended")
+
+    agent = create_agent(Scripted(rule=rule), [carry], checkpointer=saver)
+    for value, broke in ((ask("Carry the vase"), 1), (None, 2)):
+        with pytest.raises(RuntimeError):
+            await call(agent, "invoke", value, CONFIG)
+        state = await now(call, saver)
+        assert loops(state) == [
+            ("error", f"RuntimeError: it broke {broke}"),
+            ("tool_call", "carry(what='vase')"),
+        ]
+        reason = f"node tools failed: RuntimeError: it broke {broke}"
+        assert (state.status, state.reason) == ("error", reason)
+        assert state.due == (Due("tools", 0),)
+    await call(agent, "invoke", None, CONFIG)
+    state = await now(call, saver)
+    assert (state.status, loops(state), state.due) == ("done", [], ())
+    assert past(state, "error") == [("RuntimeError: it broke 2", "it ran again")]
+    assert past(state, "tool_call") == [("carry(what='vase')", "a result was recorded")]
+
+
+async def test_an_agent_stopped_by_the_recursion_limit(durable: Backend, call: Call) -> None:
+    """What it was about to do is due, and nothing is called an error."""
+    saver = durable.open()
+    rule = lambda m: calls(m, ("search", {"query": "more"}))  # noqa: E731
+    agent = create_agent(Scripted(rule=rule), [search], checkpointer=saver)
+    with pytest.raises(GraphRecursionError):
+        await call(agent, "invoke", ask("Search on"), {**CONFIG, "recursion_limit": 4})
+    state = await now(call, saver)
+    snapshot = await call(agent, "get_state", CONFIG)
+    assert (state.status, nodes(state)) == ("due", sorted(snapshot.next))
+    assert "error" not in dict(loops(state))
+    assert wants(state) == "Search on"
+
+
+async def test_trimming_takes_nothing_back(durable: Backend, call: Call) -> None:
+    """A history that is emptied is no evidence: what was open stays open, what was asked stays."""
+    saver = durable.open()
+    agent = curious(saver)
+    await call(agent, "invoke", ask("Paint the shed"), CONFIG)
+    before = await now(call, saver)
+    gone = {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]}
+    await call(agent, "update_state", CONFIG, gone)
+    assert (await call(agent, "get_state", CONFIG)).values["messages"] == []
+    state = await now(call, saver)
+    assert (state.title, wants(state)) == ("Paint the shed", "Paint the shed")
+    refs = {x.ref for x in before.open_loops if x.kind == "tool_call"}
+    assert refs
+    assert refs <= {x.ref for x in state.open_loops}
+
+
+def test_a_list_that_is_read_anew() -> None:
+    """A saver may read a whole list again: a call that was open closes with the result in it."""
+    call = {"name": "search", "args": {"query": "x"}, "id": "c1"}
+    asked = [HumanMessage("Look it up", id="h1"), AIMessage("", id="a1", tool_calls=[call])]
+    before = extract({"messages": asked})
+    assert [x.ref for x in before.open_loops if x.kind == "tool_call"] == ["c1"]
+    told = [*asked, ToolMessage("found", tool_call_id="c1", id="t1")]
+    fresh = {"messages": Fresh(told, range(len(told)))}
+    view = View(
+        "c2", values={"messages": told}, changed=frozenset(fresh), fresh=fresh, previous=before
+    )
+    after, _ = fold(before, conversation(view), Moment("c2"))
+    assert past(after, "tool_call") == [("search(query='x')", "a result was recorded")]
+    assert "tool_call" not in dict(loops(after))
+
+
+ORDERS = [
+    ("Paint the door", True), ("Feed the cat", True), ("Carry a ladder over", True),
+    ("Painted the door", False), ("Sounds a bit odd", False), ("Leave it", False),
+    ("Thanks, the door is fine", False), ("And the door", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "new"), ORDERS)
+def test_an_order_is_an_intention(text: str, new: bool) -> None:
+    """An order sets a new intention whatever its verb; a remark about what was done does not."""
+    said = [HumanMessage("Paint my shed", id="h1"), AIMessage("It is done.", id="a1")]
+    state = extract({"messages": [*said, HumanMessage(text, id="h2")]})
+    assert wants(state) == (text if new else "Paint my shed")
+
+
+# ---- deep agents, subgraphs
+
+
+async def test_a_deep_agent_with_a_subagent(durable: Backend, call: Call) -> None:
+    """Messages and files kept as deltas: the request, the delegated work and the subagent's
+    question each stand once while it waits, and are history when it is done."""
+    saver = durable.open()
+    agent = firm(saver)
+    await call(agent, "invoke", ask("Report on bees"), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, state.title, wants(state)) == (
+        "interrupted", "Report on bees", "Report on bees",
+    )  # fmt: skip
+    assert loops(state) == [
+        ("interrupt", 'approve delete {"path": "/hive"}?'),
+        ("task", "Find out about bees"),
+        ("tool_call", "delete(path='/hive')"),
+        ("tool_call", "search(query='bees')"),
+    ]
+    assert knows(state) == {"files": {"/notes.md": len("asked: Report on bees\n")}}
+    inner = [x for x in state.intentions if x.aim == "task"]
+    assert [x.text for x in inner] == ["Find out about bees"]
+    await call(agent, "invoke", decide(APPROVE), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, loops(state), state.due) == ("done", [], ())
+    assert past(state, "interrupt") == [('approve delete {"path": "/hive"}?', "answered")]
+    assert past(state, "task") == [("Find out about bees", "a result was recorded")]
+    seen = extract(await call(agent, "get_state", CONFIG))
+    assert (wants(seen), knows(seen)) == (wants(state), knows(state))
+
+
+class Form(TypedDict, total=False):
+    name: str
+    colour: str
+
+
+def form(saver: Any) -> Any:
+    """Questions two subgraphs deep."""
+    inner: Any = StateGraph(Form)
+    inner.add_node("ask", lambda state: {"name": interrupt("your name?")})
+    inner.add_node("colour", lambda state: {"colour": interrupt("your colour?")})
+    inner.add_edge(START, "ask")
+    inner.add_edge("ask", "colour")
+    middle: Any = StateGraph(Form)
+    middle.add_node("inner", inner.compile())
+    middle.add_edge(START, "inner")
+    outer: Any = StateGraph(Form)
+    outer.add_node("form", middle.compile())
+    outer.add_edge(START, "form")
+    return outer.compile(checkpointer=saver)
+
+
+async def test_a_question_in_a_nested_subgraph(durable: Backend, call: Call) -> None:
+    """It is reported in three namespaces, and stands once; each answer closes one."""
+    saver = durable.open()
+    graph = form(saver)
+    await call(graph, "invoke", {"name": ""}, CONFIG)
+    for question, answer in (("your name?", "ann"), ("your colour?", "red")):
+        state = await now(call, saver)
+        assert loops(state) == [("interrupt", question)]
+        assert state.status == "interrupted"
+        (waiting,) = (await call(graph, "get_state", CONFIG)).interrupts
+        assert state.open_loops[0].ref == waiting.id
+        await call(graph, "invoke", Command(resume=answer), CONFIG)
+    state = await now(call, saver)
+    assert (state.status, loops(state)) == ("done", [])
+    assert past(state, "interrupt") == [("your name?", "answered"), ("your colour?", "answered")]
+    assert knows(state) == {"name": "ann", "colour": "red"}
+
+
+async def test_a_crash_in_a_subgraph(durable: Backend, call: Call) -> None:
+    """The error of an inner node is one error, of the node that raised it."""
+    saver = durable.open()
+
+    def boom(state: Form) -> Form:
+        raise ValueError("no way")
+
+    inner: Any = StateGraph(Form)
+    inner.add_node("boom", boom)
+    inner.add_edge(START, "boom")
+    outer: Any = StateGraph(Form)
+    outer.add_node("form", inner.compile())
+    outer.add_edge(START, "form")
+    graph = outer.compile(checkpointer=saver)
+    with pytest.raises(ValueError, match="no way"):
+        await call(graph, "invoke", {"name": "x"}, CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("error", "ValueError: no way")]
+    assert (state.status, state.open_loops[0].source.node) == ("error", "boom")
+
+
+# ---- plain graphs
+
+
+class Work(TypedDict, total=False):
+    topic: str
+    secret: str
+    goal: str
+    log: Annotated[list[str], operator.add]
+    messages: Annotated[list[Any], add_messages]
+
+
+def writer(saver: Any, **options: Any) -> Any:
+    builder: Any = StateGraph(Work)
+    builder.add_node("plan", lambda state: {"log": ["plan"], "topic": "bees"})
+    builder.add_node("work", lambda state: {"log": ["work"], "secret": "honey"})
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "work")
+    return builder.compile(checkpointer=saver, **options)
+
+
+async def test_a_breakpoint_and_a_fork(durable: Backend, call: Call) -> None:
+    """Before a breakpoint the node is due; an edit, a resume and a fork are followed; and each
+    earlier checkpoint still says what it said."""
+    saver = durable.open()
+    graph = writer(saver, interrupt_before=["work"])
+    await call(graph, "invoke", {"goal": "write about bees"}, CONFIG)
+    paused = await now(call, saver)
+    assert (paused.status, paused.reason, paused.due) == ("due", "next: work", (Due("work"),))
+    assert (wants(paused), knows(paused)) == (
+        "write about bees",
+        {"log": ["plan"], "topic": "bees"},
+    )
+    await call(graph, "update_state", CONFIG, {"topic": "wasps"})
+    edited = await now(call, saver)
+    assert (edited.due, knows(edited)["topic"]) == ((Due("work"),), "wasps")
+    await call(graph, "invoke", None, CONFIG)
+    done = await now(call, saver)
+    assert (done.status, done.due) == ("done", ())
+    assert knows(done) == {"log": ["plan", "work"], "topic": "wasps", "secret": "honey"}
+
+    assert knows(await now(call, saver, paused.checkpoint_id)) == knows(paused)
+    start: Any = {"configurable": {**CONFIG["configurable"], "checkpoint_id": paused.checkpoint_id}}
+    fork = await call(graph, "update_state", start, {"goal": "write about ants"})
+    forked = await now(call, saver)
+    assert (wants(forked), forked.due) == ("write about ants", (Due("work"),))
+    assert knows(forked) == knows(paused)  # what came after the fork is not part of it
+    await call(graph, "invoke", None, fork)
+    assert knows(await now(call, saver)) == {
+        "log": ["plan", "work"], "topic": "bees", "secret": "honey",
+    }  # fmt: skip
+    same_as(await now(call, saver, done.checkpoint_id), done)  # the other branch is untouched
+
+
+async def test_the_state_at_a_time(durable: Backend, call: Call) -> None:
+    """A time names the newest checkpoint until then; before the first there is none."""
+    saver = durable.open()
+    graph = writer(saver)
+    start = datetime.now(timezone.utc)
+    await call(graph, "invoke", {"goal": "one"}, CONFIG)
+    first = await now(call, saver)
+    between = datetime.now(timezone.utc)
+    await asyncio.sleep(0.002)
+    await call(graph, "invoke", {"goal": "two"}, CONFIG)
+    assert wants(await now(call, saver)) == "two"
+    for at in (between, between.isoformat(), first.ts, first.checkpoint_id):
+        same_as(await now(call, saver, at), first)
+    with pytest.raises(ThreadNotFound):
+        await now(call, saver, start - timedelta(seconds=1))
+
+
+async def test_one_fails_one_asks_one_is_done(durable: Backend, call: Call) -> None:
+    """Of three nodes side by side each is told apart, before and after the answer."""
+    saver = durable.open()
+
+    def bad(state: Work) -> Work:
+        time.sleep(0.05)  # the others come to their end first
+        raise KeyError("x")
+
+    builder: Any = StateGraph(Work)
+    builder.add_node("ok", lambda state: {"log": ["ok"]})
+    builder.add_node("bad", bad)
+    builder.add_node("asks", lambda state: {"log": [interrupt({"question": "go?"})]})
+    for name in ("ok", "bad", "asks"):
+        builder.add_edge(START, name)
+    graph = builder.compile(checkpointer=saver)
+    with pytest.raises(KeyError):
+        await call(graph, "invoke", {"log": []}, CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("error", "KeyError: x"), ("interrupt", "go?")]
+    assert (state.status, nodes(state)) == ("interrupted", ["asks", "bad"])
+    with pytest.raises(KeyError):
+        await call(graph, "invoke", Command(resume="yes"), CONFIG)
+    state = await now(call, saver)
+    assert (loops(state), state.status) == ([("error", "KeyError: x")], "error")
+    assert (past(state, "interrupt"), nodes(state)) == ([("go?", "answered")], ["bad"])
+
+
+async def test_while_a_node_runs(durable: Backend, call: Call) -> None:
+    """Another reader sees what is due and what was asked, not an idle thread."""
+    saver = durable.open()
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(state: Work) -> Any:
+        began.set()
+        go_on.wait(20)
+        return {"messages": [AIMessage("done")]}
+
+    builder: Any = StateGraph(Work)
+    builder.add_node("slow", slow)
+    builder.add_edge(START, "slow")
+    graph = builder.compile(checkpointer=saver)
+    run = asyncio.create_task(asyncio.to_thread(graph.invoke, ask("Count the bees"), CONFIG))
+    try:
+        assert await asyncio.to_thread(began.wait, 20)
+        deadline = time.monotonic() + 10  # its checkpoint is saved beside it
+        state: WorkingState | None = None
+        while (state is None or state.due != (Due("slow"),)) and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+            with_head = await call(saver, "get_tuple", CONFIG)
+            state = None if with_head is None else await now(call, saver)
+        assert state is not None
+        assert (state.status, state.reason, state.due) == ("due", "next: slow", (Due("slow"),))
+        assert loops(state) == [("request", "Count the bees")]
+    finally:
+        go_on.set()
+        await run
+    assert (await now(call, saver)).status == "done"
+
+
+# ---- the functional API
+
+
+async def test_the_functional_api(durable: Backend, call: Call) -> None:
+    """Its question waits under its name; what it gave back and saved is context; new input over
+    a waiting question ends it."""
+    saver = durable.open()
+    book = ledger(saver)
+    await call(book, "invoke", [1, 2], CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("interrupt", '{"sum": 6, "had": null}')]
+    assert (state.status, nodes(state)) == ("interrupted", ["book"])
+    await call(book, "invoke", Command(resume="fine"), CONFIG)
+    state = await now(call, saver)
+    assert (loops(state), state.status) == ([], "done")
+    assert past(state, "interrupt") == [('{"sum": 6, "had": null}', "answered")]
+    assert knows(state)["previous"]["last"] == "fine"
+    for asked in ([3], [4]):
+        await call(book, "invoke", asked, CONFIG)
+    state = await now(call, saver)
+    assert [x.context["value"]["sum"] for x in state.open_loops] == [8]
+    assert [outcome for _, outcome in past(state, "interrupt")] == ["answered", "the run went on"]
+
+
+async def test_a_crash_in_a_task(durable: Backend, call: Call) -> None:
+    """A task that fails brings its entrypoint down with it: that is one error."""
+    saver = durable.open()
+
+    @task
+    def bad(n: int) -> int:
+        raise ValueError("no such page")
+
+    @entrypoint(checkpointer=saver)
+    def book(n: int) -> int:
+        return bad(n).result()
+
+    with pytest.raises(ValueError, match="no such page"):
+        await call(book, "invoke", 1, CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("error", "ValueError: no such page")]
+    assert (state.status, state.reason) == ("error", "node book failed: ValueError: no such page")
+
+
+# ---- elsewhere
+
+_LOOK = """
+import sys
+from langgraph_wyrd import WyrdSaver
+with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
+    print(saver.thread(sys.argv[2]).working_state().to_json())
+"""
+
+
+async def test_another_process_sees_the_same(durable: Backend, call: Call) -> None:
+    """Closed here and opened there, sync after async: the same state, and the run goes on."""
+    saver = durable.open()
+    await call(curious(saver), "invoke", ask("Paint the shed"), CONFIG)
+    state = await now(call, saver)
+    await saver.aclose()
+    made = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", _LOOK, durable.url, THREAD],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    same_as(WorkingState.from_dict(json.loads(made.stdout)), state)
+    again = durable.open()
+    same_as(again.thread(THREAD).working_state(), state)
+    curious(again).invoke(Command(resume="yes"), CONFIG)
+    after = again.thread(THREAD).working_state()
+    assert (after.status, past(after, "interrupt")) == ("done", [("red?", "answered")])
+
+
+# ---- encryption
+
+MARK = "Xylophone77"
+
+
+class _Aimed(AgentState):  # type: ignore[type-arg]
+    goal: str
+    place: dict[str, Any]
+
+
+async def test_nothing_is_stored_in_the_clear(durable: Backend, call: Call) -> None:
+    """With an encrypting serde no text of the conversation, the plan, the context, an error or a
+    question is found in any table; what is read back is whole."""
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    saver = durable.open(serde=serde)
+    mark = MARK
+
+    @tool
+    def carry(what: str) -> str:
+        """Carry something."""
+        answer = interrupt({"question": f"carry the {mark}?"})
+        raise RuntimeError(f"{mark} broke: {answer}")
+
+    def rule(messages: list[BaseMessage]) -> AIMessage:
+        if messages[-1].type == "human":
+            todos = [{"content": f"lift the {mark}", "status": "in_progress", "note": mark}]
+            wanted = (("carry", {"what": mark}), ("TodoWrite", {"todos": todos}))
+            return calls(messages, *wanted)
+        return AIMessage("mended")
+
+    @tool("TodoWrite")
+    def todo_write(todos: list[Any]) -> str:
+        """Keep a list."""
+        return f"kept {mark}"
+
+    agent = create_agent(
+        Scripted(rule=rule), [carry, todo_write], checkpointer=saver, state_schema=_Aimed
+    )
+    given = {**ask(f"Carry the {mark}"), "goal": f"save the {mark}", "place": {"at": mark}}
+    await call(agent, "invoke", given, CONFIG)
+    waiting = await now(call, saver)
+    with pytest.raises(RuntimeError):
+        await call(agent, "invoke", Command(resume=mark), CONFIG)
+    state = await now(call, saver)
+    assert (waiting.title, wants(state)) == (f"Carry the {mark}", f"save the {mark}")
+    assert ("interrupt", f"carry the {mark}?") in loops(waiting)
+    assert ("error", f"RuntimeError: {mark} broke: {mark}") in loops(state)
+    assert plan(state) == [(f"lift the {mark}", "in_progress")]
+    assert knows(state)["place"] == {"at": mark}
+    await saver.aclose()
+    assert stored_text(durable), "the search finds what is there"
+    assert mark not in stored_text(durable)
+    same_as(durable.open(serde=serde).thread(THREAD).working_state(), state)
+
+
+def stored_text(backend: Backend) -> str:
+    """All that a database holds, bytes as the characters that they are."""
+    if backend.name == "sqlite":
+        path = Path(backend.url.removeprefix("sqlite:///"))
+        files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+        return "".join(each.read_bytes().decode("latin-1") for each in files)
+    import psycopg
+
+    found = []
+    with psycopg.connect(backend.url) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchall()
+        for (table,) in tables:
+            for row in connection.execute(f'SELECT * FROM "{table}"').fetchall():  # type: ignore[arg-type]
+                for cell in row:
+                    held = bytes(cell) if isinstance(cell, bytes | memoryview) else None
+                    found.append(str(cell) if held is None else held.decode("latin-1"))
+    return "\n".join(found)
+
+
+async def test_the_search_would_find_it(durable: Backend, call: Call) -> None:
+    """Without encryption the same search does find the text, so that it proves something."""
+    saver = durable.open()
+    await call(curious(saver), "invoke", ask(f"Paint the {MARK}"), CONFIG)
+    await saver.aclose()
+    assert MARK in stored_text(durable)
+
+
+# ---- extractors and channels
+
+
+def rows(backend: Backend, query: str) -> list[Any]:
+    if backend.name == "sqlite":
+        connection = sqlite3.connect(backend.url.removeprefix("sqlite:///"))
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+    import psycopg
+
+    with psycopg.connect(backend.url) as held:
+        return held.execute(query).fetchall()  # type: ignore[arg-type]
+
+
+def flags(view: Any) -> Iterator[Any]:
+    """An extractor of a user's: what is in `topic` is to be checked."""
+    if view.putting and "topic" in view.changed:
+        source = view.at("flags", channel="topic")
+        yield Opens("note", f"check {view.values['topic']}", source, ref="topic")
+        yield Holds("checked", False, source)
+
+
+async def test_an_extractor_of_the_user(durable: Backend, call: Call) -> None:
+    """What it finds stands beside the rest, in the state and in the tables."""
+    saver = durable.open(extractors=[flags])
+    await call(writer(saver), "invoke", {"goal": "write"}, CONFIG)
+    state = await now(call, saver)
+    assert loops(state) == [("note", "check bees")]
+    assert (state.status, knows(state)["checked"]) == ("idle", False)
+    assert rows(durable, "SELECT kind, description, rule FROM wyrd_open_loops") == [
+        ("note", "check bees", "flags")
+    ]
+
+
+async def test_extractors_that_are_off(durable: Backend, call: Call) -> None:
+    """A default extractor that is switched off says nothing; the others go on."""
+    saver = durable.open(extractors=Extractors(off=("context",)))
+    await call(writer(saver), "invoke", {"goal": "write"}, CONFIG)
+    state = await now(call, saver)
+    assert (knows(state), wants(state)) == ({}, "write")
+
+
+async def test_an_extractor_that_raises(
+    durable: Backend, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The save is whole, the others are heard, the log names it, and the ledger keeps it."""
+
+    def broken(view: Any) -> Iterator[Any]:
+        raise LookupError("where is it?")
+
+    saver = durable.open(extractors=[broken])
+    with caplog.at_level(logging.WARNING, "langgraph_wyrd"):
+        await call(writer(saver), "invoke", {"goal": "write"}, CONFIG)
+    assert any("'broken' failed" in record.getMessage() for record in caplog.records)
+    assert knows(await now(call, saver))["topic"] == "bees"
+    values = (await call(writer(saver), "get_state", CONFIG)).values
+    assert values["log"] == ["plan", "work"]
+    found = rows(durable, "SELECT item, body FROM wyrd_events WHERE op = 'failed'")
+    puts = rows(durable, "SELECT count(*) FROM wyrd_checkpoints")[0][0]
+    assert len(found) == puts
+    assert {(item, json.loads(body)["error"]) for item, body in found} == {
+        ("broken", "LookupError: where is it?")
+    }
+
+
+async def test_channels_are_chosen(durable: Backend, call: Call) -> None:
+    """`context` names the channels that make it, `exclude` those that nothing is said of; both
+    are stored as ever."""
+    saver = durable.open(channels=Channels(context=("topic", "secret"), exclude=("secret", "goal")))
+    await call(writer(saver), "invoke", {"goal": "write"}, CONFIG)
+    state = await now(call, saver)
+    assert (knows(state), wants(state)) == ({"topic": "bees"}, None)
+    values = (await call(writer(saver), "get_state", CONFIG)).values
+    assert (values["secret"], values["goal"]) == ("honey", "write")
+
+
+async def test_without_pillars(durable: Backend, call: Call) -> None:
+    """`pillars=False` is a plain saver: it resumes threads, and no pillar table has a row."""
+    saver = durable.open(pillars=False)
+    agent = curious(saver)
+    await call(agent, "invoke", ask("Paint the shed"), CONFIG)
+    await call(agent, "invoke", Command(resume="yes"), CONFIG)
+    assert (await call(agent, "get_state", CONFIG)).values["messages"][-1].text == "thank you"
+    for table in ("events", "todos", "context", "open_loops", "intentions"):
+        assert rows(durable, f"SELECT count(*) FROM wyrd_{table}") == [(0,)], table
+    state = await now(call, saver)
+    assert (loops(state), plan(state), knows(state), wants(state)) == ([], [], {}, None)
+
+
+# ---- the page
+
+PAGE = Path(__file__).parent.parent / "docs" / "pillars.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block of the page runs, one after the other, in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    held: dict[str, Any] = {"__name__": "page"}
+    found = blocks("python")
+    assert len(found) >= 5
+    try:
+        for block in found:
+            exec(compile(block, PAGE.name, "exec", dont_inherit=True), held)
+    finally:
+        for name in ("saver", "chosen", "plain"):
+            if name in held:
+                held[name].close()
+
+
+async def test_the_page_s_queries_run(durable: Backend, call: Call) -> None:
+    """Every query of the page finds something on the databases that it is for."""
+    saver = durable.open()
+    given = {**ask("Tidy up the attic"), "goal": "a tidy attic"}
+    agent = create_agent(
+        Scripted(rule=two_lists), [ask_person, write_line], state_schema=_Aimed, checkpointer=saver
+    )
+    await call(agent, "invoke", given, CONFIG)
+    other = {"sqlite": "-- Postgres", "postgres": "-- SQLite"}[durable.name]
+    found = [each for each in blocks("sql") if not each.startswith(other)]
+    assert len(found) == len(blocks("sql")) - 1
+    for query in found:
+        assert rows(durable, query), query
+
+
+def two_lists(messages: list[BaseMessage]) -> AIMessage:
+    return calls(messages, ("ask_person", {"question": "red?"}))
+
+
+@pytest.mark.parametrize("table", ["todos", "context", "open_loops", "intentions", "events"])
+def test_the_page_names_every_column(durable: Backend, table: str) -> None:
+    """The columns of a table are those that the page has for it, none more and none less."""
+    durable.open().setup()
+    durable.opened[-1].close()
+    if durable.name == "sqlite":
+        query = f"SELECT name FROM pragma_table_info('wyrd_{table}')"
+    else:
+        query = (
+            f"SELECT column_name FROM information_schema.columns WHERE table_name = 'wyrd_{table}'"
+        )
+    text = PAGE.read_text("utf-8")
+    parts = (
+        ["`wyrd_events` is append-only"] if table == "events" else ["All four", f"\n`wyrd_{table}`"]
+    )
+    told: set[str] = set()
+    for part in parts:
+        listed = text[text.index(part) :].split("|---|---|\n")[1].split("\n\n")[0]
+        for line in listed.splitlines():
+            told |= set(re.findall(r"`(\w+)`", line.split("|")[1]))
+    assert {name for (name,) in rows(durable, query)} == told
+
+
+@pytest.mark.parametrize("kind", get_args(LoopKind))
+def test_the_page_has_every_kind(kind: str) -> None:
+    """Each kind of loop has its line."""
+    assert f"\n| `{kind}` |" in PAGE.read_text("utf-8")
