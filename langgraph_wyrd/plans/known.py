@@ -76,10 +76,6 @@ class Known:
         """Whether a checkpoint that is not there was deleted with an earlier thread of this id."""
         return id is not None and self.buried is not None and id <= self.buried
 
-    def with_space(self, ns: str, space: Space) -> Known:
-        others = {name: held for name, held in self.spaces.items() if name != ns}
-        return replace(self, spaces={**others, ns: space})  # the newest last
-
     @property
     def weight(self) -> int:
         woven = 0 if self.weave is None else self.weave.weight

@@ -190,7 +190,7 @@ class _Reweaving:
         held, before = yield from self._parent(row)
         view = yield from self._view(row, metadata, frame, held, before, loaded)
         said = yield from self._said(row)
-        woven, events = self.weaver.put(view, before, root, self.thread_id)
+        woven, events = self.weaver.put(view, before, root, self.thread_id, [])
         if any(map(is_pruned, said.own)):
             kept = yield from states.load_woven(
                 self.codec, self.number, self.thread_id, row.ns, row.id

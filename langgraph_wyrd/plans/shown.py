@@ -20,6 +20,8 @@ from langgraph_wyrd.pillars.model import (
 from langgraph_wyrd.store.statements import Row
 from langgraph_wyrd.store.values import Codec
 
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def changed_rows(
     codec: Codec, number: int, thread_id: str, before: WorkingState, after: WorkingState, at: str
@@ -104,7 +106,7 @@ class Rows:
         )  # fmt: skip
 
     def context(self, item: ContextItem) -> Row:
-        value = json.dumps(item.value, ensure_ascii=False)
+        value = to_json(item.value)
         return (
             self.number, self._thread_id, item.id, item.key, self._sealed(value),
             self._json(item.metadata), moment(item.opened_at), moment(item.changed_at),
@@ -130,18 +132,16 @@ class Rows:
         return None if text is None else self._codec.seal_text(text)
 
     def _json(self, held: Any) -> str | None:
-        return self._sealed(json.dumps(dict(held), ensure_ascii=False)) if held else None
+        return self._sealed(to_json(dict(held))) if held else None
 
     def _sealed(self, text: str) -> str:
         sealed = self._codec.seal_text(text)
-        return text if sealed is text else json.dumps(sealed)
+        return text if sealed is text else to_json(sealed)
 
 
-def due_json(due: Sequence[Due]) -> str:
-    return json.dumps(
-        [each.node if each.index is None else [each.node, each.index] for each in due],
-        ensure_ascii=False,
-    )
+@lru_cache(1024)
+def due_json(due: tuple[Due, ...]) -> str:
+    return to_json([each.node if each.index is None else [each.node, each.index] for each in due])
 
 
 def due_of(held: str | list[Any] | None) -> tuple[Due, ...]:

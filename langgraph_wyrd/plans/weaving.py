@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from langgraph_wyrd.pillars.events import Event, Moment, base
 from langgraph_wyrd.pillars.fold import fold
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance
-from langgraph_wyrd.plans.shown import changed_rows, due_json
+from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
 from langgraph_wyrd.plans.woven import BASE_EVERY, Weave, Woven
 from langgraph_wyrd.signals.due import CONTROL, due
 from langgraph_wyrd.signals.extracting import messages_of
@@ -36,13 +35,18 @@ class Weaver:
     channels: Channels
 
     def put(
-        self, view: View, before: Woven | None, root: str | None, thread_id: str
+        self,
+        view: View,
+        before: Woven | None,
+        root: str | None,
+        thread_id: str,
+        notes: list[TaskWrite],
     ) -> tuple[Woven, tuple[Event, ...]]:
-        """A checkpoint, and the events that it adds to the ledger."""
+        """A checkpoint, and the events that it adds to the ledger; `notes` are of its own tasks."""
         at = Moment(view.checkpoint_id, view.ns, view.ts)
         state = WorkingState(thread_id=given(thread_id)) if before is None else before.state
         start = advance(state, () if before is None else before.overlay, at)
-        view = replace(view, previous=start, channels=self.channels)
+        view = view.after(start, self.channels)
         facts, failures = self.extractors(view, thread_id)
         state, events = fold(start, facts, at)
         events += tuple(map(_failed, failures))
@@ -50,14 +54,13 @@ class Weaver:
         if depth >= BASE_EVERY:
             events += (base(state),)
             depth = 0
-        return Woven(view.checkpoint_id, state, tuple(due(view)), root, depth), events
+        woven = Woven(at.checkpoint_id, state, tuple(due(view)), root, depth, notes=notes)
+        return woven, events
 
     def writes(self, view: View, woven: Woven, task: str, thread_id: str) -> tuple[Event, ...]:
         """What a task's writes say at a checkpoint that is the newest of its namespace."""
         seen = woven.seen()
-        facts, failures = self.extractors(
-            replace(view, previous=seen, channels=self.channels), thread_id
-        )
+        facts, failures = self.extractors(view.after(seen, self.channels), thread_id)
         _, events = fold(seen, facts, Moment(view.checkpoint_id, view.ns, view.ts, task))
         return events + tuple(map(_failed, failures))
 
@@ -146,7 +149,7 @@ def event_rows(
 ) -> list[Row]:
     rows = []
     for n, event in enumerate(events, first):
-        body = codec.seal_text(_json(event.body))
+        body = codec.seal_text(to_json(event.body))
         rows.append(
             (
                 number,
@@ -158,14 +161,10 @@ def event_rows(
                 event.op,
                 event.item,
                 body,
-                _json(event.source),
+                to_json(event.source),
             )
         )
     return rows
-
-
-def _json(held: Mapping[str, Any]) -> str:
-    return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
 def show(

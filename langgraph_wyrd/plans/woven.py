@@ -146,5 +146,7 @@ class Weave:
             for ns, woven in sorted(self.spaces.items())
             if ns and woven.root == root.checkpoint
         ]
+        if not children:
+            return with_status(root.seen(), due=root.ahead())
         state = join(replace(root.seen(), due=root.ahead()), children)
         return with_status(state, due=state.due)

@@ -172,12 +172,11 @@ class Put:
             if before is None:
                 before = weave.at(self.ns, self.parent)
             view = self._view(space, frame, writer, () if before is None else before.notes)
-            woven, events = self.weaver.put(view, before, self.root, self.thread_id)
             early = weave.awaited(self.ns, self.parent, self.id)
+            woven, events = self.weaver.put(view, before, self.root, self.thread_id, early)
             woven, told = self.weaver.told(
                 woven, self.ns, view.versions, self.thread_id, early.copy()
             )
-            woven = replace(woven, notes=early)
             at = Moment(self.id, self.ns, self.ts)
             due = due_json(woven.due) if woven.due else None
             if self._is_shown(weave):
@@ -205,8 +204,9 @@ class Put:
                 **more,
             },
         )  # fmt: skip
-        after = replace(thread, tick=thread.tick + 1, strands=strands, weave=weave)
-        return rows, after.with_space(self.ns, Space(self.id, frame, frame_tip, tips))
+        spaces = {name: held for name, held in thread.spaces.items() if name != self.ns}
+        spaces[self.ns] = Space(self.id, frame, frame_tip, tips)  # the newest last
+        return rows, Known(number, thread.tick + 1, strands, thread.buried, spaces, weave)
 
     def _is_shown(self, weave: Weave) -> bool:
         """Whether the thread's tables are to show it: a new head, or a subgraph of the head's."""

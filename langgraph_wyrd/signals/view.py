@@ -62,3 +62,11 @@ class View:
     def at(self, rule: str, **where: Any) -> Source:
         """The source of a fact found here."""
         return Source(checkpoint_id=self.checkpoint_id, ns=self.ns, rule=rule, **where)
+
+    def after(self, previous: WorkingState, channels: Channels) -> View:
+        """The same, with the state before it. Written out, as it is made at every put."""
+        return View(
+            self.checkpoint_id, self.ns, self.parent_id, self.ts, self.source, self.step,
+            self.metadata, self.values, self.versions, self.seen, self.changed, self.gone,
+            self.fresh, self.writes, self.putting, previous, channels,
+        )  # fmt: skip
