@@ -6,7 +6,7 @@ arrived: what a task opened is put there first, so that another one's answer fin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from langgraph_wyrd.pillars.draft import Draft
 from langgraph_wyrd.pillars.events import Event, Moment
@@ -64,3 +64,26 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
     for item, outcome in passed.items():
         draft.close_loop(item, outcome, at)
     return draft.finish()
+
+
+def along(
+    start: WorkingState, path: Iterable[tuple[Moment, Sequence[Event], Overlay]]
+) -> WorkingState:
+    """The lasting state at the end of a path: each step's own events, and what its tasks said.
+
+    The same as `advance` and `replay` step by step, but a state is only put together where one is
+    needed: a path is long, and mostly nothing passes on it.
+    """
+    draft = Draft(start)
+    before: Moment | None = None
+    overlay: Overlay = ()
+    passing = True  # until it is known that the start has nothing that the first step ends
+    for at, own, said in path:
+        if overlay or passing:
+            draft = Draft(advance(draft.finish(before), overlay, at))
+        passing = False
+        for event in own:
+            draft.apply(event, at)
+            passing = passing or event.op == "base" or event.source.get("rule") in PASSING
+        before, overlay = at, said
+    return draft.finish(before)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import advance
+from langgraph_wyrd.pillars.overlay import advance, along
 from langgraph_wyrd.plans.shown import changed_rows, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
@@ -96,12 +96,10 @@ def load_woven(
     path, said = yield from _path(codec, number, ns, checkpoint, to_base=True)
     if not path:
         return None
-    state, overlay = WorkingState(thread_id=given(thread_id)), SILENT.overlay
-    for step in path:
-        at = Moment(step.id, ns, step.ts)
-        here = said.get(step.id, SILENT)
-        state = replay(advance(state, overlay, at), here.own, at)
-        overlay = here.overlay
+    steps = [(Moment(step.id, ns, step.ts), said.get(step.id, SILENT)) for step in path]
+    start = WorkingState(thread_id=given(thread_id))
+    state = along(start, [(at, here.own, here.overlay) for at, here in steps])
+    overlay = steps[-1][1].overlay
     last = path[-1]
     notes = yield from notes_at(number, ns, checkpoint)
     depth = 0 if said.get(path[0].id, SILENT).has_base else 1

@@ -16,7 +16,7 @@ from langgraph_wyrd.signals.view import TaskWrite
 
 UNREAD: Any = object()  # the value of a write that was found in the database, and not looked at
 MOST_EARLY = 32  # checkpoints that are awaited
-BASE_EVERY = 128  # checkpoints between two bases: a fold reads no more of the ledger than that
+BASE_EVERY = 64  # checkpoints between two bases: a fold reads no more of the ledger than that
 
 
 def is_unread(notes: Sequence[TaskWrite]) -> bool:
