@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
 from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import task_writes, write
-from langgraph_wyrd.plans.weaving import Weaver, matter
+from langgraph_wyrd.plans.weaving import Weaver, belongs_to, matter
 from langgraph_wyrd.store.names import check_size, given, stored
 from langgraph_wyrd.store.values import Codec
 
@@ -37,9 +37,7 @@ def put(
     meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
     text, exact = codec.metadata(meta)
     step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
-    user = meta.get("user_id")
-    parents = meta.get("parents")
-    root = parents.get("") if ns and isinstance(parents, dict) else None
+    root, user = belongs_to(meta, ns)
     held: dict[str, Any] = dict(checkpoint)
     ts = held.pop("ts", None)
     id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
@@ -56,7 +54,7 @@ def put(
         meta=meta,
         metadata=text,
         exact=exact,
-        root=stored(root, "a parent") if isinstance(root, str) else None,
+        root=root,
         values=named(held.pop("channel_values", {})),
         versions=named(held.pop("channel_versions", {})),
         new_versions=named(new_versions),
@@ -65,7 +63,7 @@ def put(
             for node, versions in held.pop("versions_seen", {}).items()
         },
         rest=held,
-        user=stored(user, "user_id") if isinstance(user, str) else None,
+        user=user,
         weaver=weaver,
     )
 

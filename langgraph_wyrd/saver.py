@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
 
 from langgraph_wyrd import incoming
 from langgraph_wyrd.across import Across
+from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import (
     Pages,
     config_of,
@@ -180,7 +181,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
 
     def thread(self, thread_id: str) -> Thread:
         """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return Thread(self._core, lambda: self._codec, thread(thread_id))
+        return Thread(self._core, lambda: self._codec, self._weaver, thread(thread_id))
 
     # ---- storing
 
@@ -347,11 +348,8 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         if learnt is not None:
             core.memory.learn(thread_id, learnt)
         elif found is not None and known is not None and known.weave is not None:
-            woven = known.weave.at(ns, stored(found.id, "checkpoint_id"))
-            noted = {(note.task, note.channel) for note in woven.notes} if woven else set()
-            unheard = any((task, channel) not in noted for task, channel, _ in found.writes)
-            if woven and unheard and core.memory.get(thread_id) is known:
-                # Another process wrote them: the pillars are read again.
+            heard = known.weave.heard(ns, stored(found.id, "checkpoint_id"), found.writes)
+            if not heard and core.memory.get(thread_id) is known:  # another process wrote them
                 core.memory.put(thread_id, replace(known, weave=None))
         return None if found is None else tuple_of(found, place(config)[0], config if id else None)
 
@@ -373,7 +371,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
 
     async def _delete(self, core: Running[Memory], thread_ids: Sequence[str]) -> None:
         for thread_id in map(thread, thread_ids):
-            await self._alone(core, thread_id, partial(prune.delete_thread, thread_id))
+            await alone(core, thread_id, partial(prune.delete_thread, thread_id))
 
     async def _delete_runs(self, core: Running[Memory], run_ids: Sequence[str]) -> None:
         runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
@@ -381,11 +379,11 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
             return
         codec = self._codec
         for thread_id in await core.read(lambda: prune.threads_of_runs(runs)):
-            await self._alone(core, thread_id, partial(prune.delete_runs, codec, thread_id, runs))
+            await alone(core, thread_id, partial(prune.delete_runs, codec, thread_id, runs))
 
     async def _copy(self, core: Running[Memory], source: str, target: str) -> None:
         pair = (thread(source), thread(target))
-        await self._alone(core, pair[1], copy.CopyThread(self._codec, *pair).plan)
+        await alone(core, pair[1], copy.CopyThread(self._codec, *pair).plan)
 
     async def _prune(self, core: Running[Memory], thread_ids: Sequence[str], strategy: str) -> None:
         wanted = several(thread_ids, "thread_ids")
@@ -394,16 +392,8 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         elif strategy == "keep_latest":
             codec = self._codec
             for thread_id in map(thread, wanted):
-                await self._alone(core, thread_id, partial(prune.keep_latest, codec, thread_id))
+                await alone(core, thread_id, partial(prune.keep_latest, codec, thread_id))
         else:
             raise InvalidInput(
                 f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
             )
-
-    @staticmethod
-    async def _alone(core: Running[Memory], thread_id: str, plan: Callable[[], Any]) -> None:
-        """A change to a thread other than a put: what was known of it no longer holds."""
-        async with core.turns.turn(thread_id):
-            core.memory.drop(thread_id)
-            await core.write(plan)
-            core.memory.drop(thread_id)

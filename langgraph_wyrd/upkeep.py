@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.plans import reweave
@@ -30,11 +31,6 @@ class Upkeep:
 
         @property
         def _codec(self) -> Codec: ...
-
-        @staticmethod
-        async def _alone(
-            core: Running[Memory], thread_id: str, plan: Callable[[], Any]
-        ) -> None: ...
 
     def reweave(self, thread_id: str | None = None, *, progress: Progress | None = None) -> None:
         """Read the pillars anew out of what is stored: the ledger and the tables made from it.
@@ -94,4 +90,4 @@ class Upkeep:
     async def _reweave(
         self, core: Running[Memory], *, stored_id: str, plan: Callable[[], Any]
     ) -> None:
-        await self._alone(core, stored_id, plan)
+        await alone(core, stored_id, plan)

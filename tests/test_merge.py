@@ -10,8 +10,7 @@ from test_diff import some_states, told
 from test_pillars import Story, asks, plan, seen
 
 from langgraph_wyrd.pillars.facts import Holds, Listed, Settles, Wants
-from langgraph_wyrd.pillars.merge import PILLARS, Conflict, Merged, merge
-from langgraph_wyrd.pillars.merge import told as item_fields
+from langgraph_wyrd.pillars.merge import Conflict, Merged, merge
 from langgraph_wyrd.pillars.model import (
     ContextItem,
     Due,
@@ -20,6 +19,8 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
+from langgraph_wyrd.pillars.pairing import PILLARS
+from langgraph_wyrd.pillars.pairing import told as item_fields
 
 BASE = WorkingState(
     "t",

@@ -62,19 +62,14 @@ from tests.test_agents import (
     reviewer,
     search,
 )
+from tests.test_extract import THREAD, TWO, Form, ask, ask_person, curious, loops, write_line
 
-THREAD = CONFIG["configurable"]["thread_id"]
-TWO = 'approve delete {"path": "/x"}; delete {"path": "/y"}?'
 Call = Callable[..., Any]
 
 
 async def now(call: Call, saver: WyrdSaver, at: Any = None) -> WorkingState:
     found: WorkingState = await call(saver.thread(THREAD), "working_state", at)
     return found
-
-
-def loops(state: WorkingState) -> list[tuple[str, str]]:
-    return sorted((loop.kind, loop.description) for loop in state.open_loops)
 
 
 def past(state: WorkingState, *kinds: str) -> list[tuple[str, str | None]]:
@@ -95,10 +90,6 @@ def knows(state: WorkingState) -> dict[str, Any]:
 
 def nodes(state: WorkingState) -> list[str]:
     return sorted(each.node for each in state.due)
-
-
-def ask(text: str, id: str = "h1") -> Any:
-    return {"messages": [HumanMessage(text, id=id)]}
 
 
 def same_as(state: WorkingState, other: WorkingState) -> None:
@@ -188,29 +179,6 @@ async def test_calls_that_are_approved_one_by_one(durable: Backend, call: Call) 
     assert "interrupt" not in dict(loops(state))
     assert ('approve delete {"path": "/x"}?', "the run went on") in past(state, "interrupt")
     assert ("request", "Leave it") in loops(state)
-
-
-@tool
-def ask_person(question: str) -> str:
-    """Ask a person."""
-    return str(interrupt({"question": question}))
-
-
-@tool
-def write_line(text: str) -> str:
-    """Write a line."""
-    return f"wrote {text}"
-
-
-def curious(saver: Any) -> Any:
-    def rule(messages: list[BaseMessage]) -> AIMessage:
-        if messages[-1].type == "human":
-            return calls(
-                messages, ("ask_person", {"question": "red?"}), ("write_line", {"text": "a"})
-            )
-        return AIMessage("thank you")
-
-    return create_agent(Scripted(rule=rule), [ask_person, write_line], checkpointer=saver)
 
 
 async def test_parallel_tools_of_which_one_asks(durable: Backend, call: Call) -> None:
@@ -371,11 +339,6 @@ async def test_a_deep_agent_with_a_subagent(durable: Backend, call: Call) -> Non
     assert past(state, "task") == [("Find out about bees", "a result was recorded")]
     seen = extract(await call(agent, "get_state", CONFIG))
     assert (wants(seen), knows(seen)) == (wants(state), knows(state))
-
-
-class Form(TypedDict, total=False):
-    name: str
-    colour: str
 
 
 def form(saver: Any) -> Any:

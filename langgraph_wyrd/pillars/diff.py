@@ -1,4 +1,4 @@
-"""What differs between two working states, and between two checkpoints' values.
+"""What differs between two working states.
 
 A `StateDiff` tells people what changed, and holds what it takes to make one state of the other.
 """
@@ -6,29 +6,16 @@ A `StateDiff` tells people what changed, and holds what it takes to make one sta
 from __future__ import annotations
 
 import json
-import pickle
 from bisect import bisect_left
-from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.pillars import codec
 from langgraph_wyrd.pillars.events import same
-from langgraph_wyrd.pillars.merge import (
-    PILLARS,
-    STATE_FIELDS,
-    Change,
-    Merged,
-    applied,
-    digest,
-    equal,
-    matched,
-    related,
-    text_of,
-)
+from langgraph_wyrd.pillars.merge import Merged, applied
 from langgraph_wyrd.pillars.model import (
     ContextItem,
     Due,
@@ -38,17 +25,25 @@ from langgraph_wyrd.pillars.model import (
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.pillars.words import listing, nodes
+from langgraph_wyrd.pillars.pairing import (
+    PILLARS,
+    STATE_FIELDS,
+    Change,
+    digest,
+    equal,
+    matched,
+    related,
+    text_of,
+)
+from langgraph_wyrd.pillars.values import ChannelsDiff
+from langgraph_wyrd.pillars.words import LINE, listing, nodes, value_text
 
 SCHEMA = 1
-_TEXT = 80  # characters of a text or a value in a line
-_DEEPEST = 4  # levels of dicts whose keys are compared one by one
 _TOLD_FIELDS = ("title", "status", "due")
 _NAMES = {"todos": "todo", "context": "context", "loops": "loop", "intentions": "intention"}
 _PLURALS = {**{name: name for name in PILLARS}, "context": "context items"}
 _SAID = {"passed": "came and went"}
 _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved": "-"}
-_NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,7 @@ class StateDiff:
             old, new = self.fields[name]
             if name == "due":
                 old, new = (listing(nodes(each)) for each in (old, new))
-            said.append(f"{name} {_shown(old)} -> {_shown(new)}")
+            said.append(f"{name} {value_text(old)} -> {value_text(new)}")
         return said
 
     def invert(self) -> StateDiff:
@@ -291,160 +286,17 @@ def _change(cls: type[Item], data: dict[str, Any], models: int) -> Change:
 
 def _line(pillar: str, verb: str, change: Change) -> str:
     item = change.item
-    text = shortened(text_of(item), _TEXT)
+    text = shortened(text_of(item), LINE)
     said: list[str] = []
     if isinstance(item, (OpenLoop, Intention)):
         text += f" ({item.kind if isinstance(item, OpenLoop) else item.aim})"
         if verb in ("resolved", "passed", "closed", "reopened"):
             said = [_SAID.get(verb, verb), *filter(None, [item.outcome])]
     elif verb == "added":
-        said = [_shown(item.value) if isinstance(item, ContextItem) else item.status]
+        said = [value_text(item.value) if isinstance(item, ContextItem) else item.status]
     for name, (old, new) in change.fields.items():
         if name not in ("open", "outcome"):
             about = "" if name in ("status", "value") else f"{name} "
-            said.append(f"{about}{_shown(old)} -> {_shown(new)}")
+            said.append(f"{about}{value_text(old)} -> {value_text(new)}")
     tail = (f": {', '.join(said)}" if said else "") + (" (guessed)" if change.guessed else "")
     return f"{_SIGNS.get(verb, '~')} {_NAMES[pillar]} {text}{tail}"
-
-
-def _shown(value: Any) -> str:
-    """A value on a line, shortened."""
-    if value is None or isinstance(value, str):
-        return shortened((value or "nothing")[: 4 * _TEXT], _TEXT)
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(value)
-    return shortened(text[: 4 * _TEXT], _TEXT)
-
-
-# ---- values of channels
-
-
-@dataclass(frozen=True, slots=True)
-class MessagesDiff:
-    """What differs between two lists of messages."""
-
-    appended: tuple[Any, ...] = ()
-    edited: tuple[tuple[Any, Any], ...] = ()  # old and new
-    removed: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelsDiff:
-    """What differs between two checkpoints' values, by path: `files["/notes.md"]`."""
-
-    added: Mapping[str, Any] = field(default_factory=dict)
-    removed: Mapping[str, Any] = field(default_factory=dict)
-    changed: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # old and new
-    messages: Mapping[str, MessagesDiff] = field(default_factory=dict)
-
-    @property
-    def empty(self) -> bool:
-        return not (self.added or self.removed or self.changed or self.messages)
-
-    def summary(self) -> str:
-        """One line: `+2 messages, ~1 values`."""
-        lists = self.messages.values()
-        count = {
-            "+%d messages": sum(len(each.appended) for each in lists),
-            "-%d messages": sum(len(each.removed) for each in lists),
-            "~%d messages": sum(len(each.edited) for each in lists),
-            "+%d values": len(self.added),
-            "-%d values": len(self.removed),
-            "~%d values": len(self.changed),
-        }
-        return ", ".join(words % n for words, n in count.items() if n) or "no changes"
-
-    def lines(self) -> list[str]:
-        """A line for each difference, long values shortened."""
-        said = []
-        for path, each in self.messages.items():
-            said += [f"+ {path}: {_message(one)}" for one in each.appended]
-            said += [f"~ {path}: {_message(a)} -> {_shown(b.content)}" for a, b in each.edited]
-            said += [f"- {path}: {_message(one)}" for one in each.removed]
-        said += [f"+ {path}: {_shown(value)}" for path, value in self.added.items()]
-        said += [f"~ {p}: {_shown(a)} -> {_shown(b)}" for p, (a, b) in self.changed.items()]
-        return said + [f"- {path}: {_shown(value)}" for path, value in self.removed.items()]
-
-
-def diff_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> ChannelsDiff:
-    """What differs between two checkpoints' values. 1, 1.0 and True are three values.
-
-    Dicts are compared by their keys, lists of messages by their ids, anything else as a whole.
-    """
-    found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
-    _compare(found, "", a, b, 0)
-    return ChannelsDiff(*found)
-
-
-def _compare(found: tuple[dict[str, Any], ...], path: str, a: Any, b: Any, depth: int) -> None:
-    added, removed, changed, messages = found
-    for key in sorted({**a, **b}, key=str):
-        shown = json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key)
-        here = f"{path}[{shown}]" if depth else str(key)
-        old, new = a.get(key, _NOTHING), b.get(key, _NOTHING)
-        if _alike(old, new):
-            continue
-        if (said := _messages(old, new)) is not None:
-            messages[here] = said
-        elif old is _NOTHING:
-            added[here] = new
-        elif new is _NOTHING:
-            removed[here] = old
-        elif depth < _DEEPEST and isinstance(old, dict) and isinstance(new, dict):
-            _compare(found, here, old, new, depth + 1)
-        else:
-            changed[here] = (old, new)
-
-
-def _messages(old: Any, new: Any) -> MessagesDiff | None:
-    """None for anything but lists of messages, and if only their order differs."""
-    sides = [() if each is _NOTHING else each for each in (old, new)]
-    for each in sides:
-        if not isinstance(each, (list, tuple)):
-            return None
-        if not all(hasattr(one, name) for one in each for name in ("id", "content", "type")):
-            return None
-    waiting: defaultdict[Hashable, deque[Any]] = defaultdict(deque)
-    for each in sides[0]:
-        waiting[_known_by(each)].append(each)
-    appended, edited = [], []
-    for each in sides[1]:
-        if not (queue := waiting[_known_by(each)]):
-            appended.append(each)
-        elif not _alike(before := queue.popleft(), each):
-            edited.append((before, each))
-    removed = tuple(each for queue in waiting.values() for each in queue)
-    found = MessagesDiff(tuple(appended), tuple(edited), removed)
-    return found if appended or edited or removed else None
-
-
-def _known_by(message: Any) -> Hashable:
-    return message.id or (message.type, repr(message.content))
-
-
-def _message(message: Any) -> str:
-    return f"{message.type} {message.id or ''}".rstrip() + f": {_shown(message.content)}"
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Equal in type and value, down to the parts."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_alike(v, other[k]) for k, v in one.items())
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    parts = getattr(one, "__dict__", None)
-    try:
-        if getattr(type(one), "__eq__", None) is object.__eq__:
-            return bool(parts) and _alike(parts, vars(other))
-        is_equal = bool(one == other or (one != one and other != other))  # NaN is itself
-        return is_equal and (not parts or _alike(parts, vars(other)))
-    except Exception:  # an array has no single answer, others fail
-        with suppress(Exception):
-            return pickle.dumps(one) == pickle.dumps(other)
-        return False

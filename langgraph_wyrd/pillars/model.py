@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, Literal
 
 Confidence = Literal["declared", "structural", "model", "heuristic"]
@@ -24,8 +23,6 @@ LoopKind = Literal[
 ]
 Aim = Literal["explicit", "request", "task"]
 Status = Literal["idle", "interrupted", "error", "due", "done"]
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +246,6 @@ class WorkingState:
         from langgraph_wyrd.pillars.brief import brief
 
         return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
-
-
-def field_names(cls: type[Any]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(cls))
 
 
 def shortened(text: str, most: int) -> str:

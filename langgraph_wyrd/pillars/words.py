@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
-from langgraph_wyrd.pillars.model import Due, OpenLoop, Source
+from langgraph_wyrd.pillars.model import Due, OpenLoop, Source, shortened
+
+LINE = 80  # characters of a text or a value in a line
 
 # In the order in which somebody who picks up a thread should look at them.
 KINDS = {
@@ -61,3 +65,14 @@ def listing(names: list[str], most: int = 5) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def value_text(value: Any) -> str:
+    """A value on a line, shortened."""
+    if value is None or isinstance(value, str):
+        return shortened((value or "nothing")[: 4 * LINE], LINE)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return shortened(text[: 4 * LINE], LINE)

@@ -11,7 +11,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.known import Known
-from langgraph_wyrd.plans.shown import changed_rows
+from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, show
 from langgraph_wyrd.plans.woven import Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
@@ -20,8 +20,6 @@ from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell, WriteSet, merged
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
-
-PILLARS = ("todo", "context", "loop", "intention")
 
 
 class Placed(Protocol):
@@ -135,7 +133,7 @@ class ColdWeave:
             return {}
         return held[place].channels
 
-    def project(self, thread: Known) -> Plan[None]:
+    def project(self) -> Plan[None]:
         """The tables, made anew from the ledger."""
         weave = yield from states.load_weave(self.codec, self.number, self.thread_id)
         yield from states.project(self.codec, self.number, self.thread_id, weave)
@@ -158,7 +156,7 @@ class ColdWeave:
         """The tables as they were at an earlier checkpoint, from which the thread now forks."""
         assert weave.top is not None
         if to is None or woven is None:
-            yield [Tell(f"drop_all_{name}s", [(self.number,)]) for name in PILLARS]
+            yield cleared(self.number)
             return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
         back = Weave(to, {"": woven}, WorkingState(thread_id=given(self.thread_id)))
         back = replace(back, shown=back.visible())

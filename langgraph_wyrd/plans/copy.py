@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.catching_up import PILLARS
+from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.threads import lock_or_add, now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell

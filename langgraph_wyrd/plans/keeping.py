@@ -8,7 +8,7 @@ from dataclasses import replace
 from langgraph_wyrd.pillars.events import Event, Moment, base
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import states
-from langgraph_wyrd.plans.catching_up import PILLARS
+from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.weaving import columns, event_rows
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
@@ -59,8 +59,7 @@ def show_again(codec: Codec, number: int, thread_id: str, user: str | None = Non
     """A thread's tables and columns, made anew from the ledger."""
     weave = yield from states.load_weave(codec, number, thread_id)
     if weave.top is None:
-        yield [Tell(f"drop_all_{name}s", [(number,)]) for name in PILLARS]
-        yield Tell("clear_thread", [(number,)])
+        yield [*cleared(number), Tell("clear_thread", [(number,)])]
         return
     yield from states.project(codec, number, thread_id, weave)
     yield Tell("show_thread", [(*columns(codec, weave.visible(), user), number)])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime
 
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.plans import states
+from langgraph_wyrd.plans import filters, states
 from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.store.names import thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -32,15 +33,11 @@ def checkpoint_at(number: int, at: str | datetime | None) -> Plan[str | None]:
     if at is None:
         top: str | None = (yield Ask("top", (number,)))[0][0]
         return top
-    if isinstance(at, str):
-        if (yield Ask("ancestor", (number, "", at))):
-            return at
-        try:
-            at = datetime.fromisoformat(at.replace("Z", "+00:00"))
-        except ValueError:
-            return None
-    if at.tzinfo is None:
-        at = at.astimezone()
-    until = at.astimezone(timezone.utc).isoformat(timespec="microseconds")
+    if isinstance(at, str) and (yield Ask("ancestor", (number, "", at))):
+        return at
+    try:
+        until = filters.moment(at, "at")
+    except InvalidInput:  # neither an id nor a time
+        return None
     rows = yield Ask("newest_until", (number, until))
     return rows[0][0] if rows else None

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.catching_up import PILLARS
 from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import lineage
+from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.write import FRAME_SLACK
 from langgraph_wyrd.store import frames
@@ -64,7 +64,7 @@ def delete_thread(thread_id: str) -> Plan[None]:
             Tell("drop_all_splices", [(number,)]),
             Tell("drop_all_writes", [(number,)]),
             Tell("drop_all_events", [(number,)]),
-            *(Tell(f"drop_all_{name}s", [(number,)]) for name in PILLARS),
+            *cleared(number),
         ]
 
 

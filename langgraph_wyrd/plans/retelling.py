@@ -13,10 +13,10 @@ from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
 from langgraph_wyrd.pillars.overlay import overlaid
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.states import Overlay
-from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over
+from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over, task_view
 from langgraph_wyrd.plans.woven import Woven
 from langgraph_wyrd.signals.due import CONTROL, INTERRUPT, NULL_TASK, RESUME
-from langgraph_wyrd.signals.view import TaskWrite, View
+from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Plan, Tell
@@ -52,10 +52,7 @@ def retold(
         found = start
         for task, some in _attempts(tasks, again):
             if _matter(some):
-                view = View(
-                    at.checkpoint_id, at.ns, ts=at.ts, versions=versions, values=woven.sends,
-                    writes=some, putting=False,
-                )  # fmt: skip
+                view = task_view(found, at.ns, versions, some)
                 events = weaver.writes(view, found, task, thread_id)
                 if events:
                     found = over(found, replace(at, task=task), events)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -27,11 +27,11 @@ from langgraph_wyrd.plans.retelling import retold
 from langgraph_wyrd.plans.shown import due_json, due_of
 from langgraph_wyrd.plans.states import Said
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.plans.weaving import Weaver, event_rows, put_view
+from langgraph_wyrd.plans.weaving import Weaver, belongs_to, event_rows, put_view
 from langgraph_wyrd.plans.woven import Woven
 from langgraph_wyrd.signals.view import View
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
-from langgraph_wyrd.store.names import given, stored, thread_key
+from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.strands import Place, edits
 from langgraph_wyrd.store.values import Codec, mark
@@ -180,12 +180,9 @@ class _Reweaving:
     def _one(self, row: _Row, loaded: _Loaded) -> Plan[None]:
         at = Moment(row.id, row.ns, row.ts)
         metadata = self.codec.open_metadata(row.metadata, row.exact)
-        parents = metadata.get("parents")
-        root = parents.get("") if row.ns and isinstance(parents, Mapping) else None
-        root = stored(root, "a parent") if isinstance(root, str) else None
-        user = metadata.get("user_id")
-        if not row.ns and isinstance(user, str):
-            self.user = stored(user, "user_id")
+        root, user = belongs_to(metadata, row.ns)
+        if not row.ns and user is not None:
+            self.user = user
         frame = loaded.frames[row.place]
         held, before = yield from self._parent(row)
         view = yield from self._view(row, metadata, frame, held, before, loaded)
@@ -277,16 +274,8 @@ class _Reweaving:
                 if entry.version is not None
             },
             seen=frame.seen,
-            changed=frozenset(
-                given(name)
-                for name, entry in channels.items()
-                if name not in old or not entry.same_value(old[name])
-            ),
-            gone=frozenset(
-                given(name)
-                for name, entry in old.items()
-                if entry.has_value and not (name in channels and channels[name].has_value)
-            ),
+            before=old,
+            channels=channels,
             fresh=fresh,
             notes=() if before is None else before.notes,
         )

@@ -17,10 +17,17 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.store.statements import Row
+from langgraph_wyrd.store.statements import Row, Tell
 from langgraph_wyrd.store.values import Codec
 
+PILLARS = ("todo", "context", "loop", "intention")  # as the tables' statements are named
+
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def cleared(number: int) -> list[Tell]:
+    """A thread out of the four tables."""
+    return [Tell(f"drop_all_{name}s", [(number,)]) for name in PILLARS]
 
 
 def changed_rows(
@@ -30,11 +37,13 @@ def changed_rows(
     rows: dict[str, list[Row]] = {}
     make = Rows(codec, number, thread_id, at)
     if before.loops is not after.loops:
-        _compare(rows, "loop", before.loops, after.loops, make.loop, _ended)
+        _compare(rows, number, "loop", before.loops, after.loops, make.loop, _is_over)
     if before.intentions is not after.intentions:
-        _compare(rows, "intention", before.intentions, after.intentions, make.intention, _ended)
+        wanted = before.intentions, after.intentions
+        _compare(rows, number, "intention", *wanted, make.intention, _is_over)
     if before.context is not after.context:
-        _compare(rows, "context", before.context, after.context, make.context, lambda _: False)
+        held_by = before.context, after.context
+        _compare(rows, number, "context", *held_by, make.context, lambda _: False)
     if before.todos is not after.todos:
         olds = list(enumerate(before.todos))
         news = list(enumerate(after.todos))
@@ -50,6 +59,7 @@ def changed_rows(
 
 def _compare(
     rows: dict[str, list[Row]],
+    number: int,
     name: str,
     before: Sequence[Any],
     after: Sequence[Any],
@@ -68,30 +78,25 @@ def _compare(
     # had open goes with its run.
     gone = [item for item in held.values() if item.source.ns or not stays(item)]
     if gone:
-        rows[f"drop_{name}"] = [(_number(make), item.id) for item in gone]
+        rows[f"drop_{name}"] = [(number, item.id) for item in gone]
 
 
-def _number(make: Any) -> int:
-    number: int = make.__self__.number
-    return number
-
-
-def _ended(item: OpenLoop | Intention) -> bool:
-    return item.closed_at is not None or item.closed_in is not None
+def _is_over(item: OpenLoop | Intention) -> bool:
+    return item.resolved if isinstance(item, OpenLoop) else not item.open
 
 
 class Rows:
     """Makes the rows of one thread's items, as of a checkpoint."""
 
     def __init__(self, codec: Codec, number: int, thread_id: str, at: str) -> None:
-        self.number = number
+        self._number = number
         self._codec = codec
         self._thread_id = thread_id
         self._at = at
 
     def loop(self, loop: OpenLoop) -> Row:
         return (
-            self.number, self._thread_id, loop.id, loop.kind, self._text(loop.description),
+            self._number, self._thread_id, loop.id, loop.kind, self._text(loop.description),
             self._json(loop.context), loop.ref, moment(loop.opened_at), moment(loop.changed_at),
             moment(loop.closed_at), loop.closed_in, self._text(loop.outcome),
             *self._where(loop.source), loop.confidence, self._at, self._json(loop.extra),
@@ -99,7 +104,7 @@ class Rows:
 
     def intention(self, each: Intention) -> Row:
         return (
-            self.number, self._thread_id, each.id, self._text(each.text), each.aim,
+            self._number, self._thread_id, each.id, self._text(each.text), each.aim,
             moment(each.opened_at), moment(each.closed_at), each.closed_in,
             self._text(each.outcome), *self._where(each.source), each.confidence, self._at,
             self._json(each.extra),
@@ -108,14 +113,14 @@ class Rows:
     def context(self, item: ContextItem) -> Row:
         value = to_json(item.value)
         return (
-            self.number, self._thread_id, item.id, item.key, self._sealed(value),
+            self._number, self._thread_id, item.id, item.key, self._sealed(value),
             self._json(item.metadata), moment(item.opened_at), moment(item.changed_at),
             *self._where(item.source), item.confidence, self._at, self._json(item.extra),
         )  # fmt: skip
 
     def todo(self, todo: Todo, place: int) -> Row:
         return (
-            self.number, self._thread_id, todo.id, place, todo.listed, self._text(todo.content),
+            self._number, self._thread_id, todo.id, place, todo.listed, self._text(todo.content),
             todo.status, todo.priority, todo.tracker, todo.ref, moment(todo.opened_at),
             moment(todo.changed_at), moment(todo.closed_at), *self._where(todo.source),
             todo.confidence, self._at, self._json(todo.extra),

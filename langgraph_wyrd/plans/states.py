@@ -11,7 +11,7 @@ from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along
-from langgraph_wyrd.plans.shown import changed_rows, due_of
+from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given
@@ -200,9 +200,7 @@ def is_ancestor(number: int, ns: str, of: str, id: str) -> Plan[bool]:
 def project(codec: Codec, number: int, thread_id: str, weave: Weave) -> Plan[None]:
     """Make a thread's tables anew: its history along the head's path, then what runs now."""
     rows = yield from projected(codec, number, thread_id, weave)
-    yield [
-        Tell(f"drop_all_{name}s", [(number,)]) for name in ("todo", "context", "loop", "intention")
-    ]
+    yield cleared(number)
     for name, held in rows.items():
         if held:
             yield Tell(name, held)

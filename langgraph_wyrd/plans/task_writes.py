@@ -85,7 +85,7 @@ class PutWrites:
         if place == "newest":
             return after
         if place == "past":  # it is history, which the tables show too
-            yield from cold.project(thread)
+            yield from cold.project()
         return replace(after, weave=None)
 
     def _shows(self, weave: Weave, woven: Woven) -> bool:

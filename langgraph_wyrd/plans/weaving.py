@@ -18,7 +18,8 @@ from langgraph_wyrd.signals.messages import has_results
 from langgraph_wyrd.signals.policy import Channels
 from langgraph_wyrd.signals.registry import Extractors, Failure
 from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.frames import Entry
+from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Row
 from langgraph_wyrd.store.values import Codec
 
@@ -84,6 +85,16 @@ class Weaver:
         return woven, told
 
 
+def belongs_to(metadata: Mapping[str, Any], ns: str) -> tuple[str | None, str | None]:
+    """Whose run a checkpoint's metadata says it is of: a subgraph's root checkpoint, the user."""
+    parents, user = metadata.get("parents"), metadata.get("user_id")
+    root = parents.get("") if ns and isinstance(parents, Mapping) else None
+    return (
+        stored(root, "a parent") if isinstance(root, str) else None,
+        stored(user, "user_id") if isinstance(user, str) else None,
+    )
+
+
 def task_view(
     woven: Woven, ns: str, versions: Mapping[str, Any], writes: Sequence[TaskWrite]
 ) -> View:
@@ -127,12 +138,22 @@ def put_view(
     values: Mapping[str, Any],
     versions: Mapping[str, Any],
     seen: Mapping[str, Mapping[str, Any]],
-    changed: frozenset[str],
-    gone: frozenset[str],
+    before: Mapping[str, Entry],
+    channels: Mapping[str, Entry],
     fresh: Mapping[str, Sequence[int]],
     notes: Sequence[TaskWrite],
 ) -> View:
-    """What extractors see of a checkpoint."""
+    """What extractors see of a checkpoint; `before` are its parent's channels."""
+    changed = frozenset(
+        given(name)
+        for name, entry in channels.items()
+        if (old := before.get(name)) is None or (entry is not old and not entry.same_value(old))
+    )
+    gone = frozenset(
+        given(name)
+        for name, entry in before.items()
+        if entry.has_value and not (name in channels and channels[name].has_value)
+    )
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     if (remembered := messages_of(values)) is not None:  # a functional graph's
         values = {**values, "messages": remembered}

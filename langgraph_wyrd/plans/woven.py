@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,6 +85,14 @@ class Weave:
         """A namespace, if it stands at this checkpoint."""
         woven = self.spaces.get(ns)
         return woven if woven is not None and woven.checkpoint == checkpoint else None
+
+    def heard(self, ns: str, checkpoint: str, writes: Iterable[tuple[str, str, Any]]) -> bool:
+        """Whether these writes of a checkpoint's tasks are known, if the checkpoint is."""
+        woven = self.at(ns, checkpoint)
+        if woven is None:
+            return True
+        noted = {(note.task, note.channel) for note in woven.notes}
+        return all((task, channel) in noted for task, channel, _ in writes)
 
     def aside(self, ns: str, woven: Woven) -> Weave:
         """With what is known of a namespace, the root staying where it is."""

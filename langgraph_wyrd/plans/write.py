@@ -218,16 +218,6 @@ class Put:
         held = space.frame.channels
         # In the frame's order, which is how they come back: items are numbered as they are met.
         values = {given(n): self.values[n] for n in frame.channels if n in self.values}
-        changed = [
-            given(name)
-            for name, entry in frame.channels.items()
-            if (old := held.get(name)) is None or (entry is not old and not entry.same_value(old))
-        ]
-        gone = [
-            given(name)
-            for name, entry in held.items()
-            if entry.has_value and not (name in frame.channels and frame.channels[name].has_value)
-        ]
         return put_view(
             id=self.id,
             ns=self.ns,
@@ -239,8 +229,8 @@ class Put:
             values=values,
             versions={given(name): version for name, version in self.versions.items()},
             seen=self.seen,
-            changed=frozenset(changed),
-            gone=frozenset(gone),
+            before=held,
+            channels=frame.channels,
             fresh={
                 # Only what a strand of the parent's holds is known again, hot or cold.
                 name: places if _has_place(held.get(name)) else range(len(values[name]))
