@@ -85,7 +85,7 @@ def packed(source: Source, at: Moment) -> dict[str, Any]:
             out["ns"] = source.ns
     elif source.ns and source.ns != at.ns:
         out["ns"] = source.ns
-    for name in ("node", "channel", "message_id", "task_id", "tool_call_id", "rule"):
+    for name in ("node", "channel", "message_id", "task_id", "tool_call_id", "rule", "author"):
         value = getattr(source, name)
         if value is not None:
             out[name] = word(value)

@@ -37,6 +37,7 @@ class Source:
     task_id: str | None = None
     tool_call_id: str | None = None
     rule: str | None = None
+    author: str | None = None  # who declared it
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 

@@ -130,7 +130,7 @@ class Rows:
     def _where(source: Source) -> Row:
         return (
             source.checkpoint_id or "", source.ns, source.node, source.channel, source.message_id,
-            source.task_id, source.tool_call_id, source.rule,
+            source.task_id, source.tool_call_id, source.rule, source.author,
         )  # fmt: skip
 
     def _text(self, text: str | None) -> str | None:

@@ -121,6 +121,7 @@ CREATE TABLE wyrd_todos (
   task_id text,
   tool_call_id text,
   rule text, -- which extractor's
+  author text, -- who declared it
   confidence text NOT NULL, -- declared, structural, model, heuristic
   changed_in text COLLATE "C", -- the checkpoint that changed it last
   extra json,
@@ -146,6 +147,7 @@ CREATE TABLE wyrd_context (
   task_id text,
   tool_call_id text,
   rule text, -- which extractor's
+  author text, -- who declared it
   confidence text NOT NULL, -- declared, structural, model, heuristic
   changed_in text COLLATE "C", -- the checkpoint that changed it last
   extra json,
@@ -173,6 +175,7 @@ CREATE TABLE wyrd_open_loops (
   task_id text,
   tool_call_id text,
   rule text, -- which extractor's
+  author text, -- who declared it
   confidence text NOT NULL, -- declared, structural, model, heuristic
   changed_in text COLLATE "C", -- the checkpoint that changed it last
   extra json,
@@ -201,6 +204,7 @@ CREATE TABLE wyrd_intentions (
   task_id text,
   tool_call_id text,
   rule text, -- which extractor's
+  author text, -- who declared it
   confidence text NOT NULL, -- declared, structural, model, heuristic
   changed_in text COLLATE "C", -- the checkpoint that changed it last
   extra json,

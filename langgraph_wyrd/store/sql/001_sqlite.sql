@@ -119,6 +119,7 @@ CREATE TABLE wyrd_todos (
   task_id TEXT,
   tool_call_id TEXT,
   rule TEXT, -- which extractor's
+  author TEXT, -- who declared it
   confidence TEXT NOT NULL, -- declared, structural, model, heuristic
   changed_in TEXT, -- the checkpoint that changed it last
   extra TEXT,
@@ -144,6 +145,7 @@ CREATE TABLE wyrd_context (
   task_id TEXT,
   tool_call_id TEXT,
   rule TEXT, -- which extractor's
+  author TEXT, -- who declared it
   confidence TEXT NOT NULL, -- declared, structural, model, heuristic
   changed_in TEXT, -- the checkpoint that changed it last
   extra TEXT,
@@ -171,6 +173,7 @@ CREATE TABLE wyrd_open_loops (
   task_id TEXT,
   tool_call_id TEXT,
   rule TEXT, -- which extractor's
+  author TEXT, -- who declared it
   confidence TEXT NOT NULL, -- declared, structural, model, heuristic
   changed_in TEXT, -- the checkpoint that changed it last
   extra TEXT,
@@ -199,6 +202,7 @@ CREATE TABLE wyrd_intentions (
   task_id TEXT,
   tool_call_id TEXT,
   rule TEXT, -- which extractor's
+  author TEXT, -- who declared it
   confidence TEXT NOT NULL, -- declared, structural, model, heuristic
   changed_in TEXT, -- the checkpoint that changed it last
   extra TEXT,

@@ -206,14 +206,16 @@ INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?
 -- name: put_todo
 INSERT INTO wyrd_todos (thread, thread_id, id, place, listed, content, status, priority, tracker,
   ref, opened_at, changed_at, closed_at, checkpoint, ns, node, channel, message_id, task_id,
-  tool_call_id, rule, confidence, changed_in, extra)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  tool_call_id, rule, author, confidence, changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, id) DO UPDATE SET place = excluded.place, listed = excluded.listed,
-  content = excluded.content, status = excluded.status, priority = excluded.priority, tracker = excluded.tracker, ref =
+  content = excluded.content, status = excluded.status, priority = excluded.priority,
+  tracker = excluded.tracker, ref =
   excluded.ref, opened_at = excluded.opened_at, changed_at = excluded.changed_at, closed_at =
   excluded.closed_at, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
   channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
-  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, author = excluded.author,
+  confidence = excluded.confidence,
   changed_in = excluded.changed_in, extra = excluded.extra
 
 -- name: drop_todo
@@ -228,14 +230,15 @@ DELETE FROM wyrd_todos WHERE thread = ?
 
 -- name: put_context
 INSERT INTO wyrd_context (thread, thread_id, id, key, value, metadata, opened_at, changed_at,
-  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author, confidence,
   changed_in, extra)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, id) DO UPDATE SET key = excluded.key, value = excluded.value, metadata =
   excluded.metadata, opened_at = excluded.opened_at, changed_at = excluded.changed_at,
   checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node, channel =
   excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id, tool_call_id =
-  excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence, changed_in =
+  excluded.tool_call_id, rule = excluded.rule, author = excluded.author,
+  confidence = excluded.confidence, changed_in =
   excluded.changed_in, extra = excluded.extra
 
 -- name: drop_context
@@ -251,14 +254,15 @@ DELETE FROM wyrd_context WHERE thread = ?
 -- name: put_loop
 INSERT INTO wyrd_open_loops (thread, thread_id, id, kind, description, context, ref, opened_at,
   changed_at, closed_at, closed_in, outcome, checkpoint, ns, node, channel, message_id, task_id,
-  tool_call_id, rule, confidence, changed_in, extra)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  tool_call_id, rule, author, confidence, changed_in, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, id) DO UPDATE SET kind = excluded.kind, description = excluded.description,
   context = excluded.context, ref = excluded.ref, opened_at = excluded.opened_at, changed_at =
   excluded.changed_at, closed_at = excluded.closed_at, closed_in = excluded.closed_in, outcome =
   excluded.outcome, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
   channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
-  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, author = excluded.author,
+  confidence = excluded.confidence,
   changed_in = excluded.changed_in, extra = excluded.extra
 
 -- name: drop_loop
@@ -273,14 +277,16 @@ DELETE FROM wyrd_open_loops WHERE thread = ?
 
 -- name: put_intention
 INSERT INTO wyrd_intentions (thread, thread_id, id, text, aim, opened_at, closed_at, closed_in,
-  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author,
+  confidence,
   changed_in, extra)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, aim = excluded.aim, opened_at =
   excluded.opened_at, closed_at = excluded.closed_at, closed_in = excluded.closed_in, outcome =
   excluded.outcome, checkpoint = excluded.checkpoint, ns = excluded.ns, node = excluded.node,
   channel = excluded.channel, message_id = excluded.message_id, task_id = excluded.task_id,
-  tool_call_id = excluded.tool_call_id, rule = excluded.rule, confidence = excluded.confidence,
+  tool_call_id = excluded.tool_call_id, rule = excluded.rule, author = excluded.author,
+  confidence = excluded.confidence,
   changed_in = excluded.changed_in, extra = excluded.extra
 
 -- name: drop_intention
@@ -351,18 +357,19 @@ WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY path, task, idx
 -- name: list_loops
 SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.kind, i.description, CAST(i.context AS TEXT),
   i.ref, i.opened_at, i.changed_at, i.closed_at, i.closed_in, i.outcome, i.ns, i.node, i.channel,
-  i.message_id, i.task_id, i.tool_call_id, i.rule, i.confidence, CAST(i.extra AS TEXT)
+  i.message_id, i.task_id, i.tool_call_id, i.rule, i.author, i.confidence, CAST(i.extra AS TEXT)
 FROM wyrd_open_loops i WHERE
 
 -- name: list_todos
 SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.place, i.listed, i.content, i.status,
   i.priority, i.tracker, i.ref, i.opened_at, i.changed_at, i.closed_at, i.ns, i.node, i.channel,
-  i.message_id, i.task_id, i.tool_call_id, i.rule, i.confidence, CAST(i.extra AS TEXT)
+  i.message_id, i.task_id, i.tool_call_id, i.rule, i.author, i.confidence, CAST(i.extra AS TEXT)
 FROM wyrd_todos i WHERE
 
 -- name: list_intentions
 SELECT i.checkpoint, i.thread, i.id, i.thread_id, i.text, i.aim, i.opened_at, i.closed_at,
-  i.closed_in, i.outcome, i.ns, i.node, i.channel, i.message_id, i.task_id, i.tool_call_id, i.rule,
+  i.closed_in, i.outcome, i.ns, i.node, i.channel, i.message_id, i.task_id, i.tool_call_id,
+  i.rule, i.author,
   i.confidence, CAST(i.extra AS TEXT)
 FROM wyrd_intentions i WHERE
 
@@ -504,33 +511,37 @@ WHERE thread = ?
 -- name: copy_todos
 INSERT INTO wyrd_todos (thread, thread_id, id, place, listed, content, status, priority, tracker,
   ref, opened_at, changed_at, closed_at, checkpoint, ns, node, channel, message_id, task_id,
-  tool_call_id, rule, confidence, changed_in, extra)
+  tool_call_id, rule, author, confidence, changed_in, extra)
 SELECT ?, ?, id, place, listed, content, status, priority, tracker, ref, opened_at, changed_at,
-  closed_at, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  closed_at, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author,
+  confidence,
   changed_in, extra
 FROM wyrd_todos WHERE thread = ?
 
 -- name: copy_contexts
 INSERT INTO wyrd_context (thread, thread_id, id, key, value, metadata, opened_at, changed_at,
-  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence, changed_in,
+  checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author, confidence,
+  changed_in,
   extra)
 SELECT ?, ?, id, key, value, metadata, opened_at, changed_at, checkpoint, ns, node, channel,
-  message_id, task_id, tool_call_id, rule, confidence, changed_in, extra
+  message_id, task_id, tool_call_id, rule, author, confidence, changed_in, extra
 FROM wyrd_context WHERE thread = ?
 
 -- name: copy_loops
 INSERT INTO wyrd_open_loops (thread, thread_id, id, kind, description, context, ref, opened_at,
   changed_at, closed_at, closed_in, outcome, checkpoint, ns, node, channel, message_id, task_id,
-  tool_call_id, rule, confidence, changed_in, extra)
+  tool_call_id, rule, author, confidence, changed_in, extra)
 SELECT ?, ?, id, kind, description, context, ref, opened_at, changed_at, closed_at, closed_in,
-  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author,
+  confidence,
   changed_in, extra
 FROM wyrd_open_loops WHERE thread = ?
 
 -- name: copy_intentions
 INSERT INTO wyrd_intentions (thread, thread_id, id, text, aim, opened_at, closed_at, closed_in,
-  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, confidence,
+  outcome, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author,
+  confidence,
   changed_in, extra)
 SELECT ?, ?, id, text, aim, opened_at, closed_at, closed_in, outcome, checkpoint, ns, node,
-  channel, message_id, task_id, tool_call_id, rule, confidence, changed_in, extra
+  channel, message_id, task_id, tool_call_id, rule, author, confidence, changed_in, extra
 FROM wyrd_intentions WHERE thread = ?
