@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class WyrdError(Exception):
     """The root of all errors of this library."""
@@ -31,6 +33,10 @@ class Unserialisable(WyrdError, TypeError):
         self.path = path
 
 
+class InvalidTransition(InvalidInput):
+    """An edit would take an item where it can't go, as a completed todo that is completed again."""
+
+
 class PayloadTooNew(InvalidInput):
     """Pillar data was written by a newer release, in a form this one can't read: upgrade."""
 
@@ -48,6 +54,24 @@ class ThreadNotFound(WyrdError, LookupError):
 
 class ThreadDeleted(WyrdError):
     """A late write names a checkpoint of a thread that was deleted meanwhile; it was not stored."""
+
+
+class ItemNotFound(WyrdError, LookupError):
+    """The thread's working state has no such todo, loop or context entry."""
+
+
+class EditConflict(WyrdError):
+    """Somebody else changed what an edit changes. `base` is what the edit started from, `ours` and
+    `theirs` what the two sides made of it, `conflicts` where they differ. Nothing was stored."""
+
+    def __init__(
+        self, message: str, *, base: Any, ours: Any, theirs: Any, conflicts: tuple[Any, ...]
+    ) -> None:
+        super().__init__(message)
+        self.base = base
+        self.ours = ours
+        self.theirs = theirs
+        self.conflicts = conflicts
 
 
 class CheckpointDamaged(WyrdError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from langgraph_wyrd.handle.reading import Reading
+from langgraph_wyrd.handle.verbs import Verbs
 
 
-class Thread(Reading):
+class Thread(Reading, Verbs):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

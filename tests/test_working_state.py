@@ -781,21 +781,6 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python block of the page runs, one after the other, in one namespace."""
-    monkeypatch.chdir(tmp_path)
-    held: dict[str, Any] = {"__name__": "page"}
-    found = blocks("python")
-    assert len(found) >= 5
-    try:
-        for block in found:
-            exec(compile(block, PAGE.name, "exec", dont_inherit=True), held)
-    finally:
-        for name in ("saver", "chosen", "plain"):
-            if name in held:
-                held[name].close()
-
-
 async def test_the_page_s_queries_run(durable: Backend, call: Call) -> None:
     """Every query of the page finds something on the databases that it is for."""
     saver = durable.open()

@@ -40,6 +40,7 @@ from langgraph_wyrd.pillars.shelves import UNFINISHED, loop_key
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
 MOST_CONTEXT = 1024  # entries
+OVERRULED = "overruled"  # in a todo's extra: the status its tracker gives it, that an edit changed
 
 # What the moment alone shows may come again under the same ref; a message is told once.
 _COMES_AGAIN = ("interrupt", "note")
@@ -307,7 +308,10 @@ def _changes(each: Listed, content: str, todo: Todo) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if content != todo.content:
         body["content"] = content
-    if each.status != todo.status:
+    overruled = todo.extra.get(OVERRULED)
+    if overruled is not None and each.status != overruled:  # its tracker has news of it
+        body["extra"] = {OVERRULED: None}
+    if each.status not in (todo.status, overruled):
         body["status"] = word(each.status)
     if each.priority != todo.priority:
         body["priority"] = word(each.priority)
@@ -318,7 +322,7 @@ def _changes(each: Listed, content: str, todo: Todo) -> dict[str, Any]:
         held = todo.extra
         new = {k: v for k, v in extra.items() if k not in held or not same(v, held[k])}
         if new:
-            body["extra"] = new
+            body["extra"] = {**body.get("extra", {}), **new}
     return body
 
 

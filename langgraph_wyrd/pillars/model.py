@@ -20,6 +20,7 @@ LoopKind = Literal[
     "task",  # delegated work
     "promise",  # said in prose that it will be done
     "note",  # opened by a person or by the agent
+    "decision",  # made, its outcome not recorded
 ]
 Aim = Literal["explicit", "request", "task"]
 Status = Literal["idle", "interrupted", "error", "due", "done"]

@@ -15,8 +15,26 @@ from langgraph_wyrd.pillars.model import WorkingState
 
 Overlay = Sequence[tuple[Moment, Sequence[Event]]]
 
+EDIT = "edit:"  # tasks of those who edit the state: no child says again what they said, so it lasts
+
 ANSWERED = "answered"
 WENT_ON = "the run went on"
+
+
+def is_edit(at: Moment) -> bool:
+    return at.task.startswith(EDIT)
+
+
+def rank(task: str) -> tuple[bool, str]:
+    """The order of an overlay: who edits has seen what the tasks said."""
+    return task.startswith(EDIT), task
+
+
+def moment_of(checkpoint: str, ns: str, ts: str | None, task: str) -> Moment:
+    """When a task spoke: with its checkpoint; an edit says itself when it was."""
+    if task.startswith(EDIT):
+        ts = task[len(EDIT) :].rpartition(":")[0] or ts
+    return Moment(checkpoint, ns, ts, task)
 
 
 def overlaid(lasting: WorkingState, overlay: Overlay) -> WorkingState:
@@ -38,7 +56,8 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
     """The state that the fold of a child, at this moment, starts from.
 
     Interrupts and errors of the parent's tasks become closed loops, whose outcome says whether
-    an answer was seen. What else its tasks said, the child says itself.
+    an answer was seen. What else its tasks said, the child says itself; but what was edited
+    stays, with what the edit is about.
     """
     passed: dict[str, str] = {}  # loops that are over now, and how
     for loop in lasting.loops:
@@ -47,20 +66,27 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
     if not overlay and not passed:
         return lasting
     draft = Draft(lasting)
+    edited = {event.item for at_, events in overlay if is_edit(at_) for event in events}
     for moment, events in overlay:
         for event in events:
-            if (event.pillar, event.op) != ("loop", "open"):
+            if event.op != "open" or is_edit(moment):
                 continue
-            if event.source.get("rule") in PASSING:
+            if event.pillar == "loop" and event.source.get("rule") in PASSING:
                 draft.apply(event, moment)
                 passed[event.item] = WENT_ON
+            elif event.item in edited:
+                draft.apply(event, moment)
     for moment, events in overlay:
         for event in events:
             if event.pillar == "loop" and event.item in passed:
                 if event.op == "change":
                     draft.apply(event, moment)
-                elif event.op == "close":
+                elif event.op == "close" and not is_edit(moment):
                     passed[event.item] = event.body.get("outcome") or ANSWERED
+    for moment, events in overlay:
+        if is_edit(moment):
+            for event in events:
+                draft.apply(event, moment)
     for item, outcome in passed.items():
         draft.close_loop(item, outcome, at)
     return draft.finish()

@@ -18,6 +18,7 @@ _WAITS = {
     "request": "a request is not answered",
     "truncated": "an answer was cut off",
     "task": "delegated work has not reported back",
+    "decision": "a decision's outcome is not recorded",
     "note": "noted",
 }
 

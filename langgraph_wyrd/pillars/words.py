@@ -20,6 +20,7 @@ KINDS = {
     "request": "requested, not answered",
     "truncated": "answer cut off",
     "task": "delegated, not reported back",
+    "decision": "decided, no outcome recorded",
     "note": "noted",
     "promise": "promised",
 }
@@ -47,6 +48,8 @@ def place(source: Source) -> str:
         said.append(f"call {source.tool_call_id}")
     elif source.message_id is not None:
         said.append(f"message {source.message_id}")
+    if source.author is not None:
+        said.append(f"by {source.author}")
     if not said and source.channel is not None:
         said.append(f"channel {source.channel}")
     return ", ".join(said)

@@ -10,7 +10,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.pillars.facts import PASSING
 from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
-from langgraph_wyrd.pillars.overlay import overlaid
+from langgraph_wyrd.pillars.overlay import is_edit, overlaid
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.states import Overlay
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over, task_view
@@ -23,7 +23,6 @@ from langgraph_wyrd.store.statements import Plan, Tell
 from langgraph_wyrd.store.values import Codec
 
 Place = tuple[str, str]  # a task and its path
-EDIT = "edit:"  # tasks of persons, whose word no checkpoint has
 
 
 def retold(
@@ -43,7 +42,7 @@ def retold(
     What was told stays if it comes to the same: of a slot that was used again the ledger knows
     more than the writes do.
     """
-    edited = tuple(each for each in told if each[0].task.startswith(EDIT))
+    edited = tuple(each for each in told if is_edit(each[0]))
     start, kept = replace(woven, overlay=edited), replace(woven, overlay=told)
     versions = {given(name): entry.version for name, entry in channels.items()}
     tasks = _by_task(codec, at, writes)
@@ -65,10 +64,10 @@ def retold(
     if nobody and _comes_to_the_same(kept, heard(again=False), newest):
         return kept
     for here, _ in told:
-        if not here.task.startswith(EDIT):
+        if not is_edit(here):
             yield Tell("drop_events", [(number, at.ns, at.checkpoint_id, here.task)])
     for here, events in found.overlay:
-        if not here.task.startswith(EDIT):
+        if not is_edit(here):
             yield Tell("put_event", event_rows(codec, number, here, events))
     return found
 

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import advance, along
+from langgraph_wyrd.pillars.overlay import (
+    advance,
+    along,
+    is_edit,
+    moment_of,
+    overlaid,
+    rank,
+)
 from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
@@ -145,8 +152,8 @@ def _said(codec: Codec, ns: str, page: dict[str, Step], rows: Sequence[Row]) -> 
         ts = page[checkpoint].ts if checkpoint in page else None
         own = tuple(by_task.pop("", ()))
         overlay = tuple(
-            (Moment(checkpoint, ns, ts, task), tuple(events))
-            for task, events in sorted(by_task.items())
+            (moment_of(checkpoint, ns, ts, task), tuple(by_task[task]))
+            for task in sorted(by_task, key=rank)
         )
         found[checkpoint] = Said(own, overlay)
     return found
@@ -226,10 +233,13 @@ def projected(
         return {}
     path, said = yield from _path(codec, number, "", weave.top, to_base=False)
     state, overlay = WorkingState(thread_id=given(thread_id)), SILENT.overlay
+    shown = state
     for step in path:
         at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
-        after = replay(advance(state, overlay, at), here.own, at)
-        show(state, after, step.id)
-        state, overlay = after, here.overlay
-    show(state, weave.visible(), weave.top)
+        state = replay(advance(state, overlay, at), here.own, at)
+        overlay = here.overlay
+        edited = overlaid(state, [each for each in overlay if is_edit(each[0])])
+        show(shown, edited, step.id)
+        shown = edited
+    show(shown, weave.visible(), weave.top)
     return {name: list(held.values()) for name, held in kept.items()}

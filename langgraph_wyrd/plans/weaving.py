@@ -9,7 +9,7 @@ from typing import Any
 from langgraph_wyrd.pillars.events import Event, Moment, base
 from langgraph_wyrd.pillars.fold import fold
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import advance
+from langgraph_wyrd.pillars.overlay import advance, rank
 from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
 from langgraph_wyrd.plans.woven import BASE_EVERY, Weave, Woven
 from langgraph_wyrd.signals.due import CONTROL, due
@@ -123,7 +123,7 @@ def over(woven: Woven, at: Moment, events: tuple[Event, ...]) -> Woven:
     """A namespace with what one of its tasks said now, after what it said before."""
     others = [each for each in woven.overlay if each[0].task != at.task]
     others.append((at, said_by(woven, at.task) + events))
-    return replace(woven, overlay=tuple(sorted(others, key=lambda each: each[0].task)))
+    return replace(woven, overlay=tuple(sorted(others, key=lambda each: rank(each[0].task))))
 
 
 def put_view(
