@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
@@ -333,6 +335,59 @@ def test_two_savers_in_turns_are_as_one(
                 assert not parted, f"seed {seed} turn {turn}: {len(parted)}, first {parted[0]}"
 
             played(seed, [saver], asynchronous=asynchronous, between=look)
+
+
+def say_something(saver: WyrdSaver, thread_id: str, rng: random.Random) -> set[str]:
+    """A few random verbs of a person; what must be open from now on, whatever the graph does."""
+    said = set()
+    try:
+        with saver.thread(thread_id).edit(by="person") as draft:
+            for _ in range(rng.randint(1, 3)):
+                state = draft.state
+                words = f"said {rng.random()}"
+                match rng.randint(0, 7):
+                    case 0:
+                        said.add(draft.add_todo(words).id)
+                    case 1 if state.open_todos:
+                        draft.complete_todo(rng.choice(state.open_todos).id)
+                    case 2 if state.open_todos:
+                        draft.cancel_todo(rng.choice(state.open_todos).id)
+                    case 3 if state.open_loops:
+                        draft.resolve_open_loop(rng.choice(state.open_loops).id, "settled")
+                    case 4:
+                        draft.set_context(rng.choice(["count", "note"]), words)
+                    case 5 if state.context:
+                        draft.remove_context(rng.choice(state.context).key)
+                    case 6:
+                        draft.set_intention(words)
+                    case _:
+                        said.add(draft.add_open_loop(words).id)
+    except ThreadNotFound:
+        return set()
+    state = saver.thread(thread_id).working_state()
+    return said & {item.id for item in (*state.open_todos, *state.open_loops)}
+
+
+def test_what_is_said_between_the_acts(durable: Backend, asynchronous: bool) -> None:
+    """Edits and a random program: tables, ledger and past agree, and reweaving changes nothing."""
+    saver, other = durable.open(), durable.open()
+    for seed in seeds(3000, 9):
+        rng = random.Random(f"editor {seed}")
+
+        def edit(teller: Teller, turn: int, seed: int = seed, rng: random.Random = rng) -> None:
+            editor = rng.choice([saver, other])  # this process, or as good as another one
+            said = say_something(editor, teller.thread, rng)
+            check_tables(saver, durable.url, f"seed {seed} turn {turn}")
+            shown = {row["id"] for row in rows_of(durable.url, "wyrd_open_loops")}
+            shown |= {row["id"] for row in rows_of(durable.url, "wyrd_todos")}
+            assert said <= shown, f"seed {seed} turn {turn}"
+
+        teller = played(seed, [saver], asynchronous=asynchronous, between=edit)
+        before = derived(durable.url)
+        with suppress(ThreadNotFound):
+            saver.reweave(teller.thread)
+        parted = differences(derived(durable.url), before)
+        assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"
 
 
 def other_database(name: str, request: Any, tmp_path: Any, which: str = "other") -> Any:

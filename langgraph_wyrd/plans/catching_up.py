@@ -171,9 +171,12 @@ class ColdWeave:
             ids = {row[0] for row in rows}
             if ids:
                 yield Tell(f"drop_{name}", [(self.number, id) for id in sorted(ids)])
-                again: list[Row] = [row for row in found.get(f"put_{name}", ()) if row[2] in ids]
-                if again:
-                    yield Tell(f"put_{name}", again)
+            # What was dropped since then left no row that says so.
+            again: list[Row] = [
+                row for row in found.get(f"put_{name}", ()) if row[2] in ids or name == "context"
+            ]
+            if again:
+                yield Tell(f"put_{name}", again)
         return back
 
 

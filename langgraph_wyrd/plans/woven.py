@@ -118,6 +118,8 @@ class Weave:
     def is_ahead(self, ns: str, checkpoint: str) -> bool:
         """Whether a checkpoint is newer than what its namespace stands at."""
         woven = self.spaces.get(ns)
+        if woven is None and ns and self.loaded:
+            return False  # a subgraph that keeps its own state may stand there since long
         newest = self.top if ns == "" else None if woven is None else woven.checkpoint
         return newest is None or checkpoint > newest
 
