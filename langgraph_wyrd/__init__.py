@@ -2,6 +2,8 @@
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.pillars.diff import apply, diff
+from langgraph_wyrd.pillars.merge import merge
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.signals.extracting import extract
@@ -14,6 +16,9 @@ __all__ = [
     "WorkingState",
     "WyrdError",
     "WyrdSaver",
+    "apply",
+    "diff",
     "errors",
     "extract",
+    "merge",
 ]

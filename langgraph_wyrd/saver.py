@@ -19,7 +19,6 @@ from langgraph.checkpoint.base import (
 )
 
 from langgraph_wyrd import incoming
-from langgraph_wyrd.across import Across
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import (
     Pages,
@@ -34,6 +33,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
+from langgraph_wyrd.resuming import Resuming
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
+class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.pillars.past import TreeEntry
+from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.values import Codec
 
-T = TypeVar("T")
-When = str | datetime | None
+When = str | datetime | TreeEntry | None  # a point; an entry of the history or the tree, too
 
 
 class Handle:
@@ -45,18 +46,14 @@ class Handle:
     def _codec(self) -> Codec:
         return self._get_codec()
 
-    def _found(self, found: T | None, at: When) -> T:
-        """What was found at a point; raises ThreadNotFound for None."""
-        if found is None:
-            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
-            raise ThreadNotFound(f"thread {self.id!r} has {what}")
-        return found
 
-
-def checked(at: When) -> When:
+def checked(at: When) -> Point:
     """A point as a caller may give it."""
+    if isinstance(at, TreeEntry):
+        return at.checkpoint_id
     if isinstance(at, (str, datetime, type(None))):
         return at
     raise InvalidInput(
-        f"at={at!r}: use a checkpoint id, a label, a run id, a datetime, or None for the head"
+        f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "
+        "text) or None for the head"
     )

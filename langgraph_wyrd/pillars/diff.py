@@ -206,6 +206,17 @@ def diff(a: WorkingState, b: WorkingState) -> StateDiff:
     return StateDiff(changes, {n: pair for n, pair in pairs.items() if not same(*pair)}, ids)
 
 
+def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
+    """The state with these changes: `apply(a, diff(a, b))` is `b`.
+
+    `diff.apply(state)` gives any other state what fits it, and lists what does not.
+
+    Raises:
+        InvalidInput: Something does not fit; the message names the item.
+    """
+    return diff.apply(state, strict=True).state
+
+
 def _changes(olds: Sequence[Item], news: Sequence[Item], kin: bool) -> list[Change]:
     pairs = matched(olds, news, kin)
     steady = _ascending([pairs[place] for place in sorted(pairs)])

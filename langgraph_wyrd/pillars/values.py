@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import pickle
 from collections import defaultdict, deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from langgraph_wyrd.pillars.words import value_text
 
 _DEEPEST = 4  # levels of dicts whose keys are compared one by one
-_NOTHING = object()
+NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,12 @@ class ChannelsDiff:
     removed: Mapping[str, Any] = field(default_factory=dict)
     changed: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # old and new
     messages: Mapping[str, MessagesDiff] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()  # changed too; but kept as deltas, without a value to compare
 
     @property
     def empty(self) -> bool:
-        return not (self.added or self.removed or self.changed or self.messages)
+        parts = (self.added, self.removed, self.changed, self.messages, self.unread)
+        return not any(parts)
 
     def summary(self) -> str:
         """One line: `+2 messages, ~1 values`."""
@@ -48,6 +51,7 @@ class ChannelsDiff:
             "+%d values": len(self.added),
             "-%d values": len(self.removed),
             "~%d values": len(self.changed),
+            "~%d deltas": len(self.unread),
         }
         return ", ".join(words % n for words, n in count.items() if n) or "no changes"
 
@@ -60,7 +64,15 @@ class ChannelsDiff:
             said += [f"- {path}: {_message(one)}" for one in each.removed]
         said += [f"+ {path}: {value_text(value)}" for path, value in self.added.items()]
         said += [f"~ {p}: {value_text(a)} -> {value_text(b)}" for p, (a, b) in self.changed.items()]
-        return said + [f"- {path}: {value_text(value)}" for path, value in self.removed.items()]
+        said += [f"- {path}: {value_text(value)}" for path, value in self.removed.items()]
+        return said + [f"~ {path}: written to; kept as deltas, no value" for path in self.unread]
+
+
+def is_users(channel: str) -> bool:
+    """Whether a channel is a graph's own; LangGraph's bookkeeping is of no interest."""
+    if channel.startswith("__"):
+        return channel in ("__previous__", "__end__")  # what a functional graph saved and gave
+    return not channel.startswith(("branch:to:", "join:"))
 
 
 def diff_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> ChannelsDiff:
@@ -70,7 +82,8 @@ def diff_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> ChannelsDiff:
     """
     found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
     _compare(found, "", a, b, 0)
-    return ChannelsDiff(*found)
+    added, removed, changed, messages = found
+    return ChannelsDiff(added, removed, changed, messages)
 
 
 def _compare(found: tuple[dict[str, Any], ...], path: str, a: Any, b: Any, depth: int) -> None:
@@ -78,14 +91,14 @@ def _compare(found: tuple[dict[str, Any], ...], path: str, a: Any, b: Any, depth
     for key in sorted({**a, **b}, key=str):
         shown = json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key)
         here = f"{path}[{shown}]" if depth else str(key)
-        old, new = a.get(key, _NOTHING), b.get(key, _NOTHING)
+        old, new = a.get(key, NOTHING), b.get(key, NOTHING)
         if _alike(old, new):
             continue
         if (said := _messages(old, new)) is not None:
             messages[here] = said
-        elif old is _NOTHING:
+        elif old is NOTHING:
             added[here] = new
-        elif new is _NOTHING:
+        elif new is NOTHING:
             removed[here] = old
         elif depth < _DEEPEST and isinstance(old, dict) and isinstance(new, dict):
             _compare(found, here, old, new, depth + 1)
@@ -93,9 +106,41 @@ def _compare(found: tuple[dict[str, Any], ...], path: str, a: Any, b: Any, depth
             changed[here] = (old, new)
 
 
+def keys_of(path: str) -> tuple[str, tuple[Any, ...]]:
+    """The channel and the keys of a path as a diff prints it; one that is none is a channel."""
+    channel, bracket, rest = path.partition("[")
+    keys: list[Any] = []
+    try:
+        node = ast.parse(f"_{bracket}{rest}", mode="eval").body
+        while isinstance(node, ast.Subscript):
+            keys.append(ast.literal_eval(node.slice))
+            node = node.value
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return path, ()
+    return (channel, tuple(reversed(keys))) if isinstance(node, ast.Name) else (path, ())
+
+
+def is_same_at(keys: Sequence[Any], a: Any, b: Any) -> bool:
+    """Whether two values hold the same, or both nothing, behind these keys."""
+    return _alike(_at(a, keys), _at(b, keys))
+
+
+def _at(value: Any, keys: Sequence[Any]) -> Any:
+    for key in keys:
+        if isinstance(value, Mapping):
+            found = [held for name, held in value.items() if _alike(name, key)]
+        else:
+            is_place = isinstance(value, (list, tuple)) and type(key) is int
+            found = list(value[key : key + 1]) if is_place and key >= 0 else []
+        if not found:
+            return NOTHING
+        value = found[0]
+    return value
+
+
 def _messages(old: Any, new: Any) -> MessagesDiff | None:
     """None for anything but lists of messages, and if only their order differs."""
-    sides = [() if each is _NOTHING else each for each in (old, new)]
+    sides = [() if each is NOTHING else each for each in (old, new)]
     for each in sides:
         if not isinstance(each, (list, tuple)):
             return None

@@ -1,43 +1,98 @@
-"""Points in a thread's past: found by id or by time, and what was being done there."""
+"""Points in a thread's past: how a checkpoint is named, and what was being done there."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import filters, states
 from langgraph_wyrd.plans.woven import Weave
-from langgraph_wyrd.store.names import thread_key
+from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
 
+Point = str | datetime | None  # a checkpoint id, a label, a run id, a time; None: the head
 
-def state_at(codec: Codec, thread_id: str, at: str | datetime | None) -> Plan[WorkingState | None]:
-    """The thread's working state at a point; None if there is no such point."""
+
+def number_of(thread_id: str) -> Plan[int]:
+    """A thread's number; raises ThreadNotFound if there is none."""
     rows = yield Ask("find_thread", (thread_key(thread_id),))
     if not rows:
-        return None
-    number = rows[0][0]
+        raise ThreadNotFound(f"thread {given(thread_id)!r} has no checkpoints")
+    number: int = rows[0][0]
+    return number
+
+
+def found_at(number: int, thread_id: str, at: Point) -> Plan[str]:
+    """The root checkpoint that a point names; raises ThreadNotFound if there is none."""
     id = yield from checkpoint_at(number, at)
-    if id is None:
-        return None
-    spaces = yield from states.spaces_at(codec, number, thread_id, id)
-    if not spaces:
-        return None
-    return Weave(id, spaces, WorkingState()).visible()
+    if id is not None:
+        return id
+    name = f"thread {given(thread_id)!r}"
+    if at is None:
+        raise ThreadNotFound(f"{name} has no checkpoints")
+    if isinstance(at, datetime) or _time(at) is not None:
+        raise ThreadNotFound(f"{name} has no checkpoint until {at}")
+    raise ThreadNotFound(
+        f"{name} has no checkpoint {at!r}: it is neither the id of one of its root's checkpoints, "
+        "nor a label, nor a run id, nor a time (ISO text). `history()` lists what there is"
+    )
 
 
-def checkpoint_at(number: int, at: str | datetime | None) -> Plan[str | None]:
-    """The root checkpoint that a point names: an id, or the newest until a time."""
+def checkpoint_at(number: int, at: Point) -> Plan[str | None]:
+    """The root checkpoint that a point names: by its id, else by a label, a run, a time."""
     if at is None:
         top: str | None = (yield Ask("top", (number,)))[0][0]
         return top
-    if isinstance(at, str) and (yield Ask("ancestor", (number, "", at))):
-        return at
-    try:
-        until = filters.moment(at, "at")
-    except InvalidInput:  # neither an id nor a time
+    if isinstance(at, str):
+        name = stored(at, "a point")
+        if (yield Ask("ancestor", (number, "", name))):
+            return name
+        labelled = yield from label_at(number, at)
+        if labelled is not None:
+            return labelled
+        newest: str | None = (yield Ask("newest_of_run", (number, name)))[0][0]
+        if newest is not None:
+            return newest
+    until = _time(at)
+    if until is None:
         return None
     rows = yield Ask("newest_until", (number, until))
     return rows[0][0] if rows else None
+
+
+def label_at(number: int, name: str) -> Plan[str | None]:
+    """The checkpoint that a label is on."""
+    yield from ()
+    return None
+
+
+def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ...]]]:
+    """The labels of some checkpoints."""
+    yield from ()
+    return {}
+
+
+def _time(at: str | datetime) -> str | None:
+    try:
+        return filters.moment(at, "at")
+    except InvalidInput:
+        return None
+
+
+# ---- what was being done
+
+
+def state_at(codec: Codec, thread_id: str, at: Point) -> Plan[WorkingState]:
+    """The thread's working state at a point; raises ThreadNotFound if there is none."""
+    number = yield from number_of(thread_id)
+    id = yield from found_at(number, thread_id, at)
+    return (yield from state_of(codec, number, thread_id, id))
+
+
+def state_of(codec: Codec, number: int, thread_id: str, id: str) -> Plan[WorkingState]:
+    """The thread's working state at a root checkpoint."""
+    spaces = yield from states.spaces_at(codec, number, thread_id, id)
+    return Weave(id, spaces, WorkingState()).visible()

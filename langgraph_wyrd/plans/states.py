@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = BASE_EVERY + 2
+LAST_BASE = "\0"  # no checkpoint's id: where a path begins that only has to give a state
 
 Overlay = tuple[tuple[Moment, tuple[Event, ...]], ...]
 
@@ -100,7 +101,7 @@ def load_woven(
     codec: Codec, number: int, thread_id: str, ns: str, checkpoint: str
 ) -> Plan[Woven | None]:
     """A namespace at a checkpoint; None if there is no such checkpoint."""
-    path, said = yield from _path(codec, number, ns, checkpoint, to_base=True)
+    path, said = yield from path_to(codec, number, ns, checkpoint)
     if not path:
         return None
     steps = [(Moment(step.id, ns, step.ts), said.get(step.id, SILENT)) for step in path]
@@ -115,16 +116,17 @@ def load_woven(
     )
 
 
-def _path(
-    codec: Codec, number: int, ns: str, checkpoint: str, *, to_base: bool
+def path_to(
+    codec: Codec, number: int, ns: str, checkpoint: str, *, after: str | None = LAST_BASE
 ) -> Plan[tuple[list[Step], dict[str, Said]]]:
-    """The steps to a checkpoint, oldest first, and what each said: from the last base, or all."""
+    """The steps to a checkpoint, oldest first, and what each said: from the last base on, or from
+    behind a checkpoint, or (None) all."""
     path: list[Step] = []
     said: dict[str, Said] = {}
     page: dict[str, Step] = {}
     walked: set[str] = set()
     current: str | None = checkpoint
-    while current is not None and current not in walked:
+    while current is not None and current not in walked and current != after:
         walked.add(current)
         if current not in page:
             # Ids mostly follow the parents; where they don't, the parent heads a page of its own.
@@ -133,23 +135,26 @@ def _path(
             if current not in page:
                 break  # a pruned parent is an end like any other
             held = yield Ask("events", (number, ns, min(page), current))
-            said.update(_said(codec, ns, page, held))
+            said.update(said_by(codec, ns, {id: each.ts for id, each in page.items()}, held))
         step = page[current]
         path.append(step)
-        if to_base and said.get(current, SILENT).has_base:
+        if after == LAST_BASE and said.get(current, SILENT).has_base:
             break
         current = step.parent
     return path[::-1], said
 
 
-def _said(codec: Codec, ns: str, page: dict[str, Step], rows: Sequence[Row]) -> dict[str, Said]:
+def said_by(
+    codec: Codec, ns: str, times: Mapping[str, str | None], rows: Sequence[Row]
+) -> dict[str, Said]:
+    """What checkpoints and their tasks said, from rows of the ledger."""
     tasks: dict[str, dict[str, list[Event]]] = {}
     for checkpoint, task, _, pillar, op, item, body, source in rows:
         event = Event(pillar, op, item, json.loads(codec.open_text(body)), json.loads(source))
         tasks.setdefault(checkpoint, {}).setdefault(task, []).append(event)
     found = {}
     for checkpoint, by_task in tasks.items():
-        ts = page[checkpoint].ts if checkpoint in page else None
+        ts = times.get(checkpoint)
         own = tuple(by_task.pop("", ()))
         overlay = tuple(
             (moment_of(checkpoint, ns, ts, task), tuple(by_task[task]))
@@ -167,8 +172,7 @@ def said_at(codec: Codec, number: int, ns: str, checkpoint: str, ts: str | None)
 
 def said(codec: Codec, ns: str, checkpoint: str, ts: str | None, rows: Sequence[Row]) -> Said:
     """What a checkpoint and its tasks said, from these rows of the ledger."""
-    here = {checkpoint: Step(checkpoint, None, ts, None, None)}
-    return _said(codec, ns, here, rows).get(checkpoint, SILENT)
+    return said_by(codec, ns, {checkpoint: ts}, rows).get(checkpoint, SILENT)
 
 
 def notes_at(number: int, ns: str, checkpoint: str) -> Plan[list[TaskWrite]]:
@@ -231,7 +235,7 @@ def projected(
 
     if weave.top is None:
         return {}
-    path, said = yield from _path(codec, number, "", weave.top, to_base=False)
+    path, said = yield from path_to(codec, number, "", weave.top, after=None)
     state, overlay = WorkingState(thread_id=given(thread_id)), SILENT.overlay
     shown = state
     for step in path:

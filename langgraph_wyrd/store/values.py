@@ -325,6 +325,11 @@ class Codec:
     def wrap(shape: str, value: Any) -> Any:
         return _DeltaSnapshot(value) if shape[0] == "D" else value
 
+    @staticmethod
+    def bare(value: Any) -> Any:
+        """The value of a channel, without the mark of one that is kept as deltas."""
+        return value.value if type(value) is _DeltaSnapshot else value
+
     def load_entries(self, elements: Sequence[bytes]) -> list[tuple[str, Any] | None]:
         """The (key, value) of packed dict entries, in one call; None where there is only a key."""
         entries = [e for e in elements if len(self.entry_key(e)) < len(e) - 1]

@@ -337,6 +337,37 @@ SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND ts <= ? ORDER B
 -- The root's newest checkpoint: the thread's head.
 SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
 
+-- name: newest_of_run
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?
+
+-- name: past
+-- Checkpoints of the root, as a history tells of them; which, and the end, are put behind it.
+SELECT id, parent, ts, step, source, run_id, CAST(due AS TEXT), strand, seq, length, chain
+FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
+
+-- name: past_one
+AND id = ?
+
+-- name: past_before
+AND id < ?
+
+-- name: past_newest
+ORDER BY id DESC LIMIT ?
+
+-- name: tree
+SELECT id, parent, ts, step, source, run_id FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
+
+-- name: offspring
+-- The children of a stretch of root checkpoints, wherever their own ids stand.
+SELECT parent, id FROM wyrd_checkpoints
+WHERE thread = ? AND ns = '' AND parent BETWEEN ? AND ? ORDER BY id
+
+-- name: said_of_item
+-- The root checkpoints whose subgraphs said something of an item.
+SELECT DISTINCT c.root FROM wyrd_events e JOIN wyrd_checkpoints c
+ON c.thread = e.thread AND c.ns = e.ns AND c.id = e.checkpoint
+WHERE e.thread = ? AND e.item = ? AND e.ns <> '' AND c.root IS NOT NULL
+
 -- name: children
 -- The newest checkpoints of the subgraphs that run at a root checkpoint.
 SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? GROUP BY ns ORDER BY ns

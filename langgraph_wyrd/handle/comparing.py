@@ -1,0 +1,106 @@
+"""What differs between two points of a thread's past, and where something changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.handle.reading import Reading
+from langgraph_wyrd.pillars.diff import StateDiff
+from langgraph_wyrd.pillars.model import ContextItem, Intention, Item, OpenLoop, Todo
+from langgraph_wyrd.pillars.past import HistoryEntry
+from langgraph_wyrd.plans import comparing
+from langgraph_wyrd.plans.comparing import Side, compared
+from langgraph_wyrd.store.statements import Plan
+
+Compared = When | Handle | tuple[Handle, When]
+
+
+class Comparing(Reading):
+    """The part of a thread's handle that compares."""
+
+    def diff(self, a: Compared, b: Compared = None, channels: bool = True) -> StateDiff:
+        """What changed from `a` to `b`.
+
+        ```python
+        print(thread.diff("before-deploy").summary())   # +1 todos, 1 loop resolved, +2 messages
+        thread.diff((other_thread, "before-deploy"), thread)
+        ```
+
+        Args:
+            a: A point in the thread's past, another thread (its head), or a pair of a thread and a
+                point.
+            b: The same. None: this thread's head.
+            channels: Also compare the values of the channels. False reads none of them.
+
+        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
+        be compared: where it was written to, `channels.unread` has its name.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            CheckpointDamaged: A value that is compared can't be read.
+        """
+        one, other = (self._side(each, channels) for each in (a, b))
+        return compared(one[0]._read(one[1]), other[0]._read(other[1]))
+
+    async def adiff(self, a: Compared, b: Compared = None, channels: bool = True) -> StateDiff:
+        """Async version of `diff`."""
+        one, other = (self._side(each, channels) for each in (a, b))
+        return compared(await one[0]._aread(one[1]), await other[0]._aread(other[1]))
+
+    def first_change(self, what: str | Item, a: When = None, b: When = None) -> HistoryEntry | None:
+        """The first checkpoint behind `a`, on the way to `b`, at which something changed.
+
+        ```python
+        thread.first_change("budget")                  # a channel
+        thread.first_change('files["/notes.md"]')      # what is behind a path, as a diff prints it
+        thread.first_change(state.todos[0])            # an item, or its id
+        ```
+
+        Where an item changed is found in the ledger, where a channel changed from its versions.
+        Only for a path are values read, of those checkpoints whose channel changed.
+
+        Args:
+            what: An item of a working state (known by its id), an item's id, a channel, or a path
+                into a channel's value. Of a `DeltaChannel`, only the channel.
+            a: A point on the way to `b`. None: the beginning.
+            b: A point. None: the head.
+
+        Returns:
+            The checkpoint's entry, as `history` has it; None if nothing changed.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            InvalidInput: `a` is not on the way to `b`; or a path into a `DeltaChannel`.
+        """
+        return self._read(self._first_change(what, a, b))
+
+    async def afirst_change(
+        self, what: str | Item, a: When = None, b: When = None
+    ) -> HistoryEntry | None:
+        """Async version of `first_change`."""
+        return await self._aread(self._first_change(what, a, b))
+
+    def _side(self, given: Compared, channels: bool) -> tuple[Reading, Callable[[], Plan[Side]]]:
+        handle: Handle = self
+        at: When
+        if isinstance(given, tuple):
+            handle, at = given
+        elif isinstance(given, Handle):
+            handle, at = given, None
+        else:
+            at = given
+        if not isinstance(handle, Reading):
+            raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
+        return handle, partial(comparing.side, handle._codec, handle._stored, checked(at), channels)
+
+    def _first_change(
+        self, what: str | Item, a: When, b: When
+    ) -> Callable[[], Plan[HistoryEntry | None]]:
+        if not isinstance(what, (str, Todo, ContextItem, OpenLoop, Intention)):
+            raise InvalidInput(f"{what!r}: use an item, its id, a channel, or a path into one")
+        return partial(
+            comparing.first_change, self._codec, self._stored, what, checked(a), checked(b)
+        )

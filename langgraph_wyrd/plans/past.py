@@ -1,0 +1,303 @@
+"""A thread's past: its checkpoints in short, with what each changed, and the tree they make.
+
+No channel value is read. What changed in the pillars is in the ledger, which is replayed once over
+the page; which nodes ran and which channels changed is in the frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.pillars.diff import diff
+from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.pillars.fold import replay
+from langgraph_wyrd.pillars.model import ContextItem, Todo, WorkingState
+from langgraph_wyrd.pillars.overlay import advance, overlaid
+from langgraph_wyrd.pillars.past import HistoryEntry, Tree, TreeEntry
+from langgraph_wyrd.pillars.values import is_users
+from langgraph_wyrd.pillars.words import listing
+from langgraph_wyrd.plans import loading, moments, states
+from langgraph_wyrd.plans.moments import Point
+from langgraph_wyrd.plans.shown import due_of
+from langgraph_wyrd.plans.states import SILENT, Overlay
+from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan, Row
+from langgraph_wyrd.store.strands import Place
+from langgraph_wyrd.store.values import Codec, kind
+
+_PAGE = 1000  # checkpoints of a tree that are read in one go
+_MOST_NAMED = 3  # channels in a summary
+
+
+class Step(NamedTuple):
+    """A row of `past`."""
+
+    id: str
+    parent: str | None
+    ts: str | None
+    step: int | None
+    source: str | None
+    run_id: str | None
+    due: Any
+    strand: int
+    seq: int
+    length: int
+    chain: int
+
+    @property
+    def place(self) -> Place:
+        return Place(*self[7:])
+
+
+# ---- history
+
+
+def history(codec: Codec, thread_id: str, limit: int, before: Point) -> Plan[list[HistoryEntry]]:
+    """The root's checkpoints, forks included, newest first."""
+    number = yield from moments.number_of(thread_id)
+    if before is None:
+        rows = yield Ask("past past_newest", (number, limit))
+    else:
+        id = yield from moments.found_at(number, thread_id, before)
+        rows = yield Ask("past past_before past_newest", (number, id, limit))
+    return (yield from told(codec, number, thread_id, rows))
+
+
+def entry(codec: Codec, number: int, thread_id: str, id: str) -> Plan[HistoryEntry]:
+    """One of them."""
+    rows = yield Ask("past past_one", (number, id))
+    (found,) = yield from told(codec, number, thread_id, rows)
+    return found
+
+
+def told(
+    codec: Codec, number: int, thread_id: str, rows: Sequence[Row]
+) -> Plan[list[HistoryEntry]]:
+    """What is told of a stretch of root checkpoints."""
+    page = {row[0]: Step(*row) for row in rows}
+    if not page:
+        return []
+    outside = sorted({s.parent for s in page.values() if s.parent is not None} - page.keys())
+    top, offspring, *answers = yield [
+        Ask("top", (number,)),
+        Ask("offspring", (number, min(page), max(page))),
+        *(Ask("past past_one", (number, id)) for id in outside),
+    ]
+    parents = {row[0]: Step(*row) for (row,) in filter(None, answers)}
+    children: dict[str, list[str]] = {}
+    for parent, id in offspring:
+        children.setdefault(parent, []).append(given(id))
+    labels = yield from moments.labels_on(number, page)
+    steps = {**parents, **page}
+    frames = yield from _frames(codec, number, {step.place for step in steps.values()})
+    seen = yield from _states(codec, number, thread_id, page, parents)
+    found = []
+    for step in page.values():
+        parent = None if step.parent is None else steps.get(step.parent)
+        frame = frames.get(step.place)
+        before = EMPTY if parent is None else frames.get(parent.place)
+        changed: dict[str, tuple[Entry | None, Entry | None]] = {}
+        ran: list[str] = []
+        if frame is not None and before is not None:
+            changed, ran = _changed(before, frame), _ran(before, frame, step, parent)
+        state = WorkingState() if parent is None else seen[parent.id]
+        said = _summary(codec, state, seen[step.id], changed)
+        if not said:
+            said = "new input" if step.source == "input" else "no changes"
+        if step.parent is not None and parent is None:
+            said = "its parent is gone (pruned): what it changed is not known"
+        elif frame is None or before is None:
+            said += f" (damaged: {'its' if frame is None else 'its parent'}'s frame can't be read)"
+        found.append(
+            HistoryEntry(
+                given(step.id),
+                None if step.parent is None else given(step.parent),
+                step.ts,
+                step.step,
+                step.source,
+                None if step.run_id is None else given(step.run_id),
+                labels.get(step.id, ()),
+                tuple(children.get(step.id, ())),
+                step.id == top[0][0],
+                tuple(ran),
+                tuple(changed),
+                said,
+            )
+        )
+    return found
+
+
+def _frames(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict[Place, Frame]]:
+    """The frames at these places, as far as they can be read."""
+    found: dict[Place, Frame] = {}
+    waiting = [list(places)]
+    while waiting:
+        some = waiting.pop()
+        try:
+            found.update((yield from loading.read_frames(codec, number, some)))
+        except CheckpointDamaged:  # of several strands, or places of one, some may be whole
+            strands: dict[int, list[Place]] = {}
+            for place in some:
+                strands.setdefault(place.strand, []).append(place)
+            if len(strands) > 1:
+                waiting += strands.values()
+            elif len(some) > 1:
+                waiting += [[place] for place in some]
+    return found
+
+
+def _states(
+    codec: Codec, number: int, thread_id: str, page: dict[str, Step], outside: Collection[str]
+) -> Plan[dict[str, WorkingState]]:
+    """The root's state at each checkpoint of a page, and at the parents that are outside of it.
+
+    The ledger of the page is read and replayed once; only a parent outside has a path of its own.
+    """
+    known: dict[str, tuple[WorkingState, Overlay]] = {}
+    for id in outside:
+        woven = yield from states.load_woven(codec, number, thread_id, "", id)
+        if woven is not None:
+            known[id] = (woven.state, woven.overlay)
+    rows = yield Ask("events", (number, "", min(page), max(page)))
+    said = states.said_by(codec, "", {id: step.ts for id, step in page.items()}, rows)
+    start = (WorkingState(thread_id=given(thread_id)), SILENT.overlay)
+    for newest in reversed(page):
+        path: dict[str, Step] = {}
+        at: str | None = newest
+        while at is not None and at in page and at not in known and at not in path:
+            path[at] = page[at]
+            at = page[at].parent
+        for step in reversed(path.values()):
+            lasting, overlay = known.get(step.parent or "", start)
+            moment, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
+            state = replay(advance(lasting, overlay, moment), here.own, moment)
+            known[step.id] = (state, here.overlay)
+    return {id: overlaid(state, overlay) for id, (state, overlay) in known.items()}
+
+
+def _ran(before: Frame, frame: Frame, step: Step, parent: Step | None) -> list[str]:
+    """The nodes that ran: they have seen newer versions. Those reached by a Send see none, but
+    are known to have been due. An input only takes what was due off the list."""
+    if step.source not in ("loop", "update"):
+        return []
+    names = [node for node, held in frame.seen.items() if before.seen.get(node) != held]
+    found = [given(name) for name in names if not name.startswith("__")]
+    if step.source == "loop" and parent is not None:
+        found += [due.node for due in due_of(parent.due) if due.index is not None]
+    return list(dict.fromkeys(found))
+
+
+# ---- which channels changed
+
+
+def _changed(before: Frame, frame: Frame) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """The channels whose value is another one, as far as places tell: old and new entry."""
+    found = {}
+    for name in dict.fromkeys((*before.channels, *frame.channels)):
+        old, new = before.channels.get(name), frame.channels.get(name)
+        if is_users(shown := given(name)) and differ(old, new):
+            found[shown] = (old, new)
+    return dict(sorted(found.items()))
+
+
+def differ(old: Entry | None, new: Entry | None) -> bool:
+    """Whether a channel holds another value; of one kept as deltas, whether it was written to."""
+    if old is new:
+        return False
+    if old is None or new is None:
+        held = new if old is None else old
+        return held is not None and (held.has_value or old is None)
+    return not old.same_value(new)
+
+
+def _summary(
+    codec: Codec,
+    before: WorkingState,
+    after: WorkingState,
+    changed: Mapping[str, tuple[Entry | None, Entry | None]],
+) -> str:
+    """What changed in the pillars, how lists and dicts grew, and what else changed; in one line,
+    which is empty where nothing did."""
+    pillars = replace(diff(before, after), fields={})
+    said = [] if pillars.empty else [pillars.summary()]
+    # What a pillar told of a channel is not said twice.
+    told = {item.key for _, _, each in pillars.told() if isinstance(item := each.item, ContextItem)}
+    if any(isinstance(each.item, Todo) for _, _, each in pillars.told()):
+        told.add("todos")
+    others = []
+    for name, (old, new) in changed.items():
+        if name in told:
+            continue
+        grown = _grown(codec, old, new)
+        if grown:
+            said.append(f"{grown:+} {name}")
+        else:
+            others.append(name)
+    if others:
+        said.append(f"~{listing(others, _MOST_NAMED)}")
+    return ", ".join(said)
+
+
+def _grown(codec: Codec, old: Entry | None, new: Entry | None) -> int | None:
+    """By how many elements a list or a dict has grown; None if that can't be told."""
+    if new is None or not new.has_value:
+        return None
+    if old is None or not old.has_value:
+        is_delta = new.shape[0] == "D"  # then it may have had a value all the same
+        return None if is_delta else _length(codec, new)
+    was, now = _length(codec, old), _length(codec, new)
+    return None if was is None or now is None else now - was
+
+
+def _length(codec: Codec, entry: Entry) -> int | None:
+    if kind(entry.shape) == "w":
+        return None
+    if entry.place is not None:
+        return entry.place.length
+    try:
+        return len(codec.open_block(entry.inline or b""))  # counted, not loaded
+    except CheckpointDamaged:
+        return None
+
+
+# ---- the tree
+
+
+def tree(thread_id: str, limit: int) -> Plan[Tree]:
+    """All checkpoints of the root, at most so many, without what they changed."""
+    number = yield from moments.number_of(thread_id)
+    rows: list[Row] = []
+    more = True
+    while more and len(rows) < limit:
+        size = min(_PAGE, limit - len(rows))
+        before = ("past_before", (rows[-1][0],)) if rows else None
+        names, params = ("", ()) if before is None else before
+        page = yield Ask(f"tree {names} past_newest", (number, *params, size + 1))
+        more = len(page) > size
+        rows += page[:size]
+    ids = {row[0] for row in rows}
+    children: dict[str, list[str]] = {}
+    for id, parent, *_ in reversed(rows):
+        children.setdefault(parent, []).append(given(id))
+    labels = yield from moments.labels_on(number, ids)
+    entries = {
+        given(id): TreeEntry(
+            given(id),
+            None if parent is None else given(parent),
+            ts,
+            step,
+            source,
+            None if run_id is None else given(run_id),
+            labels.get(id, ()),
+            tuple(children.get(id, ())),
+            id == rows[0][0],
+        )
+        for id, parent, ts, step, source, run_id in rows
+    }
+    roots = tuple(given(row[0]) for row in reversed(rows) if row[1] not in ids)
+    head = given(rows[0][0]) if rows else None
+    return Tree(given(thread_id), entries, roots, head, not more)
