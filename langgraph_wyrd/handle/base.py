@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.past import TreeEntry
+from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.names import given
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.values import Codec
 
-When = str | datetime | TreeEntry | None  # a point; an entry of the history or the tree, too
+When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
 
 
 class Handle:
@@ -49,7 +49,7 @@ class Handle:
 
 def checked(at: When) -> Point:
     """A point as a caller may give it."""
-    if isinstance(at, TreeEntry):
+    if isinstance(at, HistoryEntry):
         return at.checkpoint_id
     if isinstance(at, (str, datetime, type(None))):
         return at

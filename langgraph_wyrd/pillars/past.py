@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """A checkpoint and its place among the others."""
+class HistoryEntry:
+    """A checkpoint, its place among the others, and what it changed.
+
+    In a tree nothing is looked at that takes more than a checkpoint's own row: `nodes`, `changed`
+    and `summary` are empty there.
+    """
 
     checkpoint_id: str
     parent_id: str | None = None
@@ -19,23 +23,17 @@ class TreeEntry:
     labels: tuple[str, ...] = ()
     children: tuple[str, ...] = ()  # more than one: a fork starts here
     head: bool = False  # the thread goes on from here
+    nodes: tuple[str, ...] = ()  # those that ran for it
+    changed: tuple[str, ...] = ()  # channels that hold something else than at its parent
+    summary: str = ""  # `+1 todos, 1 loop resolved, +2 messages`
 
     @property
     def forks(self) -> bool:
         """Whether the thread went on in more than one way from here."""
         return len(self.children) > 1
 
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry(TreeEntry):
-    """A checkpoint, and what it changed."""
-
-    nodes: tuple[str, ...] = ()  # those that ran for it
-    changed: tuple[str, ...] = ()  # channels that hold something else than at its parent
-    summary: str = ""  # `+1 todos, 1 loop resolved, +2 messages`
-
     def __str__(self) -> str:
-        return f"{_title(self)}  {self.summary}"
+        return f"{_title(self)}  {self.summary}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Tree:
     """
 
     thread_id: str
-    entries: Mapping[str, TreeEntry] = field(default_factory=dict)
+    entries: Mapping[str, HistoryEntry] = field(default_factory=dict)
     roots: tuple[str, ...] = ()  # those whose parent is not there
     head: str | None = None
     complete: bool = True
@@ -93,15 +91,9 @@ def _row(marks: list[str], text: str = "") -> str:
     return f"{' '.join(marks)}  {text}".rstrip()
 
 
-def _title(entry: TreeEntry) -> str:
+def _title(entry: HistoryEntry) -> str:
     step = "" if entry.step is None else f"step {entry.step}"
     names = (*(["head"] if entry.head else []), *entry.labels)
-    nodes = ", ".join(entry.nodes) if isinstance(entry, HistoryEntry) else ""
-    said = (
-        entry.checkpoint_id,
-        step,
-        entry.source,
-        nodes,
-        f"({', '.join(names)})" if names else "",
-    )
+    marks = f"({', '.join(names)})" if names else ""
+    said = (entry.checkpoint_id, step, entry.source, ", ".join(entry.nodes), marks)
     return " ".join(filter(None, said))

@@ -50,7 +50,7 @@ def checkpoint_at(number: int, at: Point) -> Plan[str | None]:
         name = stored(at, "a point")
         if (yield Ask("ancestor", (number, "", name))):
             return name
-        labelled = yield from label_at(number, at)
+        labelled = yield from label_at(number, name)
         if labelled is not None:
             return labelled
         newest: str | None = (yield Ask("newest_of_run", (number, name)))[0][0]
@@ -64,7 +64,7 @@ def checkpoint_at(number: int, at: Point) -> Plan[str | None]:
 
 
 def label_at(number: int, name: str) -> Plan[str | None]:
-    """The checkpoint that a label is on."""
+    """The checkpoint that a label (its name as it is stored) is on."""
     yield from ()
     return None
 

@@ -16,7 +16,7 @@ from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import ContextItem, Todo, WorkingState
 from langgraph_wyrd.pillars.overlay import advance, overlaid
-from langgraph_wyrd.pillars.past import HistoryEntry, Tree, TreeEntry
+from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.pillars.values import is_users
 from langgraph_wyrd.pillars.words import listing
 from langgraph_wyrd.plans import loading, moments, states
@@ -285,7 +285,7 @@ def tree(thread_id: str, limit: int) -> Plan[Tree]:
         children.setdefault(parent, []).append(given(id))
     labels = yield from moments.labels_on(number, ids)
     entries = {
-        given(id): TreeEntry(
+        given(id): HistoryEntry(
             given(id),
             None if parent is None else given(parent),
             ts,
