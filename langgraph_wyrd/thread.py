@@ -7,5 +7,5 @@ from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.handle.verbs import Verbs
 
 
-class Thread(Reading, Verbs, Comparing):
+class Thread(Comparing, Reading, Verbs):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

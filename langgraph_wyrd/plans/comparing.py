@@ -51,12 +51,11 @@ def side(codec: Codec, thread_id: str, at: Point, channels: bool) -> Plan[Side]:
     found, _ = yield from read.get(codec, thread_id, "", id, None)
     assert found is not None
     held = found.checkpoint["channel_values"].items()
-    counted = found.metadata.get("counters_since_delta_snapshot")
     return Side(
         state,
         {name: codec.bare(value) for name, value in held if is_users(name)},
         found.checkpoint["channel_versions"],
-        frozenset(counted if isinstance(counted, Mapping) else ()),
+        frozenset(past.deltas_of(found.metadata)),
     )
 
 
@@ -199,7 +198,10 @@ def _of_channel(
         changed: list[tuple[str, Entry | None]] = []
         for id, place in places.items():
             entry = frames[place].channels.get(name)
-            if past.differ(last, entry):
+            differs = past.differ(last, entry)
+            if differs is None:
+                differs = yield from _has_deltas(codec, number, channel, id)
+            if differs:
                 changed.append((id, entry))
                 if not keys:
                     return id
@@ -208,8 +210,11 @@ def _of_channel(
             some = changed[at : at + _VALUES]
             values = yield from _values(codec, number, [entry for _, entry in some])
             for (id, _), now in zip(some, values, strict=True):
-                if now is NOTHING:
-                    yield from _refuse_deltas(codec, number, channel, id)
+                if now is NOTHING and (yield from _has_deltas(codec, number, channel, id)):
+                    raise InvalidInput(
+                        f"channel {channel!r} is kept as deltas, most checkpoints hold no value of "
+                        f"it: first_change({channel!r}) tells where it was written to"
+                    )
                 if not is_same_at(keys, value, now):
                     return id
                 value = now
@@ -229,11 +234,7 @@ def _values(codec: Codec, number: int, entries: Sequence[Entry | None]) -> Plan[
     ]
 
 
-def _refuse_deltas(codec: Codec, number: int, channel: str, id: str) -> Plan[None]:
-    """Without a value, a channel that is kept as deltas may hold anything."""
+def _has_deltas(codec: Codec, number: int, channel: str, id: str) -> Plan[bool]:
+    """Whether a channel without a value is one that is kept as deltas."""
     (row,) = yield Ask("checkpoint_row", (number, "", id))
-    if channel in (codec.open_metadata(row[7], row[8]).get("counters_since_delta_snapshot") or ()):
-        raise InvalidInput(
-            f"channel {channel!r} is kept as deltas: most checkpoints hold no value of it. "
-            f"first_change({channel!r}) tells where it was written to"
-        )
+    return channel in past.deltas(codec, row[7], row[8])

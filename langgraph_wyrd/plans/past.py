@@ -43,6 +43,8 @@ class Step(NamedTuple):
     source: str | None
     run_id: str | None
     due: Any
+    metadata: str
+    exact: bytes | None
     strand: int
     seq: int
     length: int
@@ -50,7 +52,7 @@ class Step(NamedTuple):
 
     @property
     def place(self) -> Place:
-        return Place(*self[7:])
+        return Place(*self[9:])
 
 
 # ---- history
@@ -103,7 +105,7 @@ def told(
         changed: dict[str, tuple[Entry | None, Entry | None]] = {}
         ran: list[str] = []
         if frame is not None and before is not None:
-            changed, ran = _changed(before, frame), _ran(before, frame, step, parent)
+            changed, ran = _changed(codec, before, frame, step), _ran(before, frame, step, parent)
         state = WorkingState() if parent is None else seen[parent.id]
         said = _summary(codec, state, seen[step.id], changed)
         if not said:
@@ -194,24 +196,51 @@ def _ran(before: Frame, frame: Frame, step: Step, parent: Step | None) -> list[s
 # ---- which channels changed
 
 
-def _changed(before: Frame, frame: Frame) -> dict[str, tuple[Entry | None, Entry | None]]:
+def _changed(
+    codec: Codec, before: Frame, frame: Frame, step: Step
+) -> dict[str, tuple[Entry | None, Entry | None]]:
     """The channels whose value is another one, as far as places tell: old and new entry."""
     found = {}
+    counted: Collection[str] | None = None
     for name in dict.fromkeys((*before.channels, *frame.channels)):
         old, new = before.channels.get(name), frame.channels.get(name)
-        if is_users(shown := given(name)) and differ(old, new):
+        if not is_users(shown := given(name)):
+            continue
+        changed = differ(old, new)
+        if changed is None:
+            if counted is None:
+                counted = deltas(codec, step.metadata, step.exact)
+            changed = shown in counted
+        if changed:
             found[shown] = (old, new)
     return dict(sorted(found.items()))
 
 
-def differ(old: Entry | None, new: Entry | None) -> bool:
-    """Whether a channel holds another value; of one kept as deltas, whether it was written to."""
-    if old is new:
+def differ(old: Entry | None, new: Entry | None) -> bool | None:
+    """Whether a channel holds another value. None if it holds none and its version is another one:
+    if it is kept as deltas it was written to."""
+    if new is None or old is new:
+        return old is not None and old is not new and old.has_value
+    if old is None:
+        return new.has_value or None
+    if old.has_value and new.has_value:
+        return not old.same_value(new)
+    if old.version == new.version:  # a snapshot of deltas is in one checkpoint only
         return False
-    if old is None or new is None:
-        held = new if old is None else old
-        return held is not None and (held.has_value or old is None)
-    return not old.same_value(new)
+    return True if old.has_value or new.has_value else None
+
+
+def deltas(codec: Codec, metadata: str, exact: bytes | None) -> Collection[str]:
+    """The channels that are kept as deltas, and hold no value at a checkpoint of this metadata."""
+    try:
+        return deltas_of(codec.open_metadata(metadata, exact))
+    except Exception:  # it only tells whether a channel changed that has no value anyway
+        return ()
+
+
+def deltas_of(metadata: Mapping[str, Any]) -> Collection[str]:
+    counted = metadata.get("counters_since_delta_snapshot")
+    return counted if isinstance(counted, Mapping) else ()
 
 
 def _summary(

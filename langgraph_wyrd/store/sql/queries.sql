@@ -342,7 +342,8 @@ SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?
 
 -- name: past
 -- Checkpoints of the root, as a history tells of them; which, and the end, are put behind it.
-SELECT id, parent, ts, step, source, run_id, CAST(due AS TEXT), strand, seq, length, chain
+SELECT id, parent, ts, step, source, run_id, CAST(due AS TEXT), CAST(metadata AS TEXT),
+  exact, strand, seq, length, chain
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
 
 -- name: past_one

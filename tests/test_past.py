@@ -1,0 +1,216 @@
+"""A thread's past after real runs: history, tree, diffs and first changes, against what the graph
+itself and a plain reading of every checkpoint say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from conftest import Backend
+
+from langgraph_wyrd import WyrdSaver, apply, diff, merge
+from langgraph_wyrd.pillars.model import Item, WorkingState
+from langgraph_wyrd.pillars.pairing import PILLARS, Change
+from langgraph_wyrd.pillars.past import HistoryEntry
+from langgraph_wyrd.pillars.values import diff_values, is_users
+from langgraph_wyrd.store.values import Codec
+from tests.story import NULL_TASK, Teller, without_loop
+
+SEEDS = [range(start, start + 6) for start in (0, 6)]
+
+
+# ---- random graphs: every entry, by a plain reading
+
+
+class Played:
+    """A random program played on a saver, and what a reading of all its checkpoints gives."""
+
+    def __init__(self, saver: WyrdSaver, seed: int, turns: int = 6) -> None:
+        teller = Teller(seed, [saver], False)
+
+        async def play() -> None:
+            for teller.turn in range(turns):
+                await teller.record("act", teller.act())
+
+        without_loop(play())
+        self.saver, self.rng = saver, random.Random(f"past {seed}")
+        self.thread = saver.thread(teller.thread)
+        root = {"configurable": {"thread_id": teller.thread, "checkpoint_ns": ""}}
+        self.rows = list(saver.list(root))
+        self.by_id = {row.checkpoint["id"]: row for row in self.rows}
+        inside = [
+            row
+            for row in saver.list({"configurable": {"thread_id": teller.thread}})
+            if row.config["configurable"]["checkpoint_ns"]
+        ]
+        self.had_subgraphs = {row.metadata["parents"].get("") for row in inside}
+        self.due = {
+            each.config["configurable"]["checkpoint_id"]: {task.name for task in each.tasks}
+            for each in teller.graph.get_state_history(teller.config)
+        }
+
+    def parent(self, row: Any) -> Any:
+        if row.parent_config is None:
+            return None
+        return self.by_id[row.parent_config["configurable"]["checkpoint_id"]]
+
+    def values(self, row: Any) -> dict[str, Any]:
+        if row is None:
+            return {}
+        held = row.checkpoint["channel_values"].items()
+        return {name: Codec.bare(value) for name, value in held if is_users(name)}
+
+    def state(self, row: Any) -> WorkingState:
+        return WorkingState() if row is None else self.thread.working_state(row.checkpoint["id"])
+
+    def line(self, row: Any) -> list[Any]:
+        """The path to a checkpoint, oldest first."""
+        found = []
+        while row is not None:
+            found.append(row)
+            row = self.parent(row)
+        return found[::-1]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_history_of_random_programs(durable: Backend, seeds: range) -> None:
+    """Each entry says of its checkpoint what LangGraph says, what reading the values says, and
+    what a diff of the working states says; pages are the history, cut."""
+    saver = durable.open()
+    for seed in seeds:
+        played = Played(saver, seed)
+        entries = played.thread.history(1000)
+        assert [e.checkpoint_id for e in entries] == [r.checkpoint["id"] for r in played.rows]
+        assert [e for e in entries if e.head] == entries[:1]
+        for entry, row in zip(entries, played.rows, strict=True):
+            parent = played.parent(row)
+            meta = row.metadata
+            assert (entry.ts, entry.step, entry.source, entry.run_id) == (
+                row.checkpoint["ts"], meta.get("step"), meta.get("source"), meta.get("run_id"),
+            )  # fmt: skip
+            assert entry.parent_id == (parent and parent.checkpoint["id"])
+            assert entry.children == tuple(
+                sorted(e.checkpoint_id for e in entries if e.parent_id == entry.checkpoint_id)
+            )
+            compare_channels(played, entry, parent, row)
+            compare_nodes(played, entry, parent)
+            told = replace(diff(played.state(parent), played.state(row)), fields={})
+            alone = played.had_subgraphs.isdisjoint((entry.checkpoint_id, entry.parent_id))
+            if alone and not told.empty:
+                assert entry.summary.startswith(told.summary()), (seed, entry)
+        paged: list[HistoryEntry] = []
+        while page := played.thread.history(7, paged[-1] if paged else None):
+            paged += page
+        assert paged == entries
+
+
+def compare_channels(played: Played, entry: HistoryEntry, parent: Any, row: Any) -> None:
+    """Exactly those channels are told of whose values differ; of delta channels, their versions."""
+    old, new = played.values(parent), played.values(row)
+    found = diff_values(old, new)
+    paths = (*found.added, *found.removed, *found.changed, *found.messages)
+    differ = {path.partition("[")[0] for path in paths} - {"trace"}
+    versions = [{} if r is None else r.checkpoint["channel_versions"] for r in (parent, row)]
+    if versions[0].get("trace") != versions[1].get("trace"):
+        differ.add("trace")
+    assert set(entry.changed) == differ, entry
+
+
+def compare_nodes(played: Played, entry: HistoryEntry, parent: Any) -> None:
+    """What ran is what LangGraph was about to run at the parent."""
+    if entry.source != "loop" or parent is None:
+        return
+    if any(task == NULL_TASK for task, _, _ in parent.pending_writes):
+        return  # a Command went elsewhere from there
+    if entry.step == parent.metadata.get("step", -9) + 1:
+        ran = played.due[parent.checkpoint["id"]]
+        assert set(entry.nodes) == ran - {"__start__"}, entry
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_diffs_of_random_programs(durable: Backend, seeds: range) -> None:
+    """Between any two checkpoints: applied to one side a diff gives the other, inverted it leads
+    back; of one checkpoint it is empty; its channels are those of the values."""
+    saver = durable.open()
+    for seed in seeds:
+        played = Played(saver, seed)
+        thread, rng = played.thread, played.rng
+        for _ in range(6):
+            one, other = rng.choice(played.rows), rng.choice(played.rows)
+            a, b = one.checkpoint["id"], other.checkpoint["id"]
+            found = thread.diff(a, b)
+            at_a, at_b = thread.working_state(a), thread.working_state(b)
+            assert apply(at_a, found) == at_b
+            assert apply(at_b, found.invert()) == at_a
+            assert apply(at_a, diff(at_a, at_b)) == at_b
+            assert thread.diff(a, a).empty
+            assert merge(at_a, at_a, at_b) == (at_b, ())
+            assert found.channels is not None
+            values = [played.values(each) for each in (one, other)]
+            without = [{k: v for k, v in each.items() if k != "trace"} for each in values]
+            held = diff_values(*without)
+            for kind in ("added", "removed", "changed", "messages"):
+                told = {k: v for k, v in getattr(found.channels, kind).items() if k != "trace"}
+                assert told == getattr(held, kind)
+            light = thread.diff(a, b, channels=False)
+            assert light.channels is None
+            assert (light.changes, light.fields) == (found.changes, found.fields)
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_first_changes_in_random_programs(durable: Backend, seeds: range) -> None:
+    """Of a channel, a path into a value and an item: the first checkpoint that a plain reading of
+    the whole line finds."""
+    saver = durable.open()
+    for seed in seeds:
+        played = Played(saver, seed)
+        rng = played.rng
+        line = played.line(rng.choice([played.rows[0], rng.choice(played.rows)]))
+        start = rng.choice([0, 0, rng.randrange(len(line))])
+        a = None if start == 0 else line[start - 1].checkpoint["id"]
+        b = line[-1].checkpoint["id"]
+        rows = [line[start - 1] if start else None, *line[start:]]
+        values = [played.values(row) for row in rows]
+
+        def first(differs: Callable[[int], bool], rows: list[Any] = rows) -> str | None:
+            found = (n for n in range(1, len(rows)) if differs(n))
+            return next((rows[n].checkpoint["id"] for n in found), None)
+
+        def asked(what: Any, a: Any = a, b: str = b, played: Played = played) -> str | None:
+            entry = played.thread.first_change(what, a, b)
+            return entry and entry.checkpoint_id
+
+        def differ(old: Any, new: Any) -> bool:
+            return not diff_values({"it": old}, {"it": new}).empty
+
+        for name in sorted({name for each in values for name in each} - {"trace"}):
+            got = [each.get(name, NOTHING) for each in values]
+            wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
+            assert asked(name) == wanted, (seed, name)
+        keys = sorted({key for each in values for key in each.get("facts", {})})
+        for key in keys[:6]:
+            got = [each.get("facts", {}).get(key, NOTHING) for each in values]
+            wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
+            assert asked(f'facts["{key}"]') == wanted, (seed, key)
+        states = [played.state(row) for row in rows]
+        items = {i.id: i for state in states for name in PILLARS for i in getattr(state, name)}
+        if not played.had_subgraphs.isdisjoint(row and row.checkpoint["id"] for row in rows):
+            items = {}  # the states have what a subgraph says of an item while it runs
+        for id, item in items.items():
+            got = [held(state, id) for state in states]
+            wanted = first(
+                lambda n, got=got: (
+                    got[n] is not got[n - 1] and Change(got[n - 1], got[n]).verb is not None
+                )
+            )
+            assert asked(rng.choice([id, item])) == wanted, (seed, item)
+
+
+NOTHING = object()
+
+
+def held(state: WorkingState, id: str) -> Item | None:
+    return next((e for name in PILLARS for e in getattr(state, name) if e.id == id), None)
