@@ -65,7 +65,13 @@ def put(
         rest=held,
         user=user,
         weaver=weaver,
+        addressed=parent is not None and _addressed(config) == parent,
     )
+
+
+def _addressed(config: RunnableConfig) -> str | None:
+    """The checkpoint that a run was told to go on from: LangGraph keeps it in the metadata."""
+    return (config.get("metadata") or {}).get("checkpoint_id")
 
 
 def put_writes(

@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from langgraph_wyrd import incoming
+from langgraph_wyrd import incoming, watching
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import (
     Pages,
@@ -30,6 +30,7 @@ from langgraph_wyrd.configs import (
     tuple_of,
 )
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.hooks import Happening, Hook, afire, fire, given
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
@@ -45,6 +46,7 @@ from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.upkeep import Upkeep
+from langgraph_wyrd.watching import Watching, discarded
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
+class WyrdSaver(Resuming, Upkeep, Watching, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python
@@ -92,6 +94,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
         pillars: bool = True,
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
+        hooks: Mapping[str, Hook | Iterable[Hook]] | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -108,6 +111,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
             pillars: False: store checkpoints only, and read nothing out of them.
             channels: Which channels make the context, and which stay out of the pillars.
             extractors: Your own, run after the default ones; or an `Extractors`.
+            hooks: What to call on which event, as `on` takes it: `{"save": fn}`, or several.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -132,7 +136,10 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
         made()  # options that can't be used are refused here, not on first use
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         weaver = Weaver(chosen, channels) if pillars else None
-        return cls(Core(made, Memory), serde=serde, weaver=weaver)
+        core = Core(made, Memory)
+        for event, hook in given(hooks):
+            core.hooks.add(event, hook)
+        return cls(core, serde=serde, weaver=weaver)
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -194,7 +201,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
-        self._core.store(made, alone=True)
+        watching.store(self._core, made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
     async def aput(
@@ -206,7 +213,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Async version of `put`."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
-        await self._core.astore(made, alone=True)
+        await watching.astore(self._core, made, alone=True)
         return config_of(place(config), checkpoint["id"])
 
     def put_writes(
@@ -218,7 +225,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
-        self._core.store(made, alone=made.says)
+        watching.store(self._core, made, alone=made.says)
 
     async def aput_writes(
         self,
@@ -229,7 +236,7 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
     ) -> None:
         """Async version of `put_writes`."""
         made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
-        await self._core.astore(made, alone=made.says)
+        await watching.astore(self._core, made, alone=made.says)
 
     # ---- reading
 
@@ -291,19 +298,23 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread. What a run still sends afterwards raises ThreadDeleted."""
-        self._core.run(lambda core: self._delete(core, [thread_id]))
+        fire(self._core, *self._core.run(lambda core: self._delete(core, [thread_id])))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async version of `delete_thread`."""
-        await self._core.arun(lambda core: self._delete(core, [thread_id]))
+        await afire(
+            self._core, *await self._core.arun(lambda core: self._delete(core, [thread_id]))
+        )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, and their writes, wherever they are."""
-        self._core.run(lambda core: self._delete_runs(core, run_ids))
+        fire(self._core, *self._core.run(lambda core: self._delete_runs(core, run_ids)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Async version of `delete_for_runs`."""
-        await self._core.arun(lambda core: self._delete_runs(core, run_ids))
+        await afire(
+            self._core, *await self._core.arun(lambda core: self._delete_runs(core, run_ids))
+        )
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all of a thread to an id that has no checkpoints yet."""
@@ -318,11 +329,13 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
 
         Checkpoints that a kept one's delta channels are rebuilt from are kept as well.
         """
-        self._core.run(lambda core: self._prune(core, thread_ids, strategy))
+        fire(self._core, *self._core.run(lambda core: self._prune(core, thread_ids, strategy)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Async version of `prune`."""
-        await self._core.arun(lambda core: self._prune(core, thread_ids, strategy))
+        await afire(
+            self._core, *await self._core.arun(lambda core: self._prune(core, thread_ids, strategy))
+        )
 
     # ---- versions
 
@@ -369,31 +382,45 @@ class WyrdSaver(Resuming, Upkeep, BaseCheckpointSaver[str]):
                 history[names[name]]["seed"] = seed[0]
         return history
 
-    async def _delete(self, core: Running[Memory], thread_ids: Sequence[str]) -> None:
-        for thread_id in map(thread, thread_ids):
-            await alone(core, thread_id, partial(prune.delete_thread, thread_id))
+    async def _delete(
+        self, core: Running[Memory], thread_ids: Sequence[str], how: str = "delete_thread"
+    ) -> Sequence[Happening]:
+        found = [
+            (thread_id, await alone(core, thread_id, partial(prune.delete_thread, thread_id)))
+            for thread_id in map(thread, thread_ids)
+        ]
+        return discarded(found, how)
 
-    async def _delete_runs(self, core: Running[Memory], run_ids: Sequence[str]) -> None:
+    async def _delete_runs(
+        self, core: Running[Memory], run_ids: Sequence[str]
+    ) -> Sequence[Happening]:
         runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
         if not runs:
-            return
+            return ()
         codec = self._codec
-        for thread_id in await core.read(lambda: prune.threads_of_runs(runs)):
-            await alone(core, thread_id, partial(prune.delete_runs, codec, thread_id, runs))
+        found = [
+            (each, await alone(core, each, partial(prune.delete_runs, codec, each, runs)))
+            for each in await core.read(lambda: prune.threads_of_runs(runs))
+        ]
+        return discarded(found, "delete_for_runs", run_ids=tuple(run_ids))
 
     async def _copy(self, core: Running[Memory], source: str, target: str) -> None:
         pair = (thread(source), thread(target))
         await alone(core, pair[1], copy.CopyThread(self._codec, *pair).plan)
 
-    async def _prune(self, core: Running[Memory], thread_ids: Sequence[str], strategy: str) -> None:
+    async def _prune(
+        self, core: Running[Memory], thread_ids: Sequence[str], strategy: str
+    ) -> Sequence[Happening]:
         wanted = several(thread_ids, "thread_ids")
         if strategy in ("delete", "delete_all"):
-            await self._delete(core, wanted)
-        elif strategy == "keep_latest":
+            return await self._delete(core, wanted, "prune")
+        if strategy == "keep_latest":
             codec = self._codec
-            for thread_id in map(thread, wanted):
-                await alone(core, thread_id, partial(prune.keep_latest, codec, thread_id))
-        else:
-            raise InvalidInput(
-                f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
-            )
+            found = [
+                (each, await alone(core, each, partial(prune.keep_latest, codec, each)))
+                for each in map(thread, wanted)
+            ]
+            return discarded(found, "prune", strategy=strategy)
+        raise InvalidInput(
+            f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
+        )

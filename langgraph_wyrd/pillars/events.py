@@ -12,7 +12,7 @@ from langgraph_wyrd.pillars import codec
 from langgraph_wyrd.pillars.model import Source, WorkingState
 
 Pillar = Literal["todo", "context", "loop", "intention", "thread"]
-Op = Literal["open", "change", "close", "drop", "base", "failed"]
+Op = Literal["open", "change", "close", "drop", "base", "failed", "fork"]
 
 _DEEPEST = 32  # levels of nested data; extractors stay far below
 
@@ -33,7 +33,7 @@ class Event:
 
     `open` has the item without what its fields are by default, `change` the fields that changed,
     `close` how it ended, `drop` nothing; `base` holds a whole state, `failed` what an extractor
-    raised. `source` is where it was
+    raised, `fork` which head a checkpoint left behind. `source` is where it was
     seen, without a checkpoint and namespace that are the moment's.
     """
 

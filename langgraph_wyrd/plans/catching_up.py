@@ -47,6 +47,10 @@ class ColdWeave:
     number: int
     thread_id: str
 
+    def loaded(self, thread: Known) -> Plan[Known]:
+        """The thread with its pillars as of its head."""
+        return replace(thread, weave=(yield from self._weave(thread)))
+
     def before(self, thread: Known, put: Placed, frame: Frame) -> Plan[tuple[Known, Woven | None]]:
         """What a put builds on, the tables turned back to it where the thread forks."""
         weave = yield from self._weave(thread)

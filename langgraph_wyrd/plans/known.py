@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.strands import Place
@@ -65,6 +66,7 @@ class Known:
     buried: str | None  # the newest checkpoint of deleted threads of this id
     spaces: dict[str, Space]
     weave: Weave | None = None  # its pillars
+    change: Change | None = None  # what a cold write did; never remembered
 
     @classmethod
     def locked(cls, row: Sequence[Any]) -> Known:
@@ -111,7 +113,9 @@ class Memory:
             self._bytes -= freed
 
     def learn(self, thread_id: str, read: Known) -> None:
-        """Take over what a read found, unless something newer is known."""
+        """Take over what a read, or a cold write, found, unless something newer is known."""
+        if read.change is not None:
+            read = replace(read, change=None)
         held = self.get(thread_id)
         if held is None or held.number != read.number or held.tick < read.tick:
             self.put(thread_id, read)

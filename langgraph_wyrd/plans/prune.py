@@ -53,11 +53,16 @@ class Light(NamedTuple):
         return Place(self.strand, self.seq, self.length, self.chain)
 
 
-def delete_thread(thread_id: str) -> Plan[None]:
-    """Everything of a thread; its number stays, so that late writes are known to be late."""
+def delete_thread(thread_id: str) -> Plan[int]:
+    """Everything of a thread; its number stays, so that late writes are known to be late.
+
+    Gives how many checkpoints are deleted, as the others here do.
+    """
     found = yield Ask("lock_to_bury", (thread_key(thread_id),))
+    count = 0
     if found:
         number, moment = found[0][0], now()
+        count = (yield Ask("count_checkpoints", (thread_key(thread_id),)))[0][0]
         yield [
             Tell("bury_thread", [(moment, moment, number)]),
             Tell("drop_all_checkpoints", [(number,)]),
@@ -66,6 +71,7 @@ def delete_thread(thread_id: str) -> Plan[None]:
             Tell("drop_all_events", [(number,)]),
             *cleared(number),
         ]
+    return count
 
 
 def threads_of_runs(run_ids: Sequence[str]) -> Plan[list[str]]:
@@ -74,11 +80,11 @@ def threads_of_runs(run_ids: Sequence[str]) -> Plan[list[str]]:
     return sorted({thread_id for rows in answers for (thread_id,) in rows})
 
 
-def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[None]:
+def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[int]:
     """The checkpoints of these runs in one thread, and their writes."""
     thread, all_of_it = yield from _locked(thread_id)
     if thread is None:
-        return
+        return 0
     wanted = set(run_ids)
     gone = {light.key for light in all_of_it if light.run_id in wanted}
     if gone:
@@ -90,10 +96,12 @@ def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[No
                 given(thread_id),
                 len(needed),
             )
-        yield from _drop(codec, thread, thread_id, all_of_it, gone - needed)
+        gone -= needed
+        yield from _drop(codec, thread, thread_id, all_of_it, gone)
+    return len(gone)
 
 
-def keep_latest(codec: Codec, thread_id: str) -> Plan[None]:
+def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     """Only the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
 
     The namespace of a subgraph's call (a task id behind a colon) goes with the root checkpoint that
@@ -101,7 +109,7 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[None]:
     """
     thread, all_of_it = yield from _locked(thread_id)
     if thread is None:
-        return
+        return 0
     heads = {light.ns: light for light in all_of_it}  # ordered by id: the last one stands
     rows = yield [Ask("checkpoint_row", (thread.number, h.ns, h.id)) for h in heads.values()]
     metadata = {answer[0][0]: codec.open_metadata(*answer[0][7:9]) for answer in rows}
@@ -115,7 +123,9 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[None]:
             started = ("", stored(root, "a parent"))
             if started in there and started not in kept:
                 kept = {key for key in kept if key[0] != ns}
-    yield from _drop(codec, thread, thread_id, all_of_it, there - kept)
+    gone = there - kept
+    yield from _drop(codec, thread, thread_id, all_of_it, gone)
+    return len(gone)
 
 
 # ---- what is kept for delta channels

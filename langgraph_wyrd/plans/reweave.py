@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.catching_up import notes_of
+from langgraph_wyrd.plans.forks import fork_then, is_fork
 from langgraph_wyrd.plans.keeping import is_pruned, show_again
 from langgraph_wyrd.plans.loading import LoadedStrand
 from langgraph_wyrd.plans.retelling import retold
@@ -111,6 +112,7 @@ class _Reweaving:
         self._done: OrderedDict[tuple[str, str], tuple[Frame, Woven]] = OrderedDict()
         self._waiting: dict[tuple[str, str], list[tuple[str, str]]] = {}  # by their parents
         self._put_off: set[tuple[str, str]] = set()
+        self._last: str | None = None  # the checkpoint that was read before
 
     def all(self) -> Plan[None]:
         self._newest = dict((yield Ask("newest_of_each", (self.number,))))
@@ -188,6 +190,7 @@ class _Reweaving:
         view = yield from self._view(row, metadata, frame, held, before, loaded)
         said = yield from self._said(row)
         woven, events = self.weaver.put(view, before, root, self.thread_id, [])
+        events = (*(yield from self._fork(row, said)), *events)
         if any(map(is_pruned, said.own)):
             kept = yield from states.load_woven(
                 self.codec, self.number, self.thread_id, row.ns, row.id
@@ -209,6 +212,15 @@ class _Reweaving:
         self._done[row.key] = frame, woven
         while len(self._done) > _HELD:
             self._done.popitem(last=False)
+
+    def _fork(self, row: _Row, said: Said) -> Plan[tuple[Event, ...]]:
+        """What the ledger has of a fork; else what the checkpoints that are left tell of it."""
+        known = tuple(filter(is_fork, said.own))
+        follows, self._last = row.parent == self._last, row.id
+        if row.ns or known or follows:
+            return known
+        fork = yield from fork_then(self.number, row.id, row.parent, row.source)
+        return () if fork is None else (fork.event(),)
 
     def _said(self, row: _Row) -> Plan[Said]:
         rows = yield Ask("events", (self.number, row.ns, row.id, row.id))

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
+from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, over, said_by, show, task_view
@@ -69,6 +70,8 @@ class PutWrites:
             return thread
         cold = ColdWeave(self.codec, thread.number, self.thread_id)
         thread, woven, place = yield from cold.at(thread, self.ns, self.checkpoint)
+        if thread.weave is not None:
+            thread = replace(thread, change=Change(thread.weave.shown))
         if woven is None:  # its checkpoint will find these writes, and tell what they say
             rows = self._rows(thread.number)
             rows.advance = [self._advance(thread, UNSHOWN)]
@@ -87,6 +90,9 @@ class PutWrites:
         if place == "past":  # it is history, which the tables show too
             yield from cold.project()
         return replace(after, weave=None)
+
+    def stored(self, before: Known | None, after: Known) -> None:
+        """Called after the commit."""
 
     def _shows(self, weave: Weave, woven: Woven) -> bool:
         """Whether the thread waits, or will once what is on its way is stored."""

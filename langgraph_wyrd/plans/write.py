@@ -7,6 +7,7 @@ transaction as the write, with the thread locked.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
+from langgraph_wyrd.plans.forks import Change, Fork, fork_of
 from langgraph_wyrd.plans.known import NOTHING, FrameTip, Known, Space
 from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
@@ -27,6 +29,8 @@ from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 from langgraph_wyrd.store.strands import Place, Row, splice
 from langgraph_wyrd.store.tips import Tip, Writer
 from langgraph_wyrd.store.values import Codec, kind
+
+logger = logging.getLogger("langgraph_wyrd")
 
 FRAME_SLACK = 2048  # bytes that a strand of frames may grow to whatever a whole frame costs
 
@@ -55,13 +59,14 @@ class Put:
     seen: Mapping[str, Mapping[str, Any]]
     rest: Mapping[str, Any]
     weaver: Weaver | None = None  # None: the pillars are off
+    addressed: bool = False  # the run was told to go on from just this parent
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         """The rows, and what is known once they are stored; None if too little is known."""
         space = NOTHING if self.parent is None else known.spaces.get(self.ns)
         if space is None or space.checkpoint != self.parent:
             return None
-        if self.parent is None and known.too_old(self.root):
+        if self.parent is None and (known.too_old(self.root) or self._is_second(known)):
             return None
         if self.weaver is not None and not self._continues(known.weave):
             return None
@@ -77,16 +82,37 @@ class Put:
         space = thread.spaces.get(self.ns)
         if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):
             space = yield from self._space(thread)
+        fork: Fork | None = None
+        if self.ns == "" and thread.tick:
+            fork = yield from fork_of(thread.number, self)
         if self.weaver is None:
             rows, after = self._rows(thread, space)
             yield from run_alone(rows)
-            return after
+            return replace(after, change=Change(fork=fork))
         cold = ColdWeave(self.codec, thread.number, self.thread_id)
+        thread = yield from cold.loaded(thread)
+        assert thread.weave is not None
+        change = Change(thread.weave.shown, fork)
         thread, before = yield from cold.before(thread, self, space.frame)
-        rows, after = self._rows(thread, space, before)
+        rows, after = self._rows(thread, space, before, fork)
         yield from run_alone(rows)
         weave = yield from cold.after(after, self, self.weaver)
-        return replace(after, weave=weave)
+        return replace(after, weave=weave, change=change)
+
+    def stored(self, before: Known | None, after: Known) -> None:
+        """Called after the commit; `before` is None if it was stored cold."""
+        fork = None if after.change is None else after.change.fork
+        if fork is not None and not fork.deliberate:
+            logger.warning(
+                "thread %r forked: another run went on from %s as well, to %s; %s now stands "
+                "beside it, and is the head if it is newer. Nothing is lost. "
+                "single_writer=True refuses the second run.",
+                given(self.thread_id), fork.parent or "its beginning", fork.left, self.id,
+            )  # fmt: skip
+
+    def _is_second(self, known: Known) -> bool:
+        """Whether it begins a thread that has begun already."""
+        return self.ns == "" and "" in known.spaces
 
     def _late(self) -> list[str]:
         """Ids that must be newer than a deleted thread's head, if that is what is found."""
@@ -149,7 +175,11 @@ class Put:
     # ---- the rows
 
     def _rows(
-        self, thread: Known, space: Space, before: Woven | None = None
+        self,
+        thread: Known,
+        space: Space,
+        before: Woven | None = None,
+        fork: Fork | None = None,
     ) -> tuple[WriteSet, Known]:
         strands = thread.strands
 
@@ -177,6 +207,8 @@ class Put:
             woven, told = self.weaver.told(
                 woven, self.ns, view.versions, self.thread_id, early.copy()
             )
+            if fork is not None:  # first: a base is always the last
+                events = (fork.event(), *events)
             at = Moment(self.id, self.ns, self.ts)
             due = due_json(woven.due) if woven.due else None
             if self._is_shown(weave):

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed, WyrdError
+from langgraph_wyrd.hooks import Hooks
 from langgraph_wyrd.store.running import Driver, Hot, M, Running
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Core(Generic[M]):
         self._running: Running[M] | None = None
         self._closed = False
         self._pid = os.getpid()
+        self.hooks = Hooks()
 
     # ---- posting
 

@@ -55,6 +55,8 @@ class Hot(Protocol[K]):
     def thread_id(self) -> str: ...
     def hot(self, known: K, /) -> tuple[WriteSet, K] | None: ...
     def cold(self, known: K | None, /) -> Plan[K]: ...
+    def stored(self, before: K | None, after: K, /) -> None:
+        """Called here after the commit; `before` is None if it was stored cold."""
 
 
 class Known(Protocol[K]):
@@ -366,6 +368,7 @@ class Store:
         if stored is True:
             if self._after is not self._known:
                 memory.put(thread_id, self._after)
+            self._write.stored(self._known, self._after)
             self._end(None)
         elif stored is False:
             self._known = None
@@ -382,6 +385,7 @@ class Store:
         try:
             found = await self._running.write(lambda: self._write.cold(self._known))
             self._running.memory.learn(self._write.thread_id, found)
+            self._write.stored(None, found)
         except BaseException as error:
             self._end(error)
         else:

@@ -92,7 +92,7 @@ CREATE TABLE wyrd_events (
   task text COLLATE "C" NOT NULL, -- empty: of the checkpoint itself
   n integer NOT NULL,
   pillar text NOT NULL, -- todo, context, loop, intention, thread
-  op text NOT NULL, -- open, change, close, drop, base
+  op text NOT NULL, -- open, change, close, drop, base, failed, fork
   item text NOT NULL,
   body text NOT NULL, -- JSON, sealed where values are encrypted
   source text NOT NULL, -- JSON

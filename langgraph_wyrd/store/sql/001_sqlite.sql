@@ -90,7 +90,7 @@ CREATE TABLE wyrd_events (
   task TEXT NOT NULL, -- empty: of the checkpoint itself
   n INTEGER NOT NULL,
   pillar TEXT NOT NULL, -- todo, context, loop, intention, thread
-  op TEXT NOT NULL, -- open, change, close, drop, base
+  op TEXT NOT NULL, -- open, change, close, drop, base, failed, fork
   item TEXT NOT NULL,
   body TEXT NOT NULL, -- JSON, sealed where values are encrypted
   source TEXT NOT NULL, -- JSON

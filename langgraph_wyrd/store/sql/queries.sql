@@ -577,3 +577,21 @@ INSERT INTO wyrd_intentions (thread, thread_id, id, text, aim, opened_at, closed
 SELECT ?, ?, id, text, aim, opened_at, closed_at, closed_in, outcome, checkpoint, ns, node,
   channel, message_id, task_id, tool_call_id, rule, author, confidence, changed_in, extra
 FROM wyrd_intentions WHERE thread = ?
+
+-- ---- forks
+
+-- name: other_head
+-- The root's newest checkpoint but for one that is being put (again, perhaps).
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id <> ?
+
+-- name: sibling
+-- Whether another checkpoint goes on from the same parent; children are newer than their parents.
+SELECT 1 FROM wyrd_checkpoints
+WHERE thread = ? AND ns = '' AND id > ? AND id <> ? AND coalesce(parent, '') = ? LIMIT 1
+
+-- name: earlier_head
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id < ?
+
+-- name: earlier_sibling
+SELECT 1 FROM wyrd_checkpoints
+WHERE thread = ? AND ns = '' AND id > ? AND id < ? AND coalesce(parent, '') = ? LIMIT 1

@@ -1,0 +1,198 @@
+"""Hooks: functions that are told what happened to a thread, after it was stored.
+
+They run in the caller's own context, never on the core's thread: so a hook may use the saver, and
+a run has ended only when its hooks have. A hook that raises is logged and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar, get_args
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
+
+logger = logging.getLogger("langgraph_wyrd")
+
+EventName = Literal[
+    "save",  # a root checkpoint was stored, with its working state
+    "resume",  # a thread was picked up again
+    "discard",  # a thread, or checkpoints of it, were deleted
+    "heal",  # damage was found, and something was put in its place
+    "fork",  # a checkpoint was stored beside the head, not behind it
+    "loop_opened",
+    "loop_closed",
+    "edit",  # somebody changed the working state by hand
+    "label",  # a checkpoint got a name
+]
+EVENTS: tuple[EventName, ...] = get_args(EventName)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What a hook is told. What does not fit an event is None; `detail` has what only it knows."""
+
+    event: EventName
+    thread_id: str
+    checkpoint_id: str | None = None
+    ns: str = ""
+    state: WorkingState | None = None  # "save": the thread's; None with pillars=False
+    loop: OpenLoop | None = None  # "loop_opened", "loop_closed"
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+Hook = Callable[[Happening], object]
+F = TypeVar("F", bound=Hook)
+
+# What runs now, so that a hook is not told of what it does itself, and on and on.
+_running: contextvars.ContextVar[tuple[Hook, ...]] = contextvars.ContextVar("hooks", default=())
+
+
+class Hooks:
+    """The hooks of one core, which all clones of a saver share."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._held: dict[str, tuple[Hook, ...]] = {}
+
+    def add(self, event: str, hook: Hook) -> Callable[[], None]:
+        """Have a function told of an event; returns what takes it away again."""
+        check(event)
+        if not callable(hook):
+            raise InvalidInput(f"the hook for {event!r} can't be called: {hook!r}")
+        with self._guard:
+            self._held[event] = (*self._held.get(event, ()), hook)
+        left = [hook]
+
+        def remove() -> None:
+            with self._guard:
+                if left:  # once, even if the same function was added twice
+                    hooks = list(self._held[event])
+                    hooks.remove(left.pop())
+                    self._held[event] = tuple(hooks)
+                    if not hooks:
+                        del self._held[event]
+
+        return remove
+
+    def of(self, event: str) -> tuple[Hook, ...]:
+        """Who is told of an event: not who is being told something already, further up."""
+        held = self._held.get(event, ())
+        running = _running.get()
+        return tuple(hook for hook in held if hook not in running) if running else held
+
+    def hear(self, *events: EventName) -> bool:
+        """Whether anybody wants to know of one of these events."""
+        return any(event in self._held for event in events) if self._held else False
+
+
+class HasHooks(Protocol):
+    """A core."""
+
+    @property
+    def hooks(self) -> Hooks: ...
+
+
+def check(event: str) -> None:
+    if event not in EVENTS:
+        raise InvalidInput(f"there is no event {event!r}: use one of {', '.join(EVENTS)}")
+
+
+def given(hooks: Mapping[str, Any] | None) -> list[tuple[str, Hook]]:
+    """Hooks as `from_conn_string(hooks=…)` takes them: a function, or several, for each event."""
+    found: list[tuple[str, Hook]] = []
+    for event, some in (hooks or {}).items():
+        check(event)
+        many = some if isinstance(some, Iterable) and not callable(some) else [some]
+        for hook in many:
+            if not callable(hook):
+                raise InvalidInput(f"hooks[{event!r}]: {hook!r} can't be called")
+            found.append((event, hook))
+    return found
+
+
+# ---- telling
+
+
+def fire(core: HasHooks, *happenings: Happening) -> None:
+    """Tell the hooks, from sync code. Call it after the commit, in the caller's own thread.
+
+    An async hook runs to its end: here, or, if a loop is running in this thread, on another one.
+    """
+    for happening in happenings:
+        for hook in core.hooks.of(happening.event):
+            token = _running.set((*_running.get(), hook))
+            try:
+                answer = hook(happening)
+                if inspect.isawaitable(answer):
+                    _run_to_its_end(_awaited(hook, happening, answer))
+            except Exception:
+                _log(hook, happening)
+            finally:
+                _running.reset(token)
+
+
+async def afire(core: HasHooks, *happenings: Happening) -> None:
+    """Tell the hooks, from async code. Call it after the commit, on the caller's own loop."""
+    for happening in happenings:
+        for hook in core.hooks.of(happening.event):
+            token = _running.set((*_running.get(), hook))
+            try:
+                answer = hook(happening)
+                if inspect.isawaitable(answer):
+                    await answer
+            except Exception:
+                _log(hook, happening)
+            finally:
+                _running.reset(token)
+
+
+async def _awaited(hook: Hook, happening: Happening, answer: Any) -> None:
+    try:
+        await answer
+    except Exception:
+        _log(hook, happening)
+
+
+def _run_to_its_end(work: Any) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    context = contextvars.copy_context()
+    helper = threading.Thread(
+        target=context.run, args=(asyncio.run, work), name="wyrd-hook", daemon=True
+    )
+    helper.start()
+    helper.join()
+
+
+def _log(hook: Hook, happening: Happening) -> None:
+    logger.exception(
+        "hook %s for %r of thread %r raised; nothing else is changed by that",
+        getattr(hook, "__qualname__", None) or repr(hook), happening.event, happening.thread_id,
+    )  # fmt: skip
+
+
+def loops_between(
+    before: Sequence[OpenLoop], after: Sequence[OpenLoop]
+) -> tuple[list[OpenLoop], list[OpenLoop]]:
+    """The loops that were opened, and those that were closed, between two states of a thread."""
+    if before is after:
+        return [], []
+    was_open = {loop.id: loop for loop in before if not loop.resolved}
+    opened = [loop for loop in after if not loop.resolved and loop.id not in was_open]
+    now = {loop.id: loop for loop in after}
+    closed = [
+        now.get(id, loop)
+        for id, loop in was_open.items()
+        if id not in now or now[id].resolved
+    ]  # fmt: skip
+    return opened, closed
