@@ -1,0 +1,610 @@
+"""Hooks: told what happened, after it was stored, where the caller is; and forks, seen by all."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import copy
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.types import Command
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.hooks import EVENTS, Happening, Hooks, afire, fire
+from langgraph_wyrd.store.running import Store
+from tests.conftest import Backend
+from tests.outside import raw
+from tests.rows import config, put
+from tests.test_across import agents
+
+Call = Callable[..., Any]
+
+
+def ask(text: str) -> Any:
+    return {"messages": [("user", text)]}
+
+
+def heard(saver: WyrdSaver, *events: str) -> list[Happening]:
+    """A list that grows with what is told."""
+    told: list[Happening] = []
+    for event in events or EVENTS:
+        saver.on(event, told.append)
+    return told
+
+
+def named(told: list[Happening], event: str) -> list[Happening]:
+    return [each for each in told if each.event == event]
+
+
+def forks(url: str) -> list[tuple[str, Any]]:
+    """The forks in the ledger: checkpoint, and what is said of it."""
+    with raw(url) as connection:
+        found = connection.execute(
+            "SELECT checkpoint, body FROM wyrd_events WHERE pillar = 'thread' AND op = 'fork'"
+            " ORDER BY checkpoint"
+        ).fetchall()
+    return [(checkpoint, json.loads(body)) for checkpoint, body in found]
+
+
+# ---- what is told
+
+
+async def test_a_save_is_told_with_its_state(backend: Backend, call: Call) -> None:
+    """Every root checkpoint is told of once, in order, with the state that it is stored with."""
+    saver = backend.open()
+    told = heard(saver, "save")
+    await call(agents(saver), "invoke", ask("plan the release"), config("t"))
+    stored = [each.checkpoint["id"] for each in saver.list(config("t"))][::-1]
+    assert [each.checkpoint_id for each in told] == stored
+    assert [each.detail["source"] for each in told] == ["input", *["loop"] * (len(told) - 1)]
+    for each in told:
+        assert (each.event, each.thread_id, each.ns) == ("save", "t", "")
+    last = told[-1].state
+    assert last == saver.thread("t").working_state()
+    assert last is not None
+    assert [todo.status for todo in last.todos] == ["completed", "in_progress", "pending"]
+
+
+async def test_a_state_is_that_of_its_moment(backend: Backend, call: Call) -> None:
+    """A hook that asks the store for the checkpoint it was told of is given the same state."""
+    saver = backend.open()
+    found: list[Any] = []
+
+    async def check(happening: Happening) -> None:
+        at = await saver.thread(happening.thread_id).aworking_state(at=happening.checkpoint_id)
+        found.append((happening.state, at))
+
+    saver.on("save", check)
+    await call(agents(saver), "invoke", ask("which way"), config("t"))
+    assert len(found) >= 2
+    assert all(told is not None and told.todos == at.todos for told, at in found)
+    assert [told.open_loops for told, _ in found] == [at.open_loops for _, at in found]
+
+
+async def test_loops_are_told_once_each(backend: Backend, call: Call) -> None:
+    """A question that a run stops at is opened once and closed once, with what became of it."""
+    saver = backend.open()
+    told = heard(saver, "loop_opened", "loop_closed")
+    graph = agents(saver)
+    await call(graph, "invoke", ask("approve the refund"), config("t"))
+    opened = [each for each in told if each.event == "loop_opened"]
+    assert sorted(each.loop.kind for each in opened if each.loop) == ["interrupt", "request"]
+    assert not named(told, "loop_closed")
+    question = next(each for each in opened if each.loop and each.loop.kind == "interrupt")
+    assert question.loop in saver.thread("t").working_state().open_loops
+    assert question.checkpoint_id == saver.get_tuple(config("t")).checkpoint["id"]
+
+    del told[:]
+    await call(graph, "invoke", Command(resume="granted"), config("t"))
+    closed = named(told, "loop_closed")
+    assert sorted(each.loop.kind for each in closed if each.loop) == ["interrupt", "request"]
+    assert all(each.loop and each.loop.resolved for each in closed)
+    assert {each.loop.id for each in closed if each.loop} == {
+        each.loop.id for each in opened if each.loop
+    }
+    assert not named(told, "loop_opened")
+
+
+async def test_loops_told_are_the_ones_that_are_stored(backend: Backend, call: Call) -> None:
+    """What was told to be open, and not to be closed, is what is open; many threads at once."""
+    saver = backend.open()
+    told = heard(saver, "loop_opened", "loop_closed")
+    graph = agents(saver)
+    words = ["approve", "fail at", "which", "call", "greet"]
+    threads = [f"{word.split()[0]}-{n}" for word in words for n in range(3)]
+
+    async def one(thread: str) -> None:
+        word = next(w for w in words if thread.startswith(w.split()[0]))
+        try:
+            await call(graph, "invoke", ask(f"{word} {thread}"), config(thread))
+        except ValueError:
+            assert thread.startswith("fail")
+
+    await asyncio.gather(*map(one, threads))
+    is_open: dict[str, set[str]] = {thread: set() for thread in threads}
+    for each in told:
+        assert each.loop is not None
+        ids = is_open[each.thread_id]
+        if each.event == "loop_opened":
+            assert each.loop.id not in ids, "told twice"
+            ids.add(each.loop.id)
+        else:
+            ids.remove(each.loop.id)
+    for thread in threads:
+        found = saver.thread(thread).working_state().loops
+        assert is_open[thread] == {loop.id for loop in found if not loop.resolved}
+
+
+async def test_another_process_changes_are_not_told_as_ours(durable: Backend, call: Call) -> None:
+    """A hook hears what its own saver stored: a loop that another one closed is not told again."""
+    one, two = durable.open(), durable.open()
+    told = heard(one, "loop_opened", "loop_closed")
+    await call(agents(one), "invoke", ask("approve it"), config("t"))
+    del told[:]
+    await call(agents(two), "invoke", Command(resume="yes"), config("t"))
+    await call(agents(one), "invoke", ask("greet"), config("t"))
+    kinds = [(each.event, each.loop.kind) for each in told if each.loop]
+    assert kinds == [("loop_opened", "request"), ("loop_closed", "request")]
+
+
+async def test_a_write_that_is_planned_again_is_told_once(
+    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two savers change one thread in turns, so what each knows is stale: no word is double."""
+    one, two = durable.open(), durable.open()
+    cold = 0
+    go_cold = Store._go_cold
+
+    def counted(self: Any) -> None:
+        nonlocal cold
+        cold += 1
+        go_cold(self)
+
+    monkeypatch.setattr(Store, "_go_cold", counted)
+    told = heard(one), heard(two)
+    for turn in range(6):
+        await call(agents((one, two)[turn % 2]), "invoke", ask(f"which {turn}"), config("t"))
+    assert cold >= 6
+    saves = [each.checkpoint_id for some in told for each in named(some, "save")]
+    assert sorted(map(str, saves)) == sorted(x.checkpoint["id"] for x in one.list(config("t")))
+    loops = [(e.event, e.loop.id) for some in told for e in some if e.loop]
+    assert len(loops) == len(set(loops))
+    assert not [each for some in told for each in named(some, "fork")]
+
+
+async def test_discards_say_what_went(backend: Backend, call: Call) -> None:
+    """Deleting a thread, runs, or all but the latest is told, thread by thread, with how many."""
+    saver = backend.open()
+    told = heard(saver, "discard")
+    for thread in ("a", "b", "c"):
+        first = put(saver, thread, {"x": 1}, metadata={"run_id": f"r-{thread}"})
+        put(saver, thread, {"x": 2}, parent=first, metadata={"run_id": "later"})
+    await call(saver, "prune", ["a", "nobody"])
+    await call(saver, "delete_for_runs", ["r-b"])
+    await call(saver, "delete_thread", "c")
+    await call(saver, "delete_thread", "c")  # nothing is left to discard
+    await call(saver, "prune", ["a"], strategy="delete")
+    assert [(each.thread_id, dict(each.detail)) for each in told] == [
+        ("a", {"how": "prune", "checkpoints": 1, "strategy": "keep_latest"}),
+        ("b", {"how": "delete_for_runs", "checkpoints": 1, "run_ids": ("r-b",)}),
+        ("c", {"how": "delete_thread", "checkpoints": 2}),
+        ("a", {"how": "prune", "checkpoints": 1}),
+    ]
+
+
+async def test_without_pillars(backend: Backend, call: Call) -> None:
+    """With pillars=False saves, discards and forks are told; there is no state and no loop."""
+    saver = backend.open(pillars=False)
+    told = heard(saver)
+    graph = agents(saver)
+    await call(graph, "invoke", ask("approve it"), config("t"))
+    old = list(saver.list(config("t")))[-1].config
+    await call(graph, "invoke", ask("greet"), old)
+    saver.delete_thread("t")
+    assert {each.event for each in told} == {"save", "fork", "discard"}
+    assert all(each.state is None for each in told)
+    (fork,) = named(told, "fork")
+    assert fork.detail["deliberate"]
+
+
+# ---- where and how they are called
+
+
+async def test_a_hook_runs_where_its_caller_is(backend: Backend, call: Call) -> None:
+    """Sync and async hooks, of sync and async calls: in the caller's thread, on its own loop."""
+    saver = backend.open()
+    here, loop = threading.current_thread(), asyncio.get_running_loop()
+    found: list[Any] = []
+    saver.on("save", lambda _: found.append(threading.current_thread()))
+
+    @saver.on("save")
+    async def told(happening: Happening) -> None:
+        await asyncio.sleep(0)
+        found.append(asyncio.get_running_loop())
+
+    await saver.aput(*_first("a"))
+    assert found == [here, loop]
+    del found[:]
+    saver.put(*_first("b"))  # a loop runs in this thread: the async hook gets one elsewhere
+    assert found[0] is here
+    assert found[1] is not loop
+    del found[:]
+    await asyncio.to_thread(saver.put, *_first("c"))
+    assert found[0] is not here
+    assert len(found) == 2
+
+
+def _first(thread: str) -> Any:
+    from tests.rows import checkpoint
+
+    made = checkpoint({"x": 1})
+    return (
+        config(thread), made, {"source": "loop", "step": 0, "parents": {}},
+        made["channel_versions"],
+    )  # fmt: skip
+
+
+async def test_a_hook_may_use_the_saver(backend: Backend, call: Call) -> None:
+    """From every kind of hook, sync and async calls of the saver itself end."""
+    saver = backend.open()
+    found: list[Any] = []
+
+    def plain(happening: Happening) -> None:
+        found.append(saver.get_tuple(config(happening.thread_id)))
+        saver.put(*_first(f"{happening.thread_id}-plain"))
+
+    async def other(happening: Happening) -> None:
+        found.append(await saver.aget_tuple(config(happening.thread_id)))
+        found.append(saver.get_tuple(config(happening.thread_id)))
+        await saver.aput(*_first(f"{happening.thread_id}-other"))
+
+    saver.on("save", plain)
+    saver.on("save", other)
+    await asyncio.wait_for(call(agents(saver), "invoke", ask("greet"), config("t")), 30)
+    assert len(found) >= 3
+    assert all(found)
+    assert saver.get_tuple(config("t-plain")) is not None
+    assert saver.get_tuple(config("t-other-plain")) is not None
+
+
+async def test_they_have_run_when_the_graph_has(backend: Backend, call: Call) -> None:
+    """A slow hook holds the run up to its end: what it did is there when invoke returns."""
+    saver = backend.open()
+    done: list[str | None] = []
+
+    async def slow(happening: Happening) -> None:
+        await asyncio.sleep(0.05)
+        done.append(happening.checkpoint_id)
+
+    saver.on("save", slow)
+    await call(agents(saver), "invoke", ask("greet"), config("t"))
+    assert sorted(map(str, done)) == sorted(x.checkpoint["id"] for x in saver.list(config("t")))
+
+
+async def test_a_hook_that_raises_changes_nothing(
+    backend: Backend, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged with thread, event and name; the run and the other hooks go on."""
+    saver = backend.open()
+
+    def breaks(happening: Happening) -> None:
+        raise RuntimeError("no such server")
+
+    async def breaks_later(happening: Happening) -> None:
+        await asyncio.sleep(0)
+        raise RuntimeError("no such server either")
+
+    saver.on("save", breaks)
+    saver.on("save", breaks_later)
+    told = heard(saver, "save")
+    with caplog.at_level(logging.ERROR, "langgraph_wyrd"):
+        await call(agents(saver), "invoke", ask("greet"), config("t-9"))
+    assert len(told) == len(list(saver.list(config("t-9")))) >= 2
+    for name in (".breaks ", ".breaks_later "):
+        lines = [r.getMessage() for r in caplog.records if name in r.getMessage()]
+        assert len(lines) == len(told)
+        assert all("'save'" in line and "'t-9'" in line for line in lines)
+
+
+def test_what_failed_is_not_told(durable: Backend) -> None:
+    """A put that the database refuses raises, and no hook hears of it."""
+    from tests.outside import refusing
+
+    saver = durable.open()
+    saver.put(*_first("a"))
+    told = heard(saver)
+    with refusing(durable.url, "wyrd_checkpoints"), pytest.raises(Exception, match="refused"):
+        saver.put(*_first("b"))
+    assert told == []
+
+
+def test_a_hook_is_not_told_of_itself(backend: Backend) -> None:
+    """A hook that saves something does not set itself off, on and on."""
+    saver = backend.open()
+    calls: list[str] = []
+
+    def again(happening: Happening) -> None:
+        calls.append(happening.thread_id)
+        saver.put(*_first(f"copy-of-{happening.thread_id}"))
+
+    saver.on("save", again)
+    told = heard(saver, "save")
+    saver.put(*_first("t"))
+    assert calls == ["t"]
+    assert [each.thread_id for each in told] == ["copy-of-t", "t"]
+
+
+# ---- registering
+
+
+def test_a_hook_can_be_taken_away(backend: Backend) -> None:
+    """What `on` returns removes that one registration, however often it is called."""
+    saver = backend.open()
+    told: list[Happening] = []
+    first, second = saver.on("save", told.append), saver.on("save", told.append)
+    saver.put(*_first("a"))
+    assert len(told) == 2
+    first()
+    first()
+    saver.put(*_first("b"))
+    assert len(told) == 3
+    second()
+    saver.put(*_first("c"))
+    assert len(told) == 3
+
+
+def test_a_clone_shares_its_hooks() -> None:
+    """LangGraph's shallow copies hear, and are heard, as the saver itself."""
+    saver = WyrdSaver.from_conn_string("sqlite://")
+    clone = copy.copy(saver)  # as with_allowlist does
+    told = heard(saver, "save"), heard(clone, "save")
+    saver.put(*_first("a"))
+    clone.put(*_first("b"))
+    assert [[each.thread_id for each in some] for some in told] == [["a", "b"], ["a", "b"]]
+    saver.close()
+
+
+def test_hooks_may_be_given_at_once() -> None:
+    """from_conn_string takes a function or several for each event."""
+    one: list[Happening] = []
+    two: list[Happening] = []
+    hooks: Any = {"save": one.append, "discard": [one.append, two.append]}
+    with WyrdSaver.from_conn_string("sqlite://", hooks=hooks) as saver:
+        saver.put(*_first("a"))
+        saver.delete_thread("a")
+    assert [each.event for each in one] == ["save", "discard"]
+    assert [each.event for each in two] == ["discard"]
+
+
+def test_what_can_not_be_a_hook_is_refused() -> None:
+    """An unknown event names those there are; something that can't be called is no hook."""
+    saver = WyrdSaver.from_conn_string("sqlite://")
+    for use in (lambda: saver.on("saved", print), lambda: saver.on("saved")):
+        with pytest.raises(InvalidInput, match=r"'saved'.*save, resume, discard"):
+            use()
+    with pytest.raises(InvalidInput, match="can't be called"):
+        saver.on("save", 7)  # type: ignore[call-overload]
+    with pytest.raises(InvalidInput, match="'saved'"):
+        WyrdSaver.from_conn_string("sqlite://", hooks={"saved": print})
+    with pytest.raises(InvalidInput, match="hooks\\['save'\\]"):
+        WyrdSaver.from_conn_string("sqlite://", hooks={"save": [7]})  # type: ignore[list-item]
+
+
+class _Core:
+    """As little of a core as firing needs."""
+
+    def __init__(self) -> None:
+        self.hooks = Hooks()
+
+
+async def test_others_fire_with_one_call() -> None:
+    """`fire` and `afire` tell sync and async hooks, in the order in which they were added."""
+    core, found = _Core(), []
+
+    async def later(happening: Happening) -> None:
+        await asyncio.sleep(0)
+        found.append(f"later {happening.event}")
+
+    core.hooks.add("heal", later)
+    core.hooks.add("heal", lambda happening: found.append(happening.detail["what"]))
+    await afire(core, Happening("heal", "t", detail={"what": 1}), Happening("label", "t"))
+    fire(core, Happening("heal", "t", detail={"what": 2}))
+    await asyncio.to_thread(fire, core, Happening("heal", "t", detail={"what": 3}))
+    assert found == ["later heal", 1, "later heal", 2, "later heal", 3]
+
+
+def test_without_hooks_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody listens, a put goes to the core as it is."""
+    from langgraph_wyrd import watching
+
+    def never(*_: Any) -> None:
+        raise AssertionError("something was made for a hook that is not there")
+
+    monkeypatch.setattr(watching, "Watched", never)
+    monkeypatch.setattr(watching, "Happening", never)
+    with WyrdSaver.from_conn_string("sqlite://") as saver:
+        agents(saver).invoke(ask("approve it"), config("t"))
+        remove = saver.on("label", print)
+        saver.put(*_first("b"))
+        remove()
+
+
+# ---- forks
+
+
+async def test_time_travel_is_a_deliberate_fork(
+    durable: Backend, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A replay, a new input at an old point and an update of one: told, noted, no warning."""
+    saver = durable.open()
+    graph = agents(saver)
+    await call(graph, "invoke", ask("greet"), config("t"))
+    first, *_, head = [each.config for each in saver.list(config("t"))][::-1]
+    told = heard(saver, "fork")
+    lefts = []
+    with caplog.at_level(logging.WARNING, "langgraph_wyrd"):
+        for how in ("replay", "input", "update"):
+            lefts.append(saver.get_tuple(config("t")).checkpoint["id"])
+            if how == "update":
+                await call(graph, "update_state", first, ask("other"), "agent")
+            else:
+                await call(graph, "invoke", None if how == "replay" else ask("new"), first)
+    parent = first["configurable"]["checkpoint_id"]
+    assert [each.detail["left"] for each in told] == lefts
+    assert lefts[0] == head["configurable"]["checkpoint_id"]
+    assert [each.detail["source"] for each in told] == ["fork", "input", "update"]
+    assert all(each.detail["deliberate"] and each.detail["parent"] == parent for each in told)
+    assert not caplog.records
+    noted = forks(durable.url)
+    assert [checkpoint for checkpoint, _ in noted] == [each.checkpoint_id for each in told]
+    assert [body["left"] for _, body in noted] == lefts
+
+
+def test_two_runs_at_once_are_seen(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    """Two runs that interleave lose nothing; the fork is told, noted and warned of, once."""
+    saver = durable.open()
+    agents(saver).invoke(ask("greet"), config("t"))
+    before = len(list(saver.list(config("t"))))
+    told = heard(saver, "fork")
+    together = threading.Barrier(2, timeout=20)
+    graph = _meeting(saver, together)
+    with (
+        caplog.at_level(logging.WARNING, "langgraph_wyrd"),
+        concurrent.futures.ThreadPoolExecutor() as pool,
+    ):
+        for done in [pool.submit(graph.invoke, ask(t), config("t")) for t in ("one", "two")]:
+            done.result(30)
+    (fork,) = told
+    assert not fork.detail["deliberate"]
+    assert fork.detail["source"] == "input"
+    (warning,) = caplog.records
+    assert "'t' forked" in warning.getMessage()
+    assert fork.detail["left"] in warning.getMessage()
+    ((checkpoint, body),) = forks(durable.url)
+    assert checkpoint == fork.checkpoint_id
+    assert body == {key: value for key, value in fork.detail.items() if key != "run_id"}
+    rows = list(saver.list(config("t")))
+    assert len(rows) == before + 2 * 4  # input, two nodes, the loop's first
+    ends = {row.checkpoint["id"] for row in rows} - {
+        row.parent_config["configurable"]["checkpoint_id"] for row in rows if row.parent_config
+    }
+    said = [
+        [each.content for each in row.checkpoint["channel_values"]["messages"]]
+        for row in rows
+        if row.checkpoint["id"] in ends
+    ]
+    assert sorted(each[2] for each in said) == ["one", "two"]
+
+
+def _meeting(saver: WyrdSaver, barrier: threading.Barrier) -> Any:
+    from langgraph.graph import START, StateGraph
+
+    from tests.test_across import State, agent
+
+    def meet(state: State) -> State:
+        barrier.wait()
+        time.sleep(0.05)
+        return {}
+
+    builder = StateGraph(State)
+    builder.add_node("first", meet)
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "agent")
+    return builder.compile(checkpointer=saver)
+
+
+def test_two_beginnings_are_a_fork(durable: Backend) -> None:
+    """Two runs that both found the thread empty: the second beginning is told of."""
+    saver = durable.open()
+    told = heard(saver, "fork")
+    one = put(saver, "t", {"x": 1}, metadata={"source": "input"})
+    put(saver, "t", {"x": 2}, metadata={"source": "input"})
+    (fork,) = told
+    assert (fork.detail["parent"], fork.detail["deliberate"]) == (None, False)
+    assert fork.detail["left"] == one["configurable"]["checkpoint_id"]
+
+
+@pytest.mark.parametrize("pillars", [True, False])
+def test_a_line_that_goes_on_is_no_fork(durable: Backend, pillars: bool) -> None:
+    """Only the checkpoint that branches off is told of, not those after it, on either line."""
+    saver = durable.open(pillars=pillars)
+    told = heard(saver, "fork")
+    root = put(saver, "t", {"x": 0})
+    left = put(saver, "t", {"x": 1}, parent=root)
+    right = put(saver, "t", {"x": 2}, parent=root)
+    for _ in range(3):
+        left = put(saver, "t", {"x": 3}, parent=left)
+        right = put(saver, "t", {"x": 4}, parent=right)
+    assert len(told) == 1
+
+
+def test_a_fork_changes_no_state(durable: Backend) -> None:
+    """The ledger's note of a fork is no change: replayed, the state is what it was."""
+    saver = durable.open()
+    graph = agents(saver)
+    graph.invoke(ask("plan the release"), config("t"))
+    first = list(saver.list(config("t")))[-1].config
+    graph.invoke(ask("replan"), first)
+    live = saver.thread("t").working_state()
+    assert len(forks(durable.url)) == 1
+    assert durable.open().thread("t").working_state() == live
+
+
+async def test_reweaving_keeps_and_rebuilds_forks(durable: Backend, call: Call) -> None:
+    """A note of a fork survives a reweave; where none was made, the checkpoints tell of it."""
+    saver = durable.open()
+    graph = agents(saver)
+    graph.invoke(ask("which way"), config("t"))
+    first = list(saver.list(config("t")))[-1].config
+    graph.update_state(first, ask("other"), "agent")
+    graph.invoke(ask("new"), first)
+    noted = forks(durable.url)
+    assert [body["deliberate"] for _, body in noted] == [True, True]
+    await call(saver, "reweave")
+    assert forks(durable.url) == noted
+
+    with raw(durable.url) as connection:
+        connection.execute("DELETE FROM wyrd_events")
+    await call(saver, "reweave")
+    rebuilt = forks(durable.url)
+    # Whether an input was sent to an old point on purpose is in no checkpoint.
+    wanted = [(id, {**body, "deliberate": body["source"] != "input"}) for id, body in noted]
+    assert rebuilt == wanted
+    await call(saver, "reweave")
+    assert forks(durable.url) == rebuilt
+
+
+# ---- the page
+
+PAGE = Path(__file__).parent.parent / "docs" / "hooks.md"
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block of the page runs, one after the other, in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    held: dict[str, Any] = {"__name__": "page"}
+    found = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len(found) >= 5
+    try:
+        for block in found:
+            exec(compile(block, PAGE.name, "exec", dont_inherit=True), held)
+    finally:
+        for each in list(held.values()):
+            if isinstance(each, WyrdSaver):
+                each.close()
+
+
+def test_the_page_names_every_event() -> None:
+    """Each event has its line."""
+    for event in EVENTS:
+        assert f"\n| `{event}` |" in PAGE.read_text("utf-8")
