@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from langgraph_wyrd.across import Across, Some, When
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import moments, query
 from langgraph_wyrd.store.names import stored
@@ -102,7 +103,9 @@ class Resuming(Across):
             InvalidInput: A filter can't be used; or a thread and filters at once.
         """
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        return _found(self._core.run(lambda core: core.read(self._named(thread_id, asked))))
+        found = _found(self._core.run(lambda core: core.read(self._named(thread_id, asked))))
+        fire(self._core, _happening(found))
+        return found
 
     async def aresume(
         self,
@@ -116,7 +119,10 @@ class Resuming(Across):
     ) -> Resumed:
         """Async version of `resume`."""
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        return _found(await self._core.arun(lambda core: core.read(self._named(thread_id, asked))))
+        job = self._named(thread_id, asked)
+        found = _found(await self._core.arun(lambda core: core.read(job)))
+        await afire(self._core, _happening(found))
+        return found
 
     def _newest(self, asked: Asked) -> Callable[[], Plan[WorkingState | None]]:
         return partial(_newest, self._codec, asked)
@@ -151,3 +157,8 @@ def _resumed(state: WorkingState | None) -> Resumed | None:
     config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
     brief = state.brief(now=datetime.now(timezone.utc))
     return Resumed(state.thread_id, config, state, brief)
+
+
+def _happening(found: Resumed) -> Happening:
+    state = found.state
+    return Happening("resume", found.thread_id, state.checkpoint_id, state=state)

@@ -617,3 +617,23 @@ def test_said_again_where_it_is_so_already() -> None:
         other.say(verb.name, *verb.args)
     again = one.said_again(other.state)
     assert [(e.pillar, e.op, e.item) for _, e in again.events] == [("todo", "open", last.id)]
+
+
+async def test_hooks_hear_of_it(durable: Backend, call: Call) -> None:
+    """An edit is told once it is stored, with the loops that it opened and closed; nothing said,
+    nothing told."""
+    saver = durable.open()
+    await call(agent(saver), "invoke", ask("go"), CONFIG)
+    thread, heard = saver.thread("t"), []
+    for event in ("edit", "loop_opened", "loop_closed", "resume"):
+        saver.on(event, heard.append)
+    loop = await call(thread, "add_open_loop", "who pays?", by="ann")
+    await call(thread, "resolve_open_loop", loop.id)
+    await call(thread.edit(), "save")
+    assert [(each.event, each.detail.get("by"), each.loop and each.loop.id) for each in heard] == [
+        ("edit", "ann", None), ("loop_opened", "edit", loop.id),
+        ("edit", "person", None), ("loop_closed", "edit", loop.id),
+    ]  # fmt: skip
+    assert [each.description for each in heard[0].state.open_loops] == ["who pays?"]
+    resumed = await call(saver, "resume", "t")
+    assert (heard[-1].event, heard[-1].state) == ("resume", resumed.state)

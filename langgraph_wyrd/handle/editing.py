@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle
+from langgraph_wyrd.hooks import Happening, afire, fire, loops_between
 from langgraph_wyrd.pillars.editing import Editing
 from langgraph_wyrd.pillars.model import (
     ContextItem,
@@ -237,12 +238,18 @@ class Editable(Handle):
         )
 
     def _save(self, editing: Editing) -> WorkingState:
-        return self._core.run(lambda core: self._stores(core, editing))
+        before, after = self._core.run(lambda core: self._stores(core, editing))
+        fire(self._core, *_happenings(editing, before, after))
+        return after
 
     async def _asave(self, editing: Editing) -> WorkingState:
-        return await self._core.arun(lambda core: self._stores(core, editing))
+        before, after = await self._core.arun(lambda core: self._stores(core, editing))
+        await afire(self._core, *_happenings(editing, before, after))
+        return after
 
-    async def _stores(self, core: Running[Memory], editing: Editing) -> WorkingState:
+    async def _stores(
+        self, core: Running[Memory], editing: Editing
+    ) -> tuple[WorkingState, WorkingState]:
         codec = self._codec
         return await alone(core, self._stored, lambda: edits.save(codec, self._stored, editing))
 
@@ -250,3 +257,17 @@ class Editable(Handle):
         if self._weaver is None:
             raise edits.refuse_without_pillars(self._stored)
         return self._codec
+
+
+def _happenings(editing: Editing, before: WorkingState, after: WorkingState) -> Iterator[Happening]:
+    """What hooks are told of an edit that was stored."""
+    if after is before:
+        return
+    thread_id, checkpoint_id = after.thread_id or "", after.checkpoint_id
+    told = {"by": editing.author, "verbs": [verb.name for verb in editing.verbs]}
+    yield Happening("edit", thread_id, checkpoint_id, state=after, detail=told)
+    opened, closed = loops_between(before.loops, after.loops)
+    for event, loops in (("loop_opened", opened), ("loop_closed", closed)):
+        for loop in loops:
+            how = {"by": "edit"}
+            yield Happening(event, thread_id, checkpoint_id, loop.source.ns, None, loop, how)  # type: ignore[arg-type]

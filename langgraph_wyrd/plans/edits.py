@@ -27,8 +27,8 @@ def begin(codec: Codec, thread_id: str) -> Plan[WorkingState]:
     return _seen(weave, thread_id)
 
 
-def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[WorkingState]:
-    """Append what was said to the ledger; the state with it.
+def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[tuple[WorkingState, WorkingState]]:
+    """Append what was said to the ledger; the thread's state without it, and with it.
 
     If the thread moved on since the edit began, it is said to the state of now.
 
@@ -52,7 +52,7 @@ def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[WorkingState]:
             )  # fmt: skip
     said = edit.said_again(current, now())
     if not said.events:
-        return current
+        return current, current
     assert weave.top is not None
     task, by_space = task_of(said.ts, said.token), dict[str, list[Event]]()
     for ns, event in said.events:
@@ -66,7 +66,7 @@ def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[WorkingState]:
     yield merged([WriteSet(rows=made)])
     yield Tell("show_thread", [(*columns, thread.number)])
     yield Tell("touch", [(thread.strands, now(), thread.number)])
-    return weave.shown
+    return current, weave.shown
 
 
 def _seen(weave: Weave, thread_id: str) -> WorkingState:
