@@ -11,7 +11,8 @@ come here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import langchain_core.messages as lc
@@ -128,6 +129,29 @@ def pack(values: Sequence[Any]) -> bytes | None:
         return None
     try:
         return ormsgpack.packb(made, option=_PLAIN)
+    except ormsgpack.MsgpackEncodeError:
+        return None
+
+
+_CODE = {cls: spec.code for cls, spec in _BY_TYPE.items()}
+_dict_of = attrgetter("__dict__")
+_extra_of = attrgetter("__pydantic_extra__")
+
+
+def alike(values: Sequence[Any]) -> bytes | None:
+    """Bytes that are others as soon as anything in these messages is, or None as with `rows`.
+
+    For comparing only, and made without a step of Python for each message: fields stand in the
+    order in which the objects have them, and private attributes, which no serde keeps, are left
+    out.
+    """
+    codes = list(map(_CODE.get, map(type, values)))
+    if None in codes or any(map(_extra_of, values)):
+        return None
+    held = list(map(_dict_of, values))
+    flat = [*codes, *map(len, held), *chain.from_iterable(map(dict.values, held))]
+    try:
+        return ormsgpack.packb(flat, option=_PLAIN)
     except ormsgpack.MsgpackEncodeError:
         return None
 

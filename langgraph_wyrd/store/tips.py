@@ -30,6 +30,8 @@ class Tip:
     marks: array[int]
     sizes: array[int]
     runs: array[int]  # the marks of whole runs of elements (lists)
+    quick: array[int]  # their quick marks; 0 where none was made yet
+    live: int  # bytes of the elements
     rest: int = 0  # the mark of the elements behind the last whole run
     keys: dict[str, int] = field(default_factory=dict)  # entry -> its place in marks (dicts)
     dead: int = 0
@@ -40,7 +42,7 @@ class Tip:
     def weight(self) -> int:
         """Bytes of memory, about."""
         count = len(self.marks)
-        held = 0 if self.elements is None else sum(self.sizes) + 42 * count
+        held = 0 if self.elements is None else self.live + 42 * count
         return 200 + 16 * count + sum(map(len, self.keys)) + 80 * len(self.keys) + held
 
 
@@ -53,7 +55,14 @@ def list_tip(
     together = b"".join(prints)
     rest = _mark_runs(runs, together, sizes)
     held = elements if len(together) <= MOST_HELD else None
-    return Tip(shape, place, array("Q", map(mark, prints)), sizes, runs, rest, {}, dead, held)
+    return Tip(
+        shape, place, array("Q", map(mark, prints)), sizes, runs, _unknown(runs), len(together),
+        rest, {}, dead, held,
+    )  # fmt: skip
+
+
+def _unknown(runs: Sequence[int]) -> array[int]:
+    return array("Q", bytes(8 * len(runs)))
 
 
 def _mark_runs(runs: array[int], prints: bytes, sizes: array[int]) -> int:
@@ -69,17 +78,31 @@ def _mark_runs(runs: array[int], prints: bytes, sizes: array[int]) -> int:
 def dict_tip(shape: str, place: Place, entries: dict[str, bytes], dead: int = 0) -> Tip:
     """The tip of a dict from its packed entries."""
     sizes = array("Q", [len(entry) - 1 for entry in entries.values()])
+    live = sum(sizes)
     return Tip(
         shape,
         place,
         array("Q", [mark(entry[1:]) for entry in entries.values()]),
         sizes,
         array("Q"),
+        array("Q"),
+        live,
         0,
         {key: index for index, key in enumerate(entries)},
         dead,
-        list(entries.values()) if sum(sizes) <= MOST_HELD else None,
+        list(entries.values()) if live <= MOST_HELD else None,
     )
+
+
+def _is_run(codec: Codec, tip: Tip, index: int, values: list[Any]) -> bool:
+    """Whether these are the elements of a run. Once they were found to be, it is seen quickly."""
+    quick = codec.quick_mark(values)
+    if quick and quick == tip.quick[index]:
+        return True
+    if codec.run_mark(values) != tip.runs[index]:
+        return False
+    tip.quick[index] = quick
+    return True
 
 
 class Writer:
@@ -145,9 +168,7 @@ class Writer:
     ) -> tuple[Entry, Tip | None]:
         codec, old = self._codec, tip.marks
         same, most = 0, min(len(values), len(old)) - RUN
-        while same <= most:
-            if codec.run_mark(values[same : same + RUN]) != tip.runs[same // RUN]:
-                break
+        while same <= most and _is_run(codec, tip, same // RUN, values[same : same + RUN]):
             same += RUN
         # Mostly nothing but the end is new: then what is behind the last run is compared at once.
         behind = b""
@@ -171,8 +192,9 @@ class Writer:
             return Entry(version, tip.shape, None, tip.place), tip
         sizes = tip.sizes[:known]
         sizes.extend(map(len, prints))
-        dead = tip.dead + sum(sum(tip.sizes[e.keep : e.keep + e.cut]) for e in made)
-        if tip.ended or dead > sum(sizes) + SLACK:
+        gone = sum(sum(tip.sizes[e.keep : e.keep + e.cut]) for e in made)
+        dead, live = tip.dead + gone, sum(sizes)
+        if tip.ended or dead > live + SLACK:
             packed = Packed(tip.shape, None, codec.pack_elements(values, channel))
             return self._anew(version, packed, values, channel)
         strand, seq, chain = tip.place.strand, tip.place.seq + 1, tip.place.chain
@@ -185,13 +207,15 @@ class Writer:
             chain = row.chain
             if elements is not None:
                 elements[edit.keep : edit.keep + edit.cut] = new
-        if sum(sizes) > MOST_HELD:
+        if live > MOST_HELD:
             elements = None
         place = Place(strand, seq, len(values), chain)
         runs = tip.runs[: same // RUN]
+        quick = tip.quick[: same // RUN]
         rest = _mark_runs(runs, behind + b"".join(prints), sizes[same:])
+        quick += _unknown(runs[len(quick) :])
         return Entry(version, tip.shape, None, place), Tip(
-            tip.shape, place, marks, sizes, runs, rest, {}, dead, elements
+            tip.shape, place, marks, sizes, runs, quick, live, rest, {}, dead, elements
         )
 
     # ---- dicts
