@@ -35,7 +35,9 @@ CHANGES: dict[str, Callable[[Any], None]] = {
     "a number to a fraction": lambda m: m.response_metadata.update(tries=1.0),
     "zero to false, deep": lambda m: m.tool_calls[0]["args"]["at"][1].update(deep=True),
     "a list to a tuple": lambda m: m.response_metadata.update(parts=("a", 1)),
-    "the order of keys": lambda m: m.response_metadata.update(tries=m.response_metadata.pop("tries")),
+    "the order of keys": lambda m: m.usage_metadata.update(
+        input_tokens=m.usage_metadata.pop("input_tokens")
+    ),
     "a field of the user's own": lambda m: setattr(m, "mood", "good"),
     "a call less": lambda m: m.tool_calls.clear(),
 }  # fmt: skip

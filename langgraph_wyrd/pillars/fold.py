@@ -35,8 +35,8 @@ from langgraph_wyrd.pillars.facts import (
     Wants,
 )
 from langgraph_wyrd.pillars.listing import Entry, matched
-from langgraph_wyrd.pillars.model import OpenLoop, Source, Todo, WorkingState
-from langgraph_wyrd.pillars.shelves import UNFINISHED, loop_key
+from langgraph_wyrd.pillars.model import UNFINISHED, OpenLoop, Source, Todo, WorkingState
+from langgraph_wyrd.pillars.shelves import loop_key
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
 MOST_CONTEXT = 1024  # entries

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from langgraph_wyrd.pillars.model import Todo
-from langgraph_wyrd.pillars.shelves import UNFINISHED
+from langgraph_wyrd.pillars.model import UNFINISHED, Todo
 
 _ALIKE = 0.5  # share of words that a reworded entry must have in common with what it was
 _NEAR = (0, -1, 1, -2, 2)  # how far apart in what is left of the lists

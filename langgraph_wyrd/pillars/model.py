@@ -22,6 +22,7 @@ LoopKind = Literal[
     "note",  # opened by a person or by the agent
     "decision",  # made, its outcome not recorded
 ]
+UNFINISHED = ("pending", "in_progress")  # of a todo's statuses
 Aim = Literal["explicit", "request", "task"]
 Status = Literal["idle", "interrupted", "error", "due", "done"]
 
@@ -63,7 +64,7 @@ class Todo:
 
     @property
     def open(self) -> bool:
-        return self.status in ("pending", "in_progress")
+        return self.status in UNFINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +166,15 @@ class WorkingState:
     @property
     def open_loops(self) -> tuple[OpenLoop, ...]:
         """What is open, without what was only guessed from prose."""
+        # Asked at every put, and several times: nothing is called for each loop.
         return tuple(
-            loop for loop in self.loops if not loop.resolved and loop.confidence != "heuristic"
+            [
+                loop
+                for loop in self.loops
+                if loop.closed_at is None
+                and loop.closed_in is None
+                and loop.confidence != "heuristic"
+            ]
         )
 
     @property
@@ -182,7 +190,7 @@ class WorkingState:
 
     @property
     def open_todos(self) -> tuple[Todo, ...]:
-        return tuple(todo for todo in self.todos if todo.open)
+        return tuple([todo for todo in self.todos if todo.status in UNFINISHED])
 
     @property
     def intention(self) -> Intention | None:

@@ -280,11 +280,18 @@ def has_results(value: Any) -> bool:
     return False
 
 
-def conversations(view: View) -> Iterator[tuple[str, Fresh]]:
+def conversations(view: View) -> Sequence[tuple[str, Fresh]]:
     """The channels that hold messages, with what is new in them.
 
     A DeltaChannel's value is not at hand: what is new in it is what the parent's tasks wrote.
     """
+    found: Sequence[tuple[str, Fresh]] | None = view.found.get("conversations")
+    if found is None:
+        found = view.found["conversations"] = tuple(_conversations(view))
+    return found
+
+
+def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
     for channel, fresh in view.fresh.items():
         if not fresh.places or view.channels.left_out(channel):
             continue

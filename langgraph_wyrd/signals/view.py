@@ -58,6 +58,8 @@ class View:
     putting: bool = True  # False: only `writes` are new
     previous: WorkingState = field(default_factory=WorkingState)
     channels: Channels = DEFAULT
+    # What several extractors look for is found once.
+    found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, rule: str, **where: Any) -> Source:
         """The source of a fact found here."""

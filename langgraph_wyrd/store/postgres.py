@@ -276,6 +276,8 @@ class PostgresDriver:
         text = self._sql[statement.name].encode()
         if isinstance(statement, Ask):
             await cursor.execute(text, statement.params)
+        elif len(statement.rows) == 1:  # mostly: with less ado
+            await cursor.execute(text, statement.rows[0])
         else:
             await cursor.executemany(text, statement.rows)
         return cursor
