@@ -91,6 +91,8 @@ class Running(Generic[M]):
         self._told: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
         self._opened: asyncio.Future[None] | None = None
         self.turns = Turns()
+        # Threads in which a write reads what it needs: others wait, and know it then.
+        self.cold: dict[str, list[Callable[[], None]]] = {}
         self._asked: deque[Asked] = deque()
         self._readers = 0
         self._waiting: list[Waiting] = []
@@ -351,6 +353,10 @@ class Store:
             self._plan()
 
     def _plan(self) -> None:
+        waiting = self._running.cold.get(self._write.thread_id)
+        if waiting is not None:
+            waiting.append(self._plan)
+            return
         self._known = known = self._running.memory.get(self._write.thread_id)
         try:
             planned = None if known is None else self._write.hot(known)
@@ -378,18 +384,26 @@ class Store:
             self._end(stored)
 
     def _go_cold(self) -> None:
+        cold = self._running.cold.get(self._write.thread_id)
+        if cold is not None:  # another one was told, at the same time, that it knows too little
+            cold.append(self._plan)
+            return
+        self._running.cold[self._write.thread_id] = []
         self._running.memory.drop(self._write.thread_id)
         self._running._begin(self._cold())
 
     async def _cold(self) -> None:
+        failed: BaseException | None = None
         try:
             found = await self._running.write(lambda: self._write.cold(self._known))
             self._running.memory.learn(self._write.thread_id, found)
             self._write.stored(None, found)
         except BaseException as error:
-            self._end(error)
-        else:
-            self._end(None)
+            failed = error
+        waiting = self._running.cold.pop(self._write.thread_id)
+        self._end(failed)
+        for plan in waiting:
+            plan()
 
     def _end(self, error: BaseException | None) -> None:
         if self._alone:
