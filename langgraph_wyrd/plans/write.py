@@ -82,16 +82,19 @@ class Put:
         space = thread.spaces.get(self.ns)
         if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):
             space = yield from self._space(thread)
+        may_fork = self.ns == "" and bool(thread.tick)
         fork: Fork | None = None
-        if self.ns == "" and thread.tick:
-            fork = yield from fork_of(thread.number, self)
         if self.weaver is None:
+            if may_fork:
+                fork = yield from fork_of(thread.number, self)
             rows, after = self._rows(thread, space)
             yield from run_alone(rows)
             return replace(after, change=Change(fork=fork))
         cold = ColdWeave(self.codec, thread.number, self.thread_id)
         thread = yield from cold.loaded(thread)
         assert thread.weave is not None
+        if may_fork and thread.weave.top != self.parent:
+            fork = yield from fork_of(thread.number, self)
         change = Change(thread.weave.shown, fork)
         thread, before = yield from cold.before(thread, self, space.frame)
         rows, after = self._rows(thread, space, before, fork)
