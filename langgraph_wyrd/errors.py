@@ -78,6 +78,10 @@ class CheckpointDamaged(WyrdError):
     """Stored bytes are not what was written: a checksum, a length or a chain is wrong."""
 
 
+class CopyDiffers(WyrdError):
+    """What a copy read back from its target is not what it sent; the message says where."""
+
+
 # ---- what the database says
 
 

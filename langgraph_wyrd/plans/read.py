@@ -61,11 +61,11 @@ def get(
                 codec, row.thread, [Frame(away, {}, {})]
             )
             values.update(loaded_away)
-        return _read(codec, row, space.frame, values, writes), None
+        return read_of(codec, row, space.frame, values, writes), None
     found = yield from _frames_and_writes(codec, [row])
     frame, frame_tip, writes = found[0]
     values, loaded = yield from loading.read_values(codec, row.thread, [frame])
-    read = _read(codec, row, frame, values, writes)
+    read = read_of(codec, row, frame, values, writes)
     if id is not None:
         return read, None
     tips: dict[str, Tip] = {}
@@ -101,7 +101,7 @@ def page(
         found = yield from _frames_and_writes(codec, group)
         values, _ = yield from loading.read_values(codec, number, [frame for frame, _, _ in found])
         for row, (frame, _, writes) in zip(group, found, strict=True):
-            read[row] = _read(codec, row, frame, values, writes)
+            read[row] = read_of(codec, row, frame, values, writes)
     last = stored[-1] if len(stored) == size else None
     return [read[row] for row in kept], last and (last.id, last.thread, last.ns)
 
@@ -120,7 +120,7 @@ def _frames_and_writes(
     return made
 
 
-def _read(
+def read_of(
     codec: Codec, row: Stored, frame: Frame, values: dict[Place, Any], writes: list[Pending]
 ) -> Read:
     checkpoint: dict[str, Any] = {

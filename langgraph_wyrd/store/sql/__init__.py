@@ -27,7 +27,8 @@ class Sql:
 
     def __init__(self, dialect: str, adapt: Callable[[str], str] = str) -> None:
         self.dialect = dialect
-        self._texts = {**_queries("queries.sql"), **_queries(f"queries_{dialect}.sql")}
+        files = ("queries.sql", "queries_carry.sql", f"queries_{dialect}.sql")
+        self._texts = {name: text for file in files for name, text in _queries(file).items()}
         self._adapt = adapt
         self._ready: dict[str, str] = {}
 

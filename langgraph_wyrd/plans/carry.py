@@ -1,0 +1,200 @@
+"""A thread on its way to another database, or from one: whole checkpoints, and the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.keeping import show_again
+from langgraph_wyrd.plans.read import Read, read_of
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.store.names import given, stored, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
+from langgraph_wyrd.store.values import Codec
+
+Key = tuple[str, str]  # namespace, checkpoint id: as they were given
+
+
+class Spot(NamedTuple):
+    """Where a write stands: what orders the writes of a checkpoint."""
+
+    path: str
+    task: str
+    idx: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A checkpoint as it was stored, and where each of its writes stands."""
+
+    read: Read
+    spots: list[Spot]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Which checkpoints a thread has, under which parents, and how many writes each.
+
+    The lowest number of a write is below zero where there are control writes, which may be
+    replaced; all others stay as they are.
+    """
+
+    parents: dict[Key, str | None]
+    writes: dict[Key, tuple[int, int]]  # how many, the lowest number
+
+    def fixed(self, key: Key) -> bool:
+        """Whether the writes of a checkpoint may only grow in number."""
+        return self.writes.get(key, (0, 0))[1] >= 0
+
+
+def counted() -> Plan[list[tuple[str, int]]]:
+    """The threads, and how many checkpoints each has."""
+    rows = yield Ask("threads_counted")
+    return [(given(id), count) for id, count in rows]
+
+
+def outline(thread_id: str) -> Plan[Outline]:
+    found = yield Ask("find_thread", (thread_key(thread_id),))
+    if not found:
+        return Outline({}, {})
+    number = found[0][0]
+    rows, writes = yield [Ask("parents_of", (number,)), Ask("writes_counted", (number,))]
+    return Outline(
+        {(given(ns), given(id)): parent and given(parent) for ns, id, parent in rows},
+        {(given(ns), given(id)): (count, lowest) for ns, id, count, lowest in writes},
+    )
+
+
+def these(codec: Codec, thread_id: str, keys: Sequence[Key]) -> Plan[list[Carried | None]]:
+    """These checkpoints; what they share is read once."""
+    thread = thread_key(thread_id)
+    asked = [(stored(ns, "checkpoint_ns"), stored(id, "checkpoint_id")) for ns, id in keys]
+    answers = yield [Ask("checkpoint", (thread, *key)) for key in asked]
+    rows = [loading.checked(answer[0]) if answer else None for answer in answers]
+    there = [row for row in rows if row is not None]
+    if not there:
+        return [None] * len(rows)
+    number = there[0].thread
+    frames = yield from loading.read_frames(codec, number, [row.place for row in there])
+    values, _ = yield from loading.read_values(codec, number, list(frames.values()))
+    writes = yield [Ask("writes", (number, row.ns, row.id)) for row in there]
+    made: dict[loading.Stored, Carried] = {}
+    for row, answer in zip(there, writes, strict=True):
+        held = loading.loaded_writes(codec, row.ns, row.id, answer)
+        read = read_of(codec, row, frames[row.place], values, [write for _, write in held])
+        made[row] = Carried(read, [Spot(*at) for at, _ in held])
+    return [None if row is None else made[row] for row in rows]
+
+
+# ---- the ledger, between two databases of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one checkpoint and its tasks say: rows of the ledger, unsealed; what derives of it."""
+
+    key: Key
+    events: list[Row]  # task, n, pillar, op, item, body, source
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a thread was made and used last; whose it is; whether it was ever woven."""
+
+    created: str
+    updated: str
+    status: str | None
+    user: str | None
+
+
+def told(codec: Codec, thread_id: str, keys: Iterable[Key]) -> Plan[list[Told]]:
+    """The ledger of these checkpoints, to be told elsewhere."""
+    found = yield Ask("find_thread", (thread_key(thread_id),))
+    if not found:
+        return []
+    asked = [(stored(ns, "checkpoint_ns"), stored(id, "checkpoint_id")) for ns, id in keys]
+    answers = yield [Ask("events", (found[0][0], ns, id, id)) for ns, id in asked]
+    return [
+        Told(key, [_unsealed(codec, row) for row in rows])
+        for key, rows in zip(asked, answers, strict=True)
+    ]
+
+
+def _unsealed(codec: Codec, row: Row) -> Row:
+    _, task, n, pillar, op, item, body, source = row
+    return task, n, pillar, op, item, codec.open_text(body), source
+
+
+def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
+    """Let the ledger of these checkpoints say what it says elsewhere; how many said otherwise."""
+    found = yield Ask("lock_to_bury", (thread_key(thread_id),))
+    if not found:
+        return 0
+    number, changed = found[0][0], 0
+    answers = yield [
+        Ask("events", (number, each.key[0], each.key[1], each.key[1])) for each in said
+    ]
+    for each, rows in zip(said, answers, strict=True):
+        if _meaning(_unsealed(codec, row) for row in rows) == _meaning(each.events):
+            continue
+        changed += 1
+        yield Tell("drop_checkpoint_events", [(number, *each.key)])
+        yield Tell(
+            "put_event",
+            [
+                (number, *each.key, task, n, pillar, op, item, codec.seal_text(body), source)
+                for task, n, pillar, op, item, body, source in each.events
+            ],
+        )
+    return changed
+
+
+def _meaning(rows: Iterable[Row]) -> list[Row]:
+    """Rows of the ledger, however their JSON is written."""
+    return [(*row[:5], json.loads(row[5]), json.loads(row[6])) for row in rows]
+
+
+def times(thread_id: str) -> Plan[Times | None]:
+    found = yield Ask("find_thread", (thread_key(thread_id),))
+    if not found:
+        return None
+    created, updated, status, user = (yield Ask("thread_times", (found[0][0],)))[0]
+    return Times(_iso(created), _iso(updated), status, user)
+
+
+def _iso(moment: str | datetime) -> str:
+    """Postgres gives a time, SQLite the text that it was given."""
+    if isinstance(moment, str):
+        return moment
+    return moment.astimezone(timezone.utc).isoformat()
+
+
+# ---- arriving
+
+
+def expect(thread_id: str) -> Plan[None]:
+    """Make room for a thread that a person brings back: what was deleted before is no matter."""
+    moment = now()
+    if not (yield Ask("lock_thread", (thread_key(thread_id),))):
+        yield Tell("add_thread", [(thread_id, thread_key(thread_id), moment, moment, None)])
+
+
+def arrived(codec: Codec, thread_id: str, there: Times | None, *, show: bool) -> Plan[None]:
+    """Give a thread its own times; its tables anew, where the ledger was changed."""
+    found = yield Ask("lock_to_bury", (thread_key(thread_id),))
+    if not found:
+        return
+    number, _, strands, _ = found[0]
+    if show:
+        yield from show_again(codec, number, thread_id, None if there is None else there.user)
+    yield Tell("touch", [(strands, now(), number)])
+    if there is not None:
+        yield Tell("set_times", [(there.created, there.updated, number)])
+        return
+    first, last = (yield Ask("first_and_last", (number,)))[0]
+    if first is not None:
+        yield Tell("set_times", [(first, last, number)])

@@ -1,0 +1,388 @@
+"""Savers as the two sides of a copy.
+
+LangGraph's contract hides two things that a copy needs: which threads there are, and where each
+pending write stands (its task's path and its number). So each kind of saver is asked in its own
+way; of an unknown kind only the contract is used.
+
+Each side is written once, as coroutines. A copy that runs sync drives them by hand (`finish`): then
+nothing in them ever waits for a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_wyrd.alone import alone
+from langgraph_wyrd.configs import config_of, thread, tuple_of
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.plans import carry, reweave
+from langgraph_wyrd.plans.carry import Key, Outline, Spot
+from langgraph_wyrd.saver import WyrdSaver
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.store.statements import Plan
+
+T = TypeVar("T")
+Found = tuple[CheckpointTuple, list[Spot]]
+_TRIES = 5
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        made: T = end.value
+        return made
+    work.close()
+    raise AssertionError("a sync copy was about to wait for a loop")
+
+
+class Side:
+    """A saver of a kind that only its contract is known of."""
+
+    sync_only = False  # its async methods are there, but raise
+
+    def __init__(self, saver: BaseCheckpointSaver[Any], asynchronous: bool) -> None:
+        self.saver = saver
+        self._asynchronous = asynchronous
+
+    async def call(self, name: str, *args: Any) -> Any:
+        """A method of LangGraph's contract."""
+        if not self._asynchronous:
+            return getattr(self.saver, name)(*args)
+        if self.sync_only:
+            return await asyncio.to_thread(getattr(self.saver, name), *args)
+        return await getattr(self.saver, "a" + name)(*args)
+
+    async def _listed(self, config: Any, look: Callable[[CheckpointTuple], None]) -> None:
+        if not self._asynchronous:
+            for each in self.saver.list(config):
+                look(each)
+        else:
+            async for each in self.saver.alist(config):
+                look(each)
+
+    async def threads(self) -> list[tuple[Any, int]]:
+        """The ids of its threads, and how many checkpoints each has."""
+        counts: dict[Any, int] = {}
+
+        def look(found: CheckpointTuple) -> None:
+            id = found.config["configurable"]["thread_id"]
+            counts[id] = counts.get(id, 0) + 1
+
+        await self._listed(None, look)
+        return list(counts.items())
+
+    async def outline(self, thread_id: Any) -> Outline:
+        """Which checkpoints a thread has."""
+        made = Outline({}, {})
+
+        def look(found: CheckpointTuple) -> None:
+            key = _key(found)
+            made.parents[key] = parent_of(found)
+            if held := found.pending_writes:
+                made.writes[key] = (
+                    len(held),
+                    min(WRITES_IDX_MAP.get(name, 0) for _, name, _ in held),
+                )
+
+        await self._listed(_whole(thread_id), look)
+        return made
+
+    async def read(self, thread_id: Any, keys: Sequence[Key]) -> list[Found | None]:
+        """These checkpoints, with where each pending write stands."""
+        return [await self._one(thread_id, key) for key in keys]
+
+    async def _one(self, thread_id: Any, key: Key) -> Found | None:
+        for _ in range(_TRIES):
+            found = await self.call("get_tuple", config_of((thread_id, *key)))
+            if found is None:
+                return None
+            writes = found.pending_writes or []
+            spots = await self._spots(thread_id, key, writes)
+            if [spot.task for spot in spots] == [task for task, _, _ in writes]:
+                return found, spots  # else a run wrote between the two looks
+        raise InvalidInput(
+            f"checkpoint {key[1]} of thread {thread_id!r} is being written to faster than it can "
+            "be read: copy the thread when its run is over"
+        )
+
+    async def _spots(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[Spot]:
+        """Unknown paths: where the order is not that of the tasks' ids, places stand for them."""
+        tasks = list(dict.fromkeys(task for task, _, _ in writes))
+        paths = dict.fromkeys(tasks, "")
+        if tasks != sorted(tasks):
+            paths = {task: f"~{place:06}" for place, task in enumerate(tasks)}
+        counts: dict[str, int] = {}
+        spots = []
+        for task, _, _ in writes:
+            counts[task] = counts.get(task, -1) + 1
+            spots.append(Spot(paths[task], task, counts[task]))
+        return spots
+
+    async def expect(self, thread_id: Any) -> None:
+        """A thread is about to arrive."""
+
+    async def arrived(self, thread_id: Any) -> None:
+        """All of a thread has arrived, from a saver that is not ours."""
+
+
+class Ours(Side):
+    """A WyrdSaver."""
+
+    saver: WyrdSaver
+
+    async def run(self, job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
+        core = self.saver._core
+        return await core.arun(job) if self._asynchronous else core.run(job)
+
+    async def ask(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self.run(lambda core: core.read(plan))
+
+    async def change(self, thread_id: Any, plan: Callable[[], Plan[T]]) -> T:
+        return await self.run(lambda core: alone(core, thread(thread_id), plan))
+
+    async def threads(self) -> list[tuple[Any, int]]:
+        return list(await self.ask(carry.counted))
+
+    async def outline(self, thread_id: Any) -> Outline:
+        return await self.ask(lambda: carry.outline(thread(thread_id)))
+
+    async def read(self, thread_id: Any, keys: Sequence[Key]) -> list[Found | None]:
+        codec = self.saver._codec
+        found = await self.ask(lambda: carry.these(codec, thread(thread_id), keys))
+        return [
+            None if each is None else (tuple_of(each.read, thread_id, None), each.spots)
+            for each in found
+        ]
+
+    async def expect(self, thread_id: Any) -> None:
+        await self.change(thread_id, lambda: carry.expect(thread(thread_id)))
+
+    async def arrived(self, thread_id: Any) -> None:
+        codec, id = self.saver._codec, thread(thread_id)
+        await self.change(thread_id, lambda: carry.arrived(codec, id, None, show=False))
+
+    # ---- from one of ours to another
+
+    async def told(self, thread_id: Any, keys: Sequence[Key]) -> list[carry.Told]:
+        codec = self.saver._codec
+        return await self.ask(lambda: carry.told(codec, thread(thread_id), keys))
+
+    async def retell(self, thread_id: Any, said: Sequence[carry.Told]) -> int:
+        codec, id = self.saver._codec, thread(thread_id)
+        return await self.change(thread_id, lambda: carry.retell(codec, id, said))
+
+    async def times(self, thread_id: Any) -> carry.Times | None:
+        return await self.ask(lambda: carry.times(thread(thread_id)))
+
+    async def settle(self, thread_id: Any, there: carry.Times, *, woven: bool, show: bool) -> None:
+        """The thread's tables and times as they are at the other one."""
+        codec, weaver, id = self.saver._codec, self.saver._weaver, thread(thread_id)
+        if not woven and weaver is not None:
+            await self.change(thread_id, lambda: reweave.reweave(codec, weaver, id))
+        await self.change(thread_id, lambda: carry.arrived(codec, id, there, show=show))
+
+
+class InMemory(Side):
+    """LangGraph's InMemorySaver."""
+
+    saver: InMemorySaver
+
+    async def threads(self) -> list[tuple[Any, int]]:
+        held = self.saver.storage
+        counts = [(id, sum(map(len, spaces.values()))) for id, spaces in list(held.items())]
+        return [(id, count) for id, count in counts if count]
+
+    async def outline(self, thread_id: Any) -> Outline:
+        spaces = self.saver.storage.get(thread_id, {})
+        parents = {
+            (ns, id): row[2] or None
+            for ns, held in list(spaces.items())
+            for id, row in held.items()
+        }
+        asked = ((key, self.saver.writes.get((thread_id, *key))) for key in parents)
+        return Outline(
+            parents, {key: (len(held), min(idx for _, idx in held)) for key, held in asked if held}
+        )
+
+    async def _spots(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[Spot]:
+        held = self.saver.writes.get((thread_id, *key), {})
+        return sorted(Spot(row[3], task, idx) for (task, idx), row in list(held.items()))
+
+
+class Tables(Side):
+    """An official saver on a database: its own tables tell what the contract does not."""
+
+    mark = "?"
+    writes = "writes"
+
+    async def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    async def threads(self) -> list[tuple[Any, int]]:
+        return [
+            (id, count)
+            for id, count in await self.rows(
+                "SELECT thread_id, count(*) FROM checkpoints GROUP BY thread_id ORDER BY thread_id"
+            )
+        ]
+
+    async def outline(self, thread_id: Any) -> Outline:
+        rows = await self.rows(
+            "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints "
+            f"WHERE thread_id = {self.mark}",
+            (str(thread_id),),
+        )
+        counts = await self.rows(
+            f"SELECT checkpoint_ns, checkpoint_id, count(*), min(idx) FROM {self.writes} "
+            f"WHERE thread_id = {self.mark} GROUP BY checkpoint_ns, checkpoint_id",
+            (str(thread_id),),
+        )
+        return Outline(
+            {(ns, id): parent or None for ns, id, parent in rows},
+            {(ns, id): (count, lowest) for ns, id, count, lowest in counts},
+        )
+
+    async def _spots(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[Spot]:
+        rows = await self.rows(
+            f"SELECT {await self._path()}, task_id, idx FROM {self.writes} "
+            f"WHERE thread_id = {self.mark} AND checkpoint_ns = {self.mark} "
+            f"AND checkpoint_id = {self.mark}",
+            (str(thread_id), *key),
+        )
+        return sorted(Spot(*row) for row in rows)
+
+    async def _path(self) -> str:
+        return "task_path"
+
+
+class Sqlite(Tables):
+    """SqliteSaver."""
+
+    sync_only = True
+    saver: Any
+
+    async def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        def read() -> list[tuple[Any, ...]]:
+            with self.saver.cursor(transaction=False) as cursor:
+                return list(cursor.execute(sql, params).fetchall())
+
+        return await asyncio.to_thread(read) if self._asynchronous else read()
+
+    async def _path(self) -> str:
+        # A read-only database from before paths were stored has none.
+        return "task_path" if getattr(self.saver, "_has_task_path", True) else "''"
+
+
+class AsyncSqlite(Sqlite):
+    """AsyncSqliteSaver. Its sync methods work from any thread but its loop's."""
+
+    sync_only = False
+
+    async def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return await _on_its_loop(self, lambda: self._read(sql, params))
+
+    async def _read(self, sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+        await self.saver.setup()
+        async with self.saver.lock, self.saver.conn.execute(sql, params) as cursor:
+            return list(await cursor.fetchall())
+
+
+class Postgres(Tables):
+    """PostgresSaver."""
+
+    sync_only = True
+    mark = "%s"
+    writes = "checkpoint_writes"
+    saver: Any
+
+    async def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        def read() -> list[tuple[Any, ...]]:
+            with self.saver._cursor() as cursor:
+                cursor.execute(sql, params)
+                return [tuple(row.values()) for row in cursor.fetchall()]
+
+        return await asyncio.to_thread(read) if self._asynchronous else read()
+
+
+class AsyncPostgres(Postgres):
+    """AsyncPostgresSaver. Its sync methods work from any thread but its loop's."""
+
+    sync_only = False
+
+    async def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return await _on_its_loop(self, lambda: self._read(sql, params))
+
+    async def _read(self, sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+        async with self.saver._cursor() as cursor:
+            await cursor.execute(sql, params)
+            return [tuple(row.values()) for row in await cursor.fetchall()]
+
+
+async def _on_its_loop(side: Side, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the loop of an async saver, from there or from another thread."""
+    loop: asyncio.AbstractEventLoop = side.saver.loop  # type: ignore[attr-defined]
+    if side._asynchronous:
+        if loop is asyncio.get_running_loop():
+            return await work()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), loop))
+    try:
+        here = asyncio.get_running_loop()
+    except RuntimeError:
+        here = None
+    if here is loop or not loop.is_running():
+        raise InvalidInput(
+            f"{type(side.saver).__name__} is async: use `await acopy(…)` where its loop runs"
+        )
+    return asyncio.run_coroutine_threadsafe(work(), loop).result()
+
+
+# The official savers may not be installed: they are known by name, their subclasses too.
+_KINDS: dict[str, type[Side]] = {
+    "langgraph.checkpoint.sqlite.SqliteSaver": Sqlite,
+    "langgraph.checkpoint.sqlite.aio.AsyncSqliteSaver": AsyncSqlite,
+    "langgraph.checkpoint.postgres.PostgresSaver": Postgres,
+    "langgraph.checkpoint.postgres.aio.AsyncPostgresSaver": AsyncPostgres,
+}
+
+
+def side_of(saver: Any, asynchronous: bool) -> Side:
+    """The side that a saver takes in a copy."""
+    if isinstance(saver, WyrdSaver):
+        return Ours(saver, asynchronous)
+    if isinstance(saver, InMemorySaver):
+        return InMemory(saver, asynchronous)
+    for cls in type(saver).__mro__:
+        kind = _KINDS.get(f"{cls.__module__}.{cls.__qualname__}")
+        if kind is not None:
+            return kind(saver, asynchronous)
+    if not isinstance(saver, BaseCheckpointSaver):
+        raise InvalidInput(f"{saver!r} is no LangGraph checkpointer")
+    return Side(saver, asynchronous)
+
+
+# ---- tuples
+
+
+def parent_of(found: CheckpointTuple) -> str | None:
+    config = found.parent_config
+    return config["configurable"].get("checkpoint_id") if config else None
+
+
+def _key(found: CheckpointTuple) -> Key:
+    place = found.config["configurable"]
+    return place.get("checkpoint_ns", ""), place["checkpoint_id"]
+
+
+def _whole(thread_id: Any) -> Any:
+    """All of a thread, whatever the namespace."""
+    return {"configurable": {"thread_id": thread_id}}
