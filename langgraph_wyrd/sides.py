@@ -49,6 +49,7 @@ class Side:
     """A saver of a kind that only its contract is known of."""
 
     sync_only = False  # its async methods are there, but raise
+    knows_paths = False  # whether it can tell a write's task path
 
     def __init__(self, saver: BaseCheckpointSaver[Any], asynchronous: bool) -> None:
         self.saver = saver
@@ -138,6 +139,7 @@ class Side:
 class Ours(Side):
     """A WyrdSaver."""
 
+    knows_paths = True
     saver: WyrdSaver
 
     async def run(self, job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
@@ -195,6 +197,7 @@ class Ours(Side):
 class InMemory(Side):
     """LangGraph's InMemorySaver."""
 
+    knows_paths = True
     saver: InMemorySaver
 
     async def threads(self) -> list[tuple[Any, int]]:
@@ -222,6 +225,7 @@ class InMemory(Side):
 class Tables(Side):
     """An official saver on a database: its own tables tell what the contract does not."""
 
+    knows_paths = True
     mark = "?"
     writes = "writes"
 

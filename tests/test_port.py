@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
+import operator
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from conftest import Backend, fresh_postgres
+from deepagents import create_deep_agent
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from test_agents import APPROVE, CONFIG, REJECT, Scripted, decide, firm, plain
+from test_pillar_tables import MORE, check_tables, played, rows_of, watching
+from test_reweave import lasting, states_of, talk
 
-from langgraph_wyrd.errors import ThreadNotFound
-from langgraph_wyrd.port import acopy, copy
-from tests.story import Teller, first_difference, tell, without_loop
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.errors import CopyDiffers, InvalidInput, ThreadNotFound
+from langgraph_wyrd.port import Report, aadopt, acopy, adopt, copy
+from tests.outside import raw
+from tests.rows import checkpoint, config, new_id, put
+from tests.story import Plain, Teller, first_difference, tell, without_loop
 
 OFFICIAL = ("sqlite", "postgres")
 
@@ -70,7 +87,7 @@ async def moved(teller: Teller) -> None:
     assert not report.left
 
 
-SEEDS = range(400, 409)
+SEEDS = range(400, 400 + 4 * MORE)
 
 
 @pytest.mark.parametrize("kind", OFFICIAL)
@@ -101,3 +118,464 @@ def test_random_programs_move_in_sync_code(
             found = without_loop(tell(seed, *savers, asynchronous=False, between=moved))
             parted = first_difference(expected, found)
             assert parted is None, f"seed {seed}, expected first, then found, {parted}"
+
+
+# ---- databases of the official savers
+
+
+async def told(graph: Any, *turns: Any) -> Any:
+    """What an agent says to the rest of a talk, and everything that it looks back on then."""
+    said: list[Any] = []
+    for turn in turns:
+        said.append(await graph.ainvoke(turn, CONFIG))
+    said.append(await graph.aget_state(CONFIG, subgraphs=True))
+    said += [state async for state in graph.aget_state_history(CONFIG)]
+    return plain(said)
+
+
+REST = (decide(APPROVE), {"messages": [HumanMessage("and wasps?", id="h2")]}, decide(REJECT))
+
+
+async def test_a_deep_agent_is_adopted_while_it_asks(durable: Backend) -> None:
+    """Messages and files kept as deltas, a question open inside a subagent: adopted in place, the
+    agent goes on as it does with the official saver."""
+    async with official(durable.url) as theirs:
+        await firm(theirs).ainvoke({"messages": [HumanMessage("bees?", id="h1")]}, CONFIG)
+        report = await aadopt(durable.url)
+        assert report.threads == 1
+        assert report.checkpoints > 3
+        ours = durable.open()
+        (loop,) = ours.open_loops(kind="interrupt")
+        assert loop.thread_id == CONFIG["configurable"]["thread_id"]
+        assert await told(firm(ours), *REST) == await told(firm(theirs), *REST)
+        check_tables(ours, durable.url, "afterwards")
+
+
+async def test_a_long_deep_agent_thread_is_adopted(
+    durable: Backend, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Past a snapshot of its deltas a thread still has every message, at every step."""
+
+    def brief(saver: Any) -> Any:
+        return create_deep_agent(
+            Scripted(rule=lambda m: AIMessage(f"answer {len(m)}")), checkpointer=saver
+        )
+
+    turns = [{"messages": [HumanMessage(str(n), id=f"h{n}")]} for n in range(28)]
+    with another(durable.name, request, tmp_path) as url:
+        async with official(url) as theirs:
+            await told(brief(theirs), *turns[:24])
+            ours = durable.open()
+            await aadopt(url, ours)
+            assert await told(brief(ours), *turns[24:]) == await told(brief(theirs), *turns[24:])
+
+
+async def test_adopted_again(durable: Backend) -> None:
+    """What was written since the last time is added; what is there is not sent twice."""
+    async with official(durable.url) as theirs:
+        await firm(theirs).ainvoke({"messages": [HumanMessage("bees?", id="h1")]}, CONFIG)
+        first = await aadopt(durable.url)
+        again = await aadopt(durable.url)
+        assert again == Report(threads=1, there=first.checkpoints)
+        await firm(theirs).ainvoke(decide(APPROVE), CONFIG)
+        more = await aadopt(durable.url)
+        # The questions of the first turn have been answered: their checkpoints have new writes.
+        assert 0 < more.checkpoints <= more.checkpoints + more.there
+        assert more.there > 0
+        ours = durable.open()
+        assert not ours.open_loops(kind="interrupt")
+        assert await told(firm(ours)) == await told(firm(theirs))
+
+
+@pytest.mark.parametrize("kind", OFFICIAL)
+def test_adopting_in_sync_code_reads_what_live_reads(
+    kind: str, durable: Backend, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Pillars of adopted threads are those that live threads have, at every checkpoint."""
+    live = watching(durable)
+    with another(kind, request, tmp_path) as url:
+        with official_sync(url) as theirs:
+            live.begin([[theirs]], watch=False)
+            tellers = [played(seed, [live], asynchronous=False) for seed in range(500, 504)]
+        target = tmp_path / "target.db"
+        report = adopt(url, f"sqlite:///{target}")
+        assert report.threads == len(rows_of(durable.url, "wyrd_threads"))
+        with WyrdSaver.from_conn_string(f"sqlite:///{target}") as ours:
+            check_tables(ours, f"sqlite:///{target}", "adopted")
+            for teller in tellers:
+                found, wanted = states_of(ours, teller.thread), states_of(live, teller.thread)
+                assert found.keys() == wanted.keys()
+                for id, state in wanted.items():
+                    assert lasting(found[id]) == lasting(state), f"{teller.thread} at {id}"
+
+
+def test_an_adopted_thread_keeps_its_times(durable: Backend) -> None:
+    """Listings across threads show when a thread was used, not when it was adopted."""
+    with official_sync(durable.url) as theirs:
+        for name, ts in (("old", "2024-05-01"), ("new", "2025-06-01"), ("mid", "2024-12-01")):
+            made = checkpoint({"x": [name]}, ts=f"{ts}T10:00:00+00:00")
+            theirs.put(
+                config(name), made, {"source": "input", "step": -1}, made["channel_versions"]
+            )
+        adopt(durable.url)
+    ours = durable.open()
+    assert [each.thread_id for each in ours.threads()] == ["new", "mid", "old"]
+    assert next(iter(ours.threads(until="2024-06-01"))).thread_id == "old"
+
+
+def test_what_can_not_be_adopted(sqlite: Backend, tmp_path: Path, postgres: Backend) -> None:
+    """A database without the official tables, one in memory, a file that is not there."""
+    sqlite.open().setup()
+    for url in (sqlite.url, postgres.url, "sqlite://", f"sqlite:///{tmp_path / 'none.db'}"):
+        with pytest.raises(InvalidInput):
+            adopt(url)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_an_old_file_without_task_paths(tmp_path: Path) -> None:
+    """A file from before task paths were stored is read as it is, and not touched."""
+    path = tmp_path / "old.db"
+    with official_sync(f"sqlite:///{path}") as theirs:
+        head = put(theirs, "t", {"x": 1})
+        theirs.put_writes(head, [("x", 2)], "task-b", "~path")
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        raw.execute("ALTER TABLE writes DROP COLUMN task_path")
+    with WyrdSaver.from_conn_string(tmp_path / "new.db") as ours:
+        assert adopt(str(path), ours).writes == 1
+        assert ours.get_tuple(head).pending_writes == [("task-b", "x", 2)]
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master")]
+        assert not [name for name in names if name.startswith("wyrd")]
+
+
+# ---- ours to ours
+
+
+def contents(url: str) -> dict[str, Any]:
+    """Everything of the threads that is no layout: whatever the numbers, strands and sums are."""
+    names = {row["id"]: row["thread_id"] for row in rows_of(url, "wyrd_threads")}
+    found: dict[str, Any] = {"threads": {}}
+    for row in rows_of(url, "wyrd_threads", "WHERE deleted_at IS NULL"):
+        kept = {k: v for k, v in row.items() if k not in ("id", "key", "tick", "strands", "buried")}
+        kept["created"], kept["updated"] = (
+            datetime.fromisoformat(kept[name]) for name in ("created", "updated")
+        )
+        found["threads"][row["thread_id"]] = kept
+    # Values are compared as they are read: how they are stored depends on what they were put as
+    # (a tuple comes back as a list).
+    layout = {"thread", "strand", "seq", "length", "chain", "sum", "data", "changed_in"}
+    layout |= {"exact", "shape"}
+    for table in ("checkpoints", "writes", "events", *TABLES):
+        rows = []
+        for row in rows_of(url, f"wyrd_{table}"):
+            kept = {k: v for k, v in row.items() if k not in layout}
+            if table == "checkpoints":
+                del kept["metadata"]
+            if table == "events":
+                kept["source"] = json.loads(kept["source"])
+            rows.append((names[row["thread"]], kept))
+        found[table] = sorted(rows, key=str)
+    return found
+
+
+def same_contents(url: str, wanted_url: str) -> None:
+    found, wanted = contents(url), contents(wanted_url)
+    assert found["threads"] == wanted["threads"]
+    for table in found.keys() - {"threads"}:
+        assert len(found[table]) == len(wanted[table])
+        for one, other in zip(found[table], wanted[table], strict=True):
+            assert one == other, (
+                table,
+                [(k, one[1][k], other[1][k]) for k in one[1] if one[1][k] != other[1][k]],
+            )
+
+
+TABLES = ("todos", "context", "open_loops", "intentions")
+
+
+async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path: Path) -> None:
+    """SQLite -> Postgres -> SQLite gives the database that was: every checkpoint, write and value,
+    the ledger with what people edited and what a prune left, the tables, the times."""
+    ours = sqlite.open()
+    for seed in range(600, 604):
+        played(seed, [ours], asynchronous=False, turns=4)
+    pruned = played(604, [ours], asynchronous=False, turns=4).thread
+    ours.prune([pruned])
+    edit(sqlite.url, number=2)
+    ours.reweave("thread-601-sync")
+    back = Backend("sqlite", f"sqlite:///{tmp_path / 'back.db'}")
+    with postgres.open() as middle, back.open() as last:
+        first = await acopy(ours, middle)
+        second = copy(middle, last)
+        assert first == second
+        for thread in ours.threads(limit=100):
+            assert_same_checkpoints(ours, last, thread.thread_id)
+        same_contents(postgres.url, sqlite.url)
+        same_contents(back.url, sqlite.url)
+        check_tables(last, back.url, "back")
+        again = copy(middle, last)
+        assert (again.checkpoints, again.there) == (0, second.checkpoints)
+        same_contents(back.url, sqlite.url)
+
+
+def edit(url: str, number: int) -> None:
+    """What a person declared at a thread's head."""
+    with raw(url) as connection:
+        top = connection.execute(
+            f"SELECT max(id) FROM wyrd_checkpoints WHERE thread = {number} AND ns = ''"
+        ).fetchone()[0]
+        connection.execute(
+            "INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body,"
+            f" source) VALUES ({number}, '', '{top}', 'edit:1', 0, 'loop', 'open', 'l-1',"
+            """ '{"kind":"note","description":"ask Ann","confidence":"declared"}', '{}')"""
+        )
+
+
+def assert_same_checkpoints(one: Any, other: Any, thread_id: str) -> None:
+    rows = [[*saver.list({"configurable": {"thread_id": thread_id}})] for saver in (one, other)]
+    assert rows[0]
+    parted = first_difference(Plain()(rows[0]), Plain()(rows[1]))
+    assert parted is None, parted
+
+
+def test_into_an_encrypted_store(sqlite: Backend, tmp_path: Path) -> None:
+    """Pillar text is sealed by the store that it comes to, and opened by the one that it leaves."""
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    ours = sqlite.open()
+    talk(ours, "t", run="r", words=["please find the planted marker"])
+    path = tmp_path / "sealed.db"
+    with (
+        WyrdSaver.from_conn_string(path, serde=serde) as sealed,
+        WyrdSaver.from_conn_string(tmp_path / "clear.db") as clear,
+    ):
+        copy(ours, sealed)
+        assert sealed.thread("t").working_state() == ours.thread("t").working_state()
+        copy(sealed, clear)
+        assert clear.thread("t").working_state() == ours.thread("t").working_state()
+    assert b"planted" not in b"".join(each.read_bytes() for each in tmp_path.glob("sealed.db*"))
+    assert b"planted" in (tmp_path / "clear.db").read_bytes()
+
+
+def test_to_a_store_where_the_thread_was_deleted(sqlite: Backend, tmp_path: Path) -> None:
+    """A person may bring back what was deleted, pruned threads too."""
+    ours = sqlite.open()
+    talk(ours, "t", run="r", words=["one", "two", "three"])
+    ours.delete_for_runs(["nobody"])
+    with WyrdSaver.from_conn_string(tmp_path / "other.db") as other:
+        copy(ours, other)
+        other.prune(["t"])
+        other.put_writes(other.get_tuple(config("t")).config, [("x", 1)], "task")
+        ours.delete_thread("t")
+        assert copy(other, ours).checkpoints == 1
+        assert_same_checkpoints(ours, other, "t")
+        head = ours.get_tuple(config("t")).config
+        ours.put_writes(head, [("x", 2)], "later")
+
+
+def test_a_store_without_pillars_gets_them(sqlite: Backend, tmp_path: Path) -> None:
+    """From pillars=False to a store with them, what checkpoints say is read."""
+    plainly = sqlite.open(pillars=False)
+    talk(plainly, "t", run="r", words=["please find the door"])
+    with WyrdSaver.from_conn_string(tmp_path / "other.db") as other:
+        copy(plainly, other)
+        assert other.thread("t").working_state().intention is not None
+        check_tables(other, f"sqlite:///{tmp_path / 'other.db'}", "copied")
+
+
+# ---- stopping, conflicts, damage, other savers
+
+
+def test_stopped_and_started_again(sqlite: Backend, tmp_path: Path) -> None:
+    """A copy that was stopped anywhere goes on where it stopped, and ends as one that was not."""
+    ours = sqlite.open()
+    for name in ("a", "b"):
+        talk(ours, name, run="r", words=[str(n) for n in range(25)])
+    counts: list[tuple[int, int]] = []
+    total = copy(ours, InMemorySaver(), progress=lambda *told: counts.append(told)).checkpoints
+    assert counts[-1] == (total, total)
+    assert counts == sorted(counts)
+
+    class Stop(Exception):
+        pass
+
+    target, sent = Counting(), 0
+    for _ in range(total):
+        stop_at = target.puts + 7
+
+        def stop(done: int, of: int, stop_at: int = stop_at) -> None:
+            if target.puts >= stop_at:
+                raise Stop
+
+        try:
+            report = copy(ours, target, progress=stop)
+            break
+        except Stop:
+            sent += 1
+    assert sent >= 2
+    assert target.puts == total
+    assert report.there == total - report.checkpoints
+    for name in ("a", "b"):
+        assert_same_checkpoints(ours, target, name)
+
+
+class Counting(InMemorySaver):
+    """Counts what it is told."""
+
+    puts = 0
+
+    def put(self, *args: Any) -> Any:
+        self.puts += 1
+        return super().put(*args)
+
+
+def test_another_thread_of_that_id_is_left_alone(saver: WyrdSaver) -> None:
+    """Two threads are never mixed: one that the target has of that id stays as it is, and the
+    report says so."""
+    source = InMemorySaver()
+    talk(source, "t", run="r", words=["one"])
+    talk(source, "fine", run="r", words=["one"])
+    talk(saver, "t", run="r", words=["something else"])
+    before = [*saver.list({"configurable": {"thread_id": "t"}})]
+    report = copy(source, saver)
+    assert [name for name, _ in report.left] == ["t"]
+    assert "another one" in report.left[0][1]
+    assert "1 threads left alone" in str(report)
+    assert report.threads == 1
+    assert [*saver.list({"configurable": {"thread_id": "t"}})] == before
+    assert saver.get_tuple(config("fine")) is not None
+
+
+class Forgetful(InMemorySaver):
+    """Loses a message now and then."""
+
+    def put(self, config: Any, checkpoint: Any, *args: Any) -> Any:
+        values = dict(checkpoint["channel_values"])
+        if len(values.get("messages", ())) > 2:
+            values["messages"] = values["messages"][:-1]
+        return super().put(config, {**checkpoint, "channel_values": values}, *args)
+
+
+class Careless(InMemorySaver):
+    """Forgets who wrote."""
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        super().put_writes(config, writes, task_id, "")
+
+
+@pytest.mark.parametrize(
+    ("saver", "why"), [(Forgetful(), "'messages' differs"), (Careless(), "paths")]
+)
+def test_a_target_that_stores_something_else(saver: Any, why: str) -> None:
+    """What is read back is compared with what was sent: a value, a task's path."""
+    source = InMemorySaver()
+    head = talk(source, "t", run="r", words=["one", "two", "three"])
+    source.put_writes(head, [("messages", ["more"])], "task", "~path")
+    with pytest.raises(CopyDiffers, match=why):
+        copy(source, saver)
+
+
+class Stranger(BaseCheckpointSaver[int]):
+    """A saver of which only the contract is known. It counts versions in whole numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = InMemorySaver()
+
+    def get_tuple(self, config: Any) -> Any:
+        return self.inner.get_tuple(config)
+
+    def list(self, config: Any, **options: Any) -> Any:
+        return self.inner.list(config, **options)
+
+    def put(self, *args: Any) -> Any:
+        return self.inner.put(*args)
+
+    def put_writes(self, *args: Any) -> None:
+        self.inner.put_writes(*args)
+
+
+def asking() -> Any:
+    """A graph that asks one question a run, and counts."""
+
+    class State(TypedDict, total=False):
+        total: Annotated[int, operator.add]
+
+    def ask(state: State) -> State:
+        interrupt("go on?")
+        return {"total": 1}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    return builder
+
+
+def test_savers_that_count_in_whole_numbers(saver: WyrdSaver) -> None:
+    """Versions are converted to the kind that the target counts in, both ways, so that the graph
+    goes on: text and numbers don't compare."""
+    strange, back = Stranger(), Stranger()
+    where = config("t")
+    asking().compile(checkpointer=strange).invoke({"total": 1}, where)
+    copy(strange, saver)
+    graph = asking().compile(checkpointer=saver)
+    assert graph.invoke(Command(resume="yes"), where) == {"total": 2}
+    graph.invoke({"total": 1}, where)
+    report = copy(saver, back)
+    assert report.checkpoints > 4
+    graph = asking().compile(checkpointer=back)
+    assert graph.invoke(Command(resume="yes"), where) == {"total": 4}
+    assert copy(saver, back).left  # it went on
+
+
+def test_numbers_of_writes_are_kept(saver: WyrdSaver) -> None:
+    """A control write among ordinary ones has a number of its own: the others keep theirs."""
+    source = InMemorySaver()
+    head = put(source, "t", {"x": 1})
+    source.put_writes(head, [("a", 1), ("__resume__", [2]), ("b", 3)], "task")
+    copy(source, saver)
+    for each in (source, saver):
+        each.put_writes(head, [("c", 4), ("late", 5)], "task")  # of which one is new
+    wanted = source.get_tuple(head).pending_writes
+    assert [name for _, name, _ in wanted] == ["__resume__", "a", "late", "b"]
+    assert saver.get_tuple(head).pending_writes == wanted
+
+
+def test_children_that_sort_before_their_parents(saver: WyrdSaver) -> None:
+    """Clocks differ: a parent is sent first, whatever its id."""
+    source = InMemorySaver()
+    ids_ = sorted((new_id() for _ in range(4)), reverse=True)
+    parent = None
+    for id in ids_:
+        parent = put(source, "t", {"x": [id]}, parent=parent, id=id)["configurable"][
+            "checkpoint_id"
+        ]
+    assert copy(source, saver).checkpoints == 4
+    assert_same_checkpoints(source, saver, "t")
+
+
+async def test_only_some_threads(saver: WyrdSaver) -> None:
+    """Those that are named; one that is not there stops the copy before anything is sent."""
+    source = InMemorySaver()
+    for name in ("a", "b", "c"):
+        talk(source, name, run="r", words=["one"])
+    with pytest.raises(ThreadNotFound, match="'nobody'"):
+        await acopy(source, saver, ["a", "nobody"])
+    with pytest.raises(InvalidInput, match="one string"):
+        copy(source, saver, "a")
+    with pytest.raises(InvalidInput, match="no LangGraph checkpointer"):
+        copy("agents.db", saver)  # type: ignore[arg-type]
+    assert not saver.threads()
+    assert (await acopy(source, saver, ["c", "a", "c"])).threads == 2
+    assert {each.thread_id for each in saver.threads()} == {"a", "c"}
+
+
+async def test_sync_and_async_savers_mix(tmp_path: Path) -> None:
+    """A sync saver in an async copy; an async saver in a sync copy, off its loop, but not on it."""
+    with official_sync(f"sqlite:///{tmp_path / 'a.db'}") as first:
+        talk(first, "t", run="r", words=["one"])
+        async with official(f"sqlite:///{tmp_path / 'b.db'}") as second:
+            assert (await acopy(first, second)).checkpoints == 1
+            third = InMemorySaver()
+            with pytest.raises(InvalidInput, match="acopy"):
+                copy(second, third)
+            assert (await asyncio.to_thread(copy, second, third)).checkpoints == 1

@@ -1,0 +1,87 @@
+"""Databases of LangGraph's official savers, opened for reading only."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from langgraph_wyrd.errors import InvalidInput, MissingExtra
+from langgraph_wyrd.store import url
+
+Saver = BaseCheckpointSaver[Any]
+
+
+@contextlib.contextmanager
+def official(conn_string: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
+    """The official saver of a database, for reading only."""
+    address = url.parse(conn_string)
+    if address.in_memory:
+        raise InvalidInput("nothing can be adopted from a database in memory: name a file")
+    opened = _sqlite if address.dialect == "sqlite" else _postgres
+    with opened(address.target, serde) as saver:
+        yield saver
+
+
+@contextlib.contextmanager
+def _sqlite(path: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
+    try:
+        from langgraph.checkpoint.sqlite import SqliteSaver
+    except ImportError as error:
+        raise MissingExtra(
+            "adopting an SQLite database needs: pip install langgraph-checkpoint-sqlite"
+        ) from error
+    try:
+        raw = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, check_same_thread=False)
+        with contextlib.closing(raw):
+            columns = {row[1] for row in raw.execute("PRAGMA table_info(writes)")}
+            there = {row[1] for row in raw.execute("PRAGMA table_info(checkpoints)")}
+            if "task_id" not in columns or "parent_checkpoint_id" not in there:
+                raise InvalidInput(f"{path!r} holds no checkpoints of SqliteSaver")
+            saver = SqliteSaver(raw, serde=serde)
+            # Its setup would write, and there is nothing to set up.
+            saver.is_setup, saver._has_task_path = True, "task_path" in columns
+            yield saver
+    except sqlite3.Error as error:
+        raise InvalidInput(f"{path!r} can't be read as an SQLite database: {error}") from error
+
+
+@contextlib.contextmanager
+def _postgres(conninfo: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
+    try:
+        from langgraph.checkpoint.postgres import PostgresSaver
+        from psycopg import Connection, OperationalError
+        from psycopg.rows import dict_row
+    except ImportError as error:
+        raise MissingExtra(
+            "adopting a Postgres database needs: pip install langgraph-checkpoint-postgres"
+        ) from error
+    try:
+        raw = Connection.connect(
+            conninfo, autocommit=True, prepare_threshold=0, row_factory=dict_row
+        )
+    except OperationalError as error:
+        raise InvalidInput(f"Postgres can't be reached by this address: {error}") from error
+    with raw:
+        raw.execute("SET default_transaction_read_only = on")
+        names = ["checkpoints", "checkpoint_blobs", "checkpoint_writes"]
+        found = raw.execute(
+            "SELECT to_regclass(name) AS there FROM unnest(%s::text[]) AS name", (names,)
+        )
+        if not all(row["there"] for row in found):
+            raise InvalidInput("the database holds no checkpoints of PostgresSaver")
+        path = raw.execute(
+            "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('checkpoint_writes') "
+            "AND attname = 'task_path'"
+        ).fetchone()
+        if path is None:
+            raise InvalidInput(
+                "the tables are of an old PostgresSaver: let a current one bring them up to date "
+                "with its setup(), then adopt them"
+            )
+        yield PostgresSaver(raw, serde=serde)
