@@ -41,6 +41,10 @@ class PayloadTooNew(InvalidInput):
     """Pillar data was written by a newer release, in a form this one can't read: upgrade."""
 
 
+class FileDamaged(InvalidInput):
+    """An exported file was cut off or changed; nothing was imported."""
+
+
 class SaverClosed(WyrdError):
     """The saver was closed, and used again without being entered again."""
 

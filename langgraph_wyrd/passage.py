@@ -14,8 +14,8 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.errors import CopyDiffers
-from langgraph_wyrd.plans.carry import Key, Outline, Spot
-from langgraph_wyrd.sides import Found, Ours, Side, parent_of
+from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
+from langgraph_wyrd.sides import Found, Ours, Side, Teller, parent_of
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -167,7 +167,7 @@ class Passage:
 
     async def _end(self, order: Sequence[Key]) -> None:
         source, target = self.source, self.target
-        if not (isinstance(source, Ours) and isinstance(target, Ours)):
+        if not (isinstance(source, Teller) and isinstance(target, Ours)):
             if self._sent.checkpoints:
                 await target.arrived(self.id)
             return
@@ -270,19 +270,6 @@ def _parted(theirs: Outline, ours: Outline) -> str | None:
     if moved:
         return f"checkpoint {moved[0][1]} has another parent in the target's thread of this id"
     return None
-
-
-def in_order(outline: Outline) -> list[Key]:
-    """Parents before children, else by their ids."""
-    parents = outline.parents
-    order: dict[Key, None] = {}
-    for first in sorted(parents, key=lambda key: (key[1], key[0])):
-        path, key = [], first
-        while key in parents and key not in order and key not in path:
-            path.append(key)
-            key = (key[0], parents[key] or "")
-        order.update(dict.fromkeys(reversed(path)))
-    return list(order)
 
 
 def _config(thread_id: Any, ns: str, id: str | None) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from langgraph_wyrd.driving import finish
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.official import official
 from langgraph_wyrd.passage import Passage, Report
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.sides import Side, finish, side_of
+from langgraph_wyrd.sides import Side, side_of
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 

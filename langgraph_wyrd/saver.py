@@ -31,6 +31,7 @@ from langgraph_wyrd.configs import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, Hook, afire, fire, given
+from langgraph_wyrd.importing import Importing
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Resuming, Upkeep, Watching, BaseCheckpointSaver[str]):
+class WyrdSaver(Resuming, Upkeep, Watching, Importing, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python

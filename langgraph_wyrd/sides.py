@@ -4,8 +4,8 @@ LangGraph's contract hides two things that a copy needs: which threads there are
 pending write stands (its task's path and its number). So each kind of saver is asked in its own
 way; of an unknown kind only the contract is used.
 
-Each side is written once, as coroutines. A copy that runs sync drives them by hand (`finish`): then
-nothing in them ever waits for a loop.
+Each side is written once, as coroutines. A copy that runs sync drives them by hand (`driving`):
+then nothing in them ever waits for a loop.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import config_of, thread, tuple_of
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.files import Opened
 from langgraph_wyrd.plans import carry, reweave
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
-from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan
 
@@ -34,24 +36,13 @@ Found = tuple[CheckpointTuple, list[Spot]]
 _TRIES = 5
 
 
-def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        made: T = end.value
-        return made
-    work.close()
-    raise AssertionError("a sync copy was about to wait for a loop")
-
-
 class Side:
     """A saver of a kind that only its contract is known of."""
 
     sync_only = False  # its async methods are there, but raise
     knows_paths = False  # whether it can tell a write's task path
 
-    def __init__(self, saver: BaseCheckpointSaver[Any], asynchronous: bool) -> None:
+    def __init__(self, saver: Any, asynchronous: bool) -> None:
         self.saver = saver
         self._asynchronous = asynchronous
 
@@ -136,14 +127,24 @@ class Side:
         """All of a thread has arrived, from a saver that is not ours."""
 
 
-class Ours(Side):
+class Teller(Side):
+    """A side that has a ledger, too."""
+
+    async def told(self, thread_id: Any, keys: Sequence[Key]) -> list[carry.Told]:
+        raise NotImplementedError
+
+    async def times(self, thread_id: Any) -> carry.Times | None:
+        raise NotImplementedError
+
+
+class Ours(Teller):
     """A WyrdSaver."""
 
     knows_paths = True
-    saver: WyrdSaver
+    saver: Any
 
     async def run(self, job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
-        core = self.saver._core
+        core: Core[Memory] = self.saver._core
         return await core.arun(job) if self._asynchronous else core.run(job)
 
     async def ask(self, plan: Callable[[], Plan[T]]) -> T:
@@ -192,6 +193,40 @@ class Ours(Side):
         if not woven and weaver is not None:
             await self.change(thread_id, lambda: reweave.reweave(codec, weaver, id))
         await self.change(thread_id, lambda: carry.arrived(codec, id, there, show=show))
+
+
+class Written(Teller):
+    """A thread in a file."""
+
+    knows_paths = True
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    async def outline(self, thread_id: Any) -> Outline:
+        return self._opened.outline
+
+    async def read(self, thread_id: Any, keys: Sequence[Key]) -> list[Found | None]:
+        found: list[Found | None] = []
+        for key, (parts, spots) in zip(keys, self._opened.these(keys), strict=True):
+            parent, metadata = parts["parent"], parts["metadata"]
+            if metadata.get("thread_id") == self._opened.thread_id:  # a server notes it
+                metadata = {**metadata, "thread_id": thread_id}
+            made = CheckpointTuple(
+                config_of((thread_id, *key)),
+                parts["checkpoint"],
+                metadata,
+                None if parent is None else config_of((thread_id, key[0], parent)),
+                parts["writes"],
+            )
+            found.append((made, spots))
+        return found
+
+    async def told(self, thread_id: Any, keys: Sequence[Key]) -> list[carry.Told]:
+        return self._opened.told(keys)
+
+    async def times(self, thread_id: Any) -> carry.Times | None:
+        return self._opened.times
 
 
 class InMemory(Side):
@@ -334,7 +369,7 @@ class AsyncPostgres(Postgres):
 
 async def _on_its_loop(side: Side, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run work on the loop of an async saver, from there or from another thread."""
-    loop: asyncio.AbstractEventLoop = side.saver.loop  # type: ignore[attr-defined]
+    loop: asyncio.AbstractEventLoop = side.saver.loop
     if side._asynchronous:
         if loop is asyncio.get_running_loop():
             return await work()
@@ -361,7 +396,7 @@ _KINDS: dict[str, type[Side]] = {
 
 def side_of(saver: Any, asynchronous: bool) -> Side:
     """The side that a saver takes in a copy."""
-    if isinstance(saver, WyrdSaver):
+    if isinstance(saver, Upkeep):
         return Ours(saver, asynchronous)
     if isinstance(saver, InMemorySaver):
         return InMemory(saver, asynchronous)

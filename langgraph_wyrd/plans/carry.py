@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.keeping import show_again
-from langgraph_wyrd.plans.read import Read, read_of
+from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.signals.messages import conversation
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
@@ -51,6 +52,19 @@ class Outline:
         return self.writes.get(key, (0, 0))[1] >= 0
 
 
+def in_order(outline: Outline) -> list[Key]:
+    """Parents before children, else by their ids."""
+    parents = outline.parents
+    order: dict[Key, None] = {}
+    for first in sorted(parents, key=lambda key: (key[1], key[0])):
+        path, key = [], first
+        while key in parents and key not in order and key not in path:
+            path.append(key)
+            key = (key[0], parents[key] or "")
+        order.update(dict.fromkeys(reversed(path)))
+    return list(order)
+
+
 def counted() -> Plan[list[tuple[str, int]]]:
     """The threads, and how many checkpoints each has."""
     rows = yield Ask("threads_counted")
@@ -88,6 +102,20 @@ def these(codec: Codec, thread_id: str, keys: Sequence[Key]) -> Plan[list[Carrie
         read = read_of(codec, row, frames[row.place], values, [write for _, write in held])
         made[row] = Carried(read, [Spot(*at) for at, _ in held])
     return [None if row is None else made[row] for row in rows]
+
+
+def messages(codec: Codec, thread_id: str) -> Plan[list[Any] | None]:
+    """The conversation at the thread's head; None if there is none, or it can't be rebuilt."""
+    head, _ = yield from get(codec, thread_id, "", None, None)
+    if head is None:
+        return None
+    values = head.checkpoint["channel_values"]
+    if "messages" not in values and "messages" in head.checkpoint["channel_versions"]:
+        history = yield from delta_history(codec, thread_id, "", None, ["messages"])
+        writes, seed = history["messages"]
+        return conversation(seed, [value for _, _, value in writes])
+    found = values.get("messages")
+    return found if isinstance(found, list) else None
 
 
 # ---- the ledger, between two databases of ours

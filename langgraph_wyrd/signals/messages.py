@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
 
 from langgraph_wyrd.signals.view import Fresh, View
@@ -315,3 +316,15 @@ def _talks(value: Any) -> bool:
     if isinstance(value, BaseMessage):
         return True
     return isinstance(value, dict | tuple) and read(value) is not None
+
+
+def conversation(seed: Sequence[Any], writes: Sequence[Any]) -> list[Any] | None:
+    """The messages that LangGraph's own reducer makes of a delta channel's history; None if it
+    can't."""
+    with suppress(Exception):
+        first = seed[0] if seed else []
+        held: Any = first.value if isinstance(first, _DeltaSnapshot) else first
+        for write in writes:
+            held = write.value if isinstance(write, Overwrite) else add_messages(held, write)
+        return list(held)
+    return None
