@@ -6,6 +6,7 @@ from langgraph_wyrd.pillars.diff import apply, diff
 from langgraph_wyrd.pillars.merge import merge
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.show.attach import attach
 from langgraph_wyrd.signals.extracting import extract
 from langgraph_wyrd.signals.policy import Channels
 from langgraph_wyrd.signals.registry import Extractors
@@ -22,3 +23,6 @@ __all__ = [
     "extract",
     "merge",
 ]
+
+attach()
+del attach

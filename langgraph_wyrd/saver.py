@@ -36,6 +36,7 @@ from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.resuming import Resuming
+from langgraph_wyrd.shown import Shown
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Resuming, Upkeep, Watching, Importing, BaseCheckpointSaver[str]):
+class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python

@@ -2,11 +2,5 @@
 
 from __future__ import annotations
 
-from langgraph_wyrd.handle.comparing import Comparing
-from langgraph_wyrd.handle.exporting import Exporting
-from langgraph_wyrd.handle.reading import Reading
-from langgraph_wyrd.handle.verbs import Verbs
-
-
-class Thread(Comparing, Reading, Verbs, Exporting):
+class Thread(Comparing, Reading, Verbs, Exporting, Showing):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

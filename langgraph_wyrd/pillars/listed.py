@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from langgraph_wyrd.pillars import records
 from langgraph_wyrd.pillars.model import Due, Status
+
+if TYPE_CHECKING:
+    import pandas
 
 T = TypeVar("T")
 
@@ -19,6 +23,18 @@ class Page(list[T]):
     def __init__(self, items: Iterable[T] = (), next: str | None = None) -> None:
         super().__init__(items)
         self.next = next
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat dict for each, with the columns that the public tables have."""
+        return [records.record(each) for each in self]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a DataFrame, with times as times. It has this page only.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return records.frame(self.to_records())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas
 
 Confidence = Literal["declared", "structural", "model", "heuristic"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
@@ -222,6 +225,22 @@ class WorkingState:
         from langgraph_wyrd.pillars import codec
 
         return codec.to_json(self, indent=indent)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat dict for each item of the four pillars; `pillar` says of which."""
+        from langgraph_wyrd.pillars import records
+
+        return records.of_state(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a DataFrame, with times as times.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        from langgraph_wyrd.pillars import records
+
+        return records.frame(records.of_state(self))
 
     @staticmethod
     def from_dict(payload: Mapping[str, Any]) -> WorkingState:

@@ -1,0 +1,1 @@
+"""What people see: pure functions from models to text, HTML and SVG. No script, no network."""

@@ -1,0 +1,88 @@
+"""HTML put together from parts. What is not `Markup` is text, and is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from langgraph_wyrd.show.plain import count, line, outline, plain
+
+_SHORT = 240  # characters that are seen of a text without unfolding it
+_LONG = 20_000  # … and of what is unfolded
+_WORD = 20  # characters that a column can be wide
+_VOID = frozenset(("br", "hr"))
+
+
+class Markup(str):
+    """A piece of HTML."""
+
+    __slots__ = ()
+
+
+Part = str | Iterable["Part"] | None
+
+
+def html(*parts: Part) -> Markup:
+    """The parts in a row; None is nothing."""
+    return Markup("".join(map(_markup, parts)))
+
+
+def tag(name: str, *parts: Part, **attributes: str | None) -> Markup:
+    """An element. `class_` is the attribute `class`; one that is None is left out."""
+    said = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{said}>" + ("" if name in _VOID else f"{html(*parts)}</{name}>"))
+
+
+def words(text: str) -> Markup:
+    """Text that breaks between words, unless one of them is too long for that."""
+    return tag("span", text, class_=None if _too_long(text) else "w-words")
+
+
+def folded(value: Any) -> Markup:
+    """A text or a value: on a line if it is short, else to be unfolded."""
+    text = value if isinstance(value, str) else outline(value)
+    if len(text) <= _SHORT and "\n" not in text.strip():
+        return words(text.strip())
+    short = line(text, _SHORT // 2)
+    if len(text) <= _SHORT and isinstance(value, str):
+        return tag("span", text.strip(), class_="w-lines")
+    rest = len(text) - _LONG
+    more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
+    size = tag("small", f" {count(len(text), 'character')}")
+    return tag(
+        "details", tag("summary", short, size), tag("pre", text[:_LONG] + more), class_="w-fold"
+    )
+
+
+def table(headers: Iterable[str], rows: Iterable[Iterable[Part]], class_: str = "") -> Markup:
+    """A table; a header that starts with `#` is of a column of numbers."""
+    names = list(headers)
+    kinds = ["w-num" if name.startswith("#") else None for name in names]
+    head = tag(
+        "tr",
+        [tag("th", n.lstrip("#"), class_=k) for n, k in zip(names, kinds, strict=True)],
+    )
+    body = [
+        tag("tr", [tag("td", cell, class_=k) for cell, k in zip(row, kinds, strict=True)])
+        for row in rows
+    ]
+    return tag("table", tag("thead", head), tag("tbody", body), class_=class_ or None)
+
+
+def _too_long(text: str) -> bool:
+    return len(text) > _WORD and max(map(len, text.split()), default=0) > _WORD
+
+
+def _markup(part: Part) -> str:
+    if part is None:
+        return ""
+    if isinstance(part, Markup):
+        return part
+    if isinstance(part, str):
+        return escape(plain(part))
+    return "".join(map(_markup, part))

@@ -1,0 +1,137 @@
+"""Text of others made safe to look at: what a message says may be meant to fool who reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+# Control characters move a terminal's cursor, direction marks reorder what is read, and tags and
+# zero-width characters hide text. Joiners (U+200C, U+200D) stay: words and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LEVELS = 8  # of a nested value
+_EACH = 100  # elements of one level
+_MOST = 20_000  # characters of a value
+
+
+def plain(text: str) -> str:
+    """The text with what can't be seen spelt out: `\\x1b`, `\\u202e`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSEEN.sub(_spelt, text.replace("\r\n", "\n"))
+
+
+def line(text: str, most: int = 0) -> str:
+    """On one line; cut to `most` characters if it is given."""
+    if most and len(text) > 8 * most:
+        text = text[: 8 * most]
+    one = " ".join(plain(text).split())
+    return one if not most or len(one) <= most else one[: most - 1].rstrip() + "…"
+
+
+def outline(value: Any) -> str:
+    """A value to read: text as it is, anything else as JSON, bounded in depth and length."""
+    if isinstance(value, str):
+        return value
+    parts: list[str] = []
+    _outline(value, 0, parts, [_MOST])
+    return "".join(parts)
+
+
+def count(n: int, one: str, several: str | None = None) -> str:
+    """`1 todo`, `2,000 todos`."""
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
+def when(ts: str | None) -> str:
+    """A time to read: `2026-11-18 14:03:22`."""
+    return "" if ts is None else line(ts[:19].replace("T", " "))
+
+
+# ---- how wide text is on a terminal
+
+
+def width(text: str) -> int:
+    """The columns that a line takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def fitted(text: str, most: int) -> str:
+    """A line cut to so many columns."""
+    if width(text) <= most:
+        return text
+    taken, kept = 0, []
+    for char in text:
+        taken += _columns(char)
+        if taken > most - 1:
+            break
+        kept.append(char)
+    return ("".join(kept).rstrip() + "…") if most > 0 else ""
+
+
+def padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or char in "\u200c\u200d\ufe0e\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _spelt(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def _outline(value: Any, depth: int, parts: list[str], left: list[int]) -> None:
+    if left[0] <= 0:
+        if parts[-1] != " …":
+            parts.append(" …")
+        return
+    if isinstance(value, Mapping) and value:
+        pairs = ((f"{_scalar(str(key))}: ", each) for key, each in value.items())
+        _level("{}", pairs, len(value), depth, parts, left)
+    elif isinstance(value, (list, tuple)) and value:
+        _level("[]", (("", each) for each in value), len(value), depth, parts, left)
+    else:
+        said = _scalar(value)
+        parts.append(said[: left[0]] + " …" if len(said) > left[0] else said)
+        left[0] -= len(said)
+
+
+def _level(
+    marks: str, pairs: Any, size: int, depth: int, parts: list[str], left: list[int]
+) -> None:
+    if depth >= _LEVELS:
+        parts.append(f"{marks[0]}… {count(size, 'entry', 'entries')} deeper{marks[1]}")
+        return
+    inner = "\n" + "  " * (depth + 1)
+    parts.append(marks[0])
+    for n, (key, each) in enumerate(islice(pairs, _EACH)):
+        if left[0] <= 0:
+            break
+        parts.append(("," if n else "") + inner + key[: left[0]])
+        left[0] -= len(inner) + len(key)
+        _outline(each, depth + 1, parts, left)
+    else:
+        if size > _EACH:
+            parts.append(f"{inner}… {size - _EACH:,} more")
+    parts.append("\n" + "  " * depth + marks[1])
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value[:_MOST], ensure_ascii=False)
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

@@ -1,0 +1,33 @@
+"""What a notebook shows of a saver: its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.show.lists import page_html, page_text
+from langgraph_wyrd.show.plain import plain
+from langgraph_wyrd.show.thread import note_html
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
+
+
+class Shown:
+    """The part of a saver that notebooks look at."""
+
+    if TYPE_CHECKING:
+        threads: Callable[..., Page[ThreadInfo]]
+
+    def _repr_html_(self) -> str:
+        try:
+            return page_html(self.threads(), type(self).__name__, "newest activity first")
+        except WyrdError as error:  # a cell must show something
+            return note_html(type(self).__name__, str(error))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        try:
+            printer.text(page_text(self.threads()))
+        except WyrdError as error:
+            printer.text(plain(str(error)))

@@ -1,0 +1,152 @@
+"""What a cell shows, in a real browser: headless Chromium, as Debian has it.
+
+A page measures itself and leaves what it found in its document, which Chromium prints.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_show import BAD, Entry, views
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+# A fresh machine of CI installs it (.ci/run); elsewhere it may be missing.
+pytestmark = pytest.mark.skipif(
+    BROWSER is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium"
+)
+LIGHT, DARK = 1, 0
+
+# Contrast is that of WCAG 2: 4.5 is what small text should have.
+MEASURE = """
+<script>
+window.errors = []; window.hit = 0;
+window.addEventListener("error", e => errors.push(String(e.message || e.target.src)), true);
+function channel(v) { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 }
+const pen = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+function rgba(colour) {
+  pen.clearRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+  return pen.getImageData(0, 0, 1, 1).data;
+}
+function light(colour) {
+  const [r, g, b] = rgba(colour);
+  return .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b)
+}
+function behind(element) {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = getComputedStyle(e).backgroundColor;
+    if (rgba(colour)[3] > 250) return colour;
+  }
+  return "white";
+}
+addEventListener("load", () => {
+  document.querySelectorAll("details").forEach(each => { if (OPEN) each.open = true });
+  let least = 99, where = "", narrow = 0;
+  for (const each of document.querySelectorAll(".wyrd *")) {
+    const own = [...each.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    if (!own || each.matches("style, title")) continue;
+    const look = getComputedStyle(each);
+    const ink = each.closest("svg") ? look.fill : look.color;
+    const [a, b] = [light(ink), light(behind(each))].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < least) { least = ratio; where = each.outerHTML.slice(0, 200) }
+    const box = each.getBoundingClientRect();
+    if (each.matches("td, .w-text") && box.width && box.width < 24) narrow++;
+  }
+  const wide = [...document.querySelectorAll(".wyrd *")].filter(
+    e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200));
+  const found = {errors, hit: window.hit, least, where, narrow, wide,
+    scroll: document.documentElement.scrollWidth, inner: innerWidth,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    page: getComputedStyle(document.querySelector(".wyrd")).backgroundColor,
+    cells: document.querySelectorAll(".wyrd").length,
+    foreign: document.querySelectorAll(".wyrd script, .wyrd img, .wyrd a").length};
+  document.body.setAttribute("data-found", JSON.stringify(found));
+});
+</script>
+"""
+
+
+def shown(folder: Path, cells: list[str], *, size: int, theme: int, **page: Any) -> dict[str, Any]:
+    """What the page found out about itself."""
+    assert BROWSER is not None, "CI has no Chromium: .ci/run installs it (apt-get install chromium)"
+    attributes, css = page.get("attributes", ""), page.get("css", "")
+    measure = MEASURE.replace("OPEN", "true" if page.get("unfolded") else "false")
+    body = f"<body {attributes}>{''.join(cells)}</body>"
+    file = folder / "page.html"
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8><style>body{{margin:8px}}{css}</style>{measure}{body}"
+    )
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+               f"--user-data-dir={folder / 'profile'}", f"--window-size={size},900",
+               f"--blink-settings=preferredColorScheme={theme}",
+               "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]  # fmt: skip
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    found = re.search(r'data-found="([^"]*)"', ended.stdout)
+    assert found is not None, ended.stderr[-2000:]
+    told: dict[str, Any] = json.loads(unescape(found[1]))
+    assert told["dark"] == (theme == DARK), "the browser took the theme that was asked for"
+    return told
+
+
+@pytest.mark.parametrize(("size", "theme"), [(800, LIGHT), (800, DARK), (1280, LIGHT)])
+@pytest.mark.parametrize("says", [BAD, "W" * 4000, "Book me a flight to Paris"])
+def test_it_looks_right(tmp_path: Path, size: int, theme: int, says: str) -> None:
+    """No script runs, nothing is wider than the page, and all text stands out from its ground."""
+    cells = list(views(says))
+    found = shown(tmp_path, cells, size=size, theme=theme, unfolded=True)
+    assert found["cells"] == len(cells), "no cell broke out of another"
+    assert found["errors"] == []
+    assert found["hit"] == 0
+    assert found["foreign"] == 0
+    assert found["wide"] == []
+    assert found["scroll"] <= found["inner"]
+    assert found["narrow"] == 0
+    assert found["least"] >= 4.5, found["where"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "css", "theme", "page"),
+    [
+        ("data-jp-theme-light=true", "", DARK, "rgb(255, 255, 255)"),
+        ("data-jp-theme-light=false", "", LIGHT, "rgb(17, 20, 24)"),
+        (
+            "data-jp-theme-light=false",
+            ":root{--jp-layout-color0:#222;--jp-content-font-color1:#ddd}",
+            LIGHT,
+            "rgb(34, 34, 34)",
+        ),
+        ("class=vscode-dark", ":root{--vscode-editor-background:#1e1e1e;"
+         "--vscode-editor-foreground:#ccc}", LIGHT, "rgb(30, 30, 30)"),
+        ("class=vscode-light", "", DARK, "rgb(255, 255, 255)"),
+    ],
+)  # fmt: skip
+def test_the_notebooks_theme_wins(
+    tmp_path: Path, attributes: str, css: str, theme: int, page: str
+) -> None:
+    """In Jupyter and VS Code a cell has the notebook's colours, whatever the system's are."""
+    cells = list(views("Paris"))
+    found = shown(tmp_path, cells, size=800, theme=theme, attributes=attributes, css=css)
+    assert found["page"] == page
+    assert found["least"] >= 4.5, found["where"]
+
+
+def test_a_long_history_fits(tmp_path: Path) -> None:
+    """Forty forks side by side run into one another rather than out of the page."""
+    from langgraph_wyrd.pillars.model import WorkingState
+    from langgraph_wyrd.show.thread import thread_html
+
+    entries = [Entry(f"f{n:02}", "e0", summary="word " * 40) for n in range(40, 0, -1)]
+    cell = thread_html(WorkingState("t"), [*entries, Entry("e0", None)])
+    found = shown(tmp_path, [cell], size=800, theme=LIGHT, unfolded=True)
+    assert found["wide"] == []
+    assert found["scroll"] <= found["inner"]

@@ -1,0 +1,535 @@
+"""What people see of states, diffs, threads and lists: whole, bounded, and safe to look at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.pillars.diff import diff
+from langgraph_wyrd.pillars.listed import Page, ThreadInfo
+from langgraph_wyrd.pillars.model import (
+    ContextItem,
+    Intention,
+    OpenLoop,
+    Source,
+    Todo,
+    WorkingState,
+)
+from langgraph_wyrd.show.columns import Column, table
+from langgraph_wyrd.show.lanes import drawn, laid_out
+from langgraph_wyrd.show.lists import page_text
+from langgraph_wyrd.show.past import timeline_html, timeline_text
+from langgraph_wyrd.show.plain import fitted, line, outline, plain, width
+from langgraph_wyrd.show.plot import plot
+from langgraph_wyrd.show.thread import MOST, thread_html
+
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+KNOWN_TAGS = {
+    "div",
+    "style",
+    "span",
+    "small",
+    "code",
+    "pre",
+    "p",
+    "ul",
+    "li",
+    "details",
+    "summary",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "svg",
+    "title",
+    "path",
+    "text",
+}
+BAD = (
+    '<script>window.hit=1</script><img src=x onerror="window.hit=1"></style></div>'
+    "<a href='javascript:window.hit=1'>\u202egnp.exe\x1b[2J\x00\ud800&lt;"
+)
+T = "2026-11-18T14:0{}:00+00:00"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """As `thread.history()` gives them."""
+
+    checkpoint_id: str
+    parent_id: str | None
+    ts: str = T.format(1)
+    step: int = 1
+    source: str = "loop"
+    nodes: tuple[str, ...] = ("agent",)
+    run_id: str | None = None
+    summary: str = "+1 todos"
+    labels: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    head: bool = False
+
+
+def deep(levels: int) -> Any:
+    value: Any = "end"
+    for _ in range(levels):
+        value = {"more": [value]}
+    return value
+
+
+def state(says: str = "says", **given: Any) -> WorkingState:
+    """A state with everything in it."""
+    seen = Source(checkpoint_id=says, node=says, message_id=says, author=says)
+    at: Any = {"opened_at": T.format(1), "source": seen}
+    whole = WorkingState(
+        thread_id=says,
+        checkpoint_id=says,
+        ts=T.format(5),
+        title=says,
+        todos=(
+            Todo("t1", says, "completed", closed_at=T.format(3), **at),
+            Todo("t2", says, "in_progress", "critical", tracker=says, **at),
+            Todo("t3", says, says, says, listed=False, **at),  # type: ignore[arg-type]
+        ),
+        context=(ContextItem("c1", says, {says: [says]}, **at), ContextItem("c2", "k", says, **at)),
+        loops=(
+            OpenLoop("l1", "interrupt", says, {says: says}, **at),
+            OpenLoop("l2", says, says, **at),  # type: ignore[arg-type]
+            OpenLoop("l3", "question", says, closed_at=T.format(2), outcome=says, **at),
+            OpenLoop("l4", "promise", says, confidence="heuristic", **at),
+        ),
+        intentions=(
+            Intention("i1", says, closed_at=T.format(2), outcome=says, **at),
+            Intention("i2", says, **at),
+        ),
+        status="interrupted",
+        reason=says,
+        ns=says,
+    )
+    return replace(whole, **given)
+
+
+def history(says: str = "agent") -> list[Entry]:
+    return [
+        Entry("e7", "e5", head=True, nodes=(says,), labels=(says,), summary=says),
+        Entry("e6", "e3", source="fork", nodes=()),
+        Entry("e5", "e3"),
+        Entry("e4", "e2", labels=("what-if",)),
+        Entry("e3", "e2", children=("e5", "e6")),
+        Entry("e2", "e1", children=("e3", "e4")),
+        Entry("e1", None),
+    ]
+
+
+def listed(says: str = "says") -> list[Page[Any]]:
+    whole = state(says)
+    info = ThreadInfo(says, "error", says, says, (), says, T.format(1), T.format(2), says, 1, 1)
+    return [
+        Page([info, replace(info, status=says)], next="x"),
+        Page([replace(each, thread_id=says) for each in whole.loops]),
+        Page([replace(each, thread_id=says) for each in whole.todos]),
+        Page([replace(each, thread_id=says) for each in whole.intentions]),
+        Page(history(says)),
+        Page([says, 1, None]),
+        Page(),
+    ]
+
+
+def views(says: str) -> Iterator[str]:
+    """Everything that a cell can show."""
+    whole = state(says)
+    yield whole._repr_html_()  # type: ignore[attr-defined]
+    yield thread_html(whole, history(says), plot(whole.todos, whole.loops))
+    yield diff(WorkingState(), whole)._repr_html_()  # type: ignore[attr-defined]
+    yield diff(whole, state(says, todos=(), context=()))._repr_html_()  # type: ignore[attr-defined]
+    other = replace(whole.todos[1], content=says + says, status="completed")
+    yield diff(whole, state(says, todos=(other,), status="done"))._repr_html_()  # type: ignore[attr-defined]
+    for page in listed(says):
+        yield page._repr_html_()  # type: ignore[attr-defined]
+    for item in (*whole.todos, *whole.loops, *whole.context, *whole.intentions):
+        yield item._repr_html_()  # type: ignore[union-attr]
+
+
+def texts(says: str) -> Iterator[str]:
+    """Everything that `print` shows."""
+    whole = state(says)
+    yield str(whole)
+    yield str(diff(WorkingState(), whole))
+    yield from map(str, listed(says))
+    yield "\n".join(timeline_text(history(says)))
+
+
+class Seen(HTMLParser):
+    """What a reader of the page gets: its elements, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == [], "every element is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in KNOWN_TAGS
+        for name, value in attrs:
+            assert name in {"class", "style", "title", "open", "d", "x", "y", "xmlns", "role",
+                            "viewbox", "text-anchor"}  # fmt: skip
+            assert name != "style" or re.fullmatch(r"[-\w:;.,()#% ]*", value or "")
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text.append(data)
+
+
+# ---- safe to look at
+
+
+@pytest.mark.parametrize("says", [BAD, "x", "", "\u202e" * 50, "<" * 3000, "W" * 3000])
+def test_content_is_never_markup(says: str) -> None:
+    """Whatever a message says, a cell has only our elements, and it is text."""
+    for html in views(says):
+        seen = "".join(Seen(html).text)
+        assert not UNSEEN.search(html)
+        if says == BAD:
+            assert "<script>window.hit=1</script>" in seen or len(seen) < 40
+
+
+@pytest.mark.parametrize("says", [BAD, "\x1b]0;title\x07", "a\rb\x08c", "\u2066x\u2069"])
+def test_printing_can_not_move_the_cursor(says: str) -> None:
+    """Escape sequences, carriage returns and direction marks are spelt out on a terminal."""
+    for text in texts(says):
+        assert not UNSEEN.search(text)
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_any_text_comes_out_as_itself(says: str) -> None:
+    """What can be seen stays as it is; what can't is spelt out."""
+    shown = plain(says)
+    assert not UNSEEN.search(shown)
+    if says.isprintable() and not any(0xE0000 <= ord(c) < 0xE0080 for c in says):
+        assert shown == says
+    shown.encode()  # no half of a pair is left
+
+
+# ---- bounded
+
+
+def test_a_big_state_says_how_much_more_there_is() -> None:
+    """Thousands of items make a page of ordinary size, which says what it leaves out."""
+    many = WorkingState(
+        thread_id="t",
+        loops=tuple(OpenLoop(f"l{n}", "question", f"q{n}") for n in range(5000)),
+        todos=tuple(Todo(f"t{n}", f"step {n}") for n in range(5000)),
+        context=tuple(ContextItem(f"c{n}", f"k{n}", n) for n in range(5000)),
+    )
+    html = many._repr_html_()  # type: ignore[attr-defined]
+    assert len(html) < 200_000
+    for rest in ("open loops", "todos", "context items"):
+        assert f"and 4,940 more {rest}" in html
+    entries = [Entry(f"{n:05}", f"{n - 1:05}") for n in range(MOST + 1, 0, -1)]
+    assert "there are older ones" in thread_html(many, entries)
+    page = Page([OpenLoop(f"l{n}", "question", f"q{n}") for n in range(1000)])
+    assert "and 800 more in this list" in page._repr_html_()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "value", ["W" * 5_000_000, deep(900), [list(range(500))] * 500, "\n" * 10**6]
+)
+def test_a_big_value_is_folded_and_cut(value: Any) -> None:
+    """A value of any size or depth takes little time and room, and says how long it is."""
+    began = time.perf_counter()
+    html = WorkingState(context=(ContextItem("c", "k", value),))._repr_html_()  # type: ignore[attr-defined]
+    assert len(html) < 60_000
+    assert time.perf_counter() - began < 2
+    Seen(html)
+
+
+def test_a_deep_value_says_that_it_goes_on() -> None:
+    """What is cut is said to be."""
+    assert "deeper" in outline(deep(500))
+    assert "… 400 more" in outline(list(range(500)))
+    assert outline({"a": [1, None, True], "b": {}}) == (
+        '{\n  "a": [\n    1,\n    null,\n    true\n  ],\n  "b": {}\n}'
+    )
+
+
+# ---- on a terminal
+
+
+@given(
+    st.lists(st.lists(st.text(max_size=60), min_size=4, max_size=4), max_size=5),
+    st.integers(10, 160),
+)
+def test_a_table_fits(rows: list[list[str]], most: int) -> None:
+    """No line is wider than the terminal, also with wide characters."""
+    columns = [
+        Column("thread", most=40),
+        Column("n", right=True),
+        Column("where", flexible=True, spare=True),
+        Column("says", flexible=True),
+    ]
+    assert all(width(each) <= most for each in table(columns, rows, most))
+
+
+def test_long_texts_give_way_first() -> None:
+    """Ids stay whole where they can; before little is left of a text, spare columns go."""
+    columns = [Column("id"), Column("says", flexible=True), Column("where", True, spare=True)]
+    rows = [["i" * 30, "s" * 90, "w" * 90]]
+    assert table(columns, rows, 82)[1] == f"{'i' * 30}  {'s' * 23}…  {'w' * 23}…"
+    assert table(columns, rows, 70)[1] == f"{'i' * 30}  {'s' * 37}…"
+    assert fitted("日本語", 4) == "日…"
+    assert width("日本語e\u0301") == 7
+
+
+def test_a_page_prints_as_a_table() -> None:
+    """`print(page)` is a table; its repr is a list's, for debugging."""
+    threads, loops, *_ = listed("says")
+    assert str(threads).splitlines()[0].split()[:2] == ["thread", "status"]
+    assert str(threads).endswith("… and more")
+    assert "interrupt" in str(loops)
+    assert str(Page()) == "nothing"
+    assert repr(Page([1])) == "[1]"
+    assert "ThreadInfo(" in repr(threads)
+    assert all(width(each) <= 60 for each in page_text(loops, 60).splitlines())
+
+
+def test_states_and_diffs_print() -> None:
+    """`print(state)` is its brief, guesses told apart; `print(diff)` its summary and lines."""
+    whole = state("Paris")
+    assert str(whole).startswith("Where things stand in thread Paris")
+    assert "Guessed from prose (1)" in str(whole)
+    assert repr(whole).startswith("WorkingState(thread_id='Paris'")
+    said = str(diff(WorkingState(), whole)).splitlines()
+    assert said[0].startswith("+")
+    assert any(each.startswith("+ loop Paris (interrupt)") for each in said)
+
+
+# ---- timeline
+
+
+def test_forks_run_side_by_side() -> None:
+    """The log is drawn as a graph, newest first, labels and the head marked."""
+    lines = timeline_text(history(), 200)
+    assert [each.split("e")[0].rstrip() if "e" in each else each for each in lines] == [
+        "◉", "│ ●", "● │", "│ │ ●", "├─╯ │", "●   │", "├───╯", "●", "●",
+    ]  # fmt: skip
+    assert "[agent] head" in lines[0]
+    assert "[what-if]" in lines[3]
+    assert all(width(each) <= 40 for each in timeline_text(history(), 40))
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_every_tree_can_be_drawn(picks: list[int]) -> None:
+    """Lanes never collide; each checkpoint but the leaves hangs below another."""
+    parents = [None, *(n % (at + 1) for at, n in enumerate(picks))]
+    pairs = [(str(n), None if p is None else str(p)) for n, p in enumerate(parents)][::-1]
+    rows = list(laid_out(pairs))
+    used = {parent for _, parent in pairs}
+    for (id, parent), row in zip(pairs, rows, strict=True):
+        lanes = [row.lane, *row.passing, *row.joined]
+        assert len(lanes) == len(set(lanes))
+        assert row.above == (id in used)
+        assert row.below == (parent is not None)
+        _, graph = drawn(row)
+        assert graph.index("●") == 2 * row.lane
+    assert not rows[-1].passing, "all lanes have come together at the root"
+
+
+def test_the_timeline_in_a_cell() -> None:
+    """Labels, the head and fork points are marked."""
+    html = timeline_html(history())
+    for said in (">head<", ">what-if<", ">2 ways on<"):
+        assert said in html
+
+
+# ---- over time
+
+
+def test_a_plot_counts_what_happened() -> None:
+    """Todos done and loops opened and closed; guesses don't count; a file of its own."""
+    whole = state("x")
+    made = plot(whole.todos, whole.loops)
+    assert str(made) == "1 of 3 todos done, 3 loops opened, 1 closed"
+    assert made.svg.startswith("<svg")
+    assert 'xmlns="http://www.w3.org/2000/svg"' in made.svg
+    assert made.svg.count("<path") == 2 + 2 * 3
+    assert "nothing happened yet" in plot([], []).svg
+    odd = [Todo("t", "x", opened_at="no time", closed_at=None)]
+    assert "nothing happened yet" in plot(odd, []).svg
+    Seen(made._repr_html_())
+
+
+# ---- rows
+
+
+def test_rows_are_flat() -> None:
+    """A record has the columns of the public tables; a state's says its pillar and thread."""
+    whole = state("x")
+    loop = Page([replace(whole.loops[0], thread_id="t")]).to_records()[0]
+    assert next(iter(loop)) == "thread_id"
+    assert (loop["thread_id"], loop["node"], loop["checkpoint"]) == ("t", "x", "x")
+    assert "source" not in loop
+    pillars = [each["pillar"] for each in whole.to_records()]
+    assert pillars == ["todos"] * 3 + ["context"] * 2 + ["loops"] * 4 + ["intentions"] * 2
+    assert {each["thread_id"] for each in whole.to_records()} == {"x"}
+
+
+def test_rows_in_pandas() -> None:
+    """Times are times."""
+    made = Page(state("x").loops).to_pandas()
+    assert list(made["kind"]) == ["interrupt", "x", "question", "promise"]
+    assert made["opened_at"].dt.minute.tolist() == [1] * 4
+    assert made["closed_at"].isna().tolist() == [True, True, False, True]
+    assert len(state("x").to_pandas()) == 11
+    assert len(Page().to_pandas()) == 0
+
+
+def test_without_pandas_an_error_says_what_to_install() -> None:
+    """The core install needs no pandas, and importing ours imports none."""
+    script = (
+        "import sys\n"
+        "from langgraph_wyrd import WorkingState, errors\n"
+        "WorkingState()._repr_html_()\n"
+        "assert 'pandas' not in sys.modules\n"
+        "sys.modules['pandas'] = None\n"
+        "try: WorkingState().to_pandas()\n"
+        "except errors.MissingExtra as error: assert 'langgraph-wyrd[notebook]' in str(error)\n"
+        "else: raise SystemExit('no error')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parent.parent)
+
+
+# ---- what a cell shows of a database
+
+
+class Talk(TypedDict, total=False):
+    messages: Annotated[list[Any], add_messages]
+    todos: list[Any]
+
+
+def booked(saver: WyrdSaver, thread_id: str, *, done: bool = False) -> None:
+    """A thread that waits for a person."""
+
+    def plan(state: Talk) -> Talk:
+        return {"todos": [{"content": "find", "status": "completed"}, {"content": "book"}]}
+
+    def book(state: Talk) -> Talk:
+        return {"messages": [("ai", f"booked: {interrupt('Book the <b>9:40</b>?')}")]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("plan", plan)
+    builder.add_node("book", book)
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "book")
+    graph = builder.compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": thread_id}}
+    graph.invoke({"messages": [("human", "Book a flight")]}, config)
+    if done:
+        graph.invoke(Command(resume="yes"), config)
+
+
+def test_a_thread_in_a_cell(saver: WyrdSaver) -> None:
+    """Its status, what it is after, its pillars, and how it went."""
+    booked(saver, "t1")
+    thread = saver.thread("t1")
+    html = thread._repr_html_()
+    seen = "".join(Seen(html).text)
+    for said in (
+        "t1",
+        "interrupted",
+        "Book a flight",
+        "Book the <b>9:40</b>?",
+        "1 of 2 todos done",
+    ):
+        assert said in seen
+    assert thread.plot().text == "1 of 2 todos done, 2 loops opened, 0 closed"
+    assert repr(thread) == "Thread('t1')"
+
+
+async def test_cells_of_a_running_loop(saver: WyrdSaver) -> None:
+    """A notebook's cells run in an event loop: what is shown there reads all the same."""
+    booked(saver, "t1", done=True)
+    assert "answered" in saver.thread("t1")._repr_html_()
+    assert ">done<" in saver._repr_html_() or ">idle<" in saver._repr_html_()
+    assert await saver.thread("t1").aplot() == saver.thread("t1").plot()
+
+
+def test_a_thread_with_a_history_shows_it(
+    saver: WyrdSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest checkpoints are below the pillars; how many are asked for is bounded."""
+    booked(saver, "t1")
+    asked: list[int] = []
+
+    def newest(self: object, limit: int = 50) -> list[Entry]:
+        asked.append(limit)
+        return history()
+
+    monkeypatch.setattr("langgraph_wyrd.thread.Thread.history", newest, raising=False)
+    html = saver.thread("t1")._repr_html_()
+    assert asked == [MOST + 1]
+    assert ">what-if<" in html
+
+
+def test_a_saver_in_a_cell(saver: WyrdSaver) -> None:
+    """A table of its threads, newest activity first."""
+    assert "nothing" in saver._repr_html_()
+    booked(saver, "t1")
+    booked(saver, "t2")
+    html = saver._repr_html_()
+    assert "2 threads" in html
+    assert html.index("t2") < html.index("t1")
+
+
+def test_a_cell_shows_what_is_wrong(saver: WyrdSaver, tmp_path: Path) -> None:
+    """A thread that is not there, a saver that is closed: a note, no traceback."""
+    assert "has no checkpoints" in saver.thread("<none>")._repr_html_()
+    assert "<none>" not in saver.thread("<none>")._repr_html_()
+    saver.close()
+    assert "closed" in saver._repr_html_()
+
+
+def test_in_ipythons_terminal(saver: WyrdSaver) -> None:
+    """There, the text is shown."""
+
+    class Printer:
+        said = ""
+
+        def text(self, text: str) -> None:
+            self.said += text
+
+    booked(saver, "t1")
+    loops = saver.open_loops()
+    for each in (saver, saver.thread("t1"), saver.thread("no"), loops, loops.next or loops):
+        printer = Printer()
+        each._repr_pretty_(printer, False)  # type: ignore[union-attr]
+        assert "t1" in printer.said or "no checkpoints" in printer.said
+
+
+def test_lines_are_lines() -> None:
+    """Text of several lines stands on one where a line is wanted."""
+    assert line("a\n\tb  c", 4) == "a b…"
+    assert plain("a\r\nb") == "a\nb"
