@@ -1,19 +1,6 @@
-"""`python -m langgraph_wyrd demo [FILE]`."""
+"""`python -m langgraph_wyrd` is the command `langgraph-wyrd`."""
 
-from __future__ import annotations
-
-import sys
-
-
-def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["demo"] and len(arguments) <= 2:
-        from langgraph_wyrd import demo
-
-        demo.run(*arguments[1:])
-        return 0
-    print("usage: python -m langgraph_wyrd demo [FILE]", file=sys.stderr)
-    return 2
-
+from langgraph_wyrd.cli import main
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

@@ -1,77 +1,133 @@
-"""A graph that is killed in the middle of its work, and goes on in another process.
+"""An agent that is killed in the middle of a tool call, and goes on in another process.
 
-`python -m langgraph_wyrd demo` runs it on an SQLite file; nothing else is needed.
+`python -m langgraph_wyrd demo` runs it on an SQLite file; nothing else is needed. The model is
+scripted, all else is real: the graph, the tools, the kill.
 """
 
 from __future__ import annotations
 
-import operator
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode, tools_condition
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.pillars.diff import diff
 from langgraph_wyrd.saver import WyrdSaver
 
-_THREAD: Any = {"configurable": {"thread_id": "report"}}
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+Paint = Callable[[str, str], str]
+
+_THREAD: RunnableConfig = {"configurable": {"thread_id": "invoice"}}
 _KILLED = 9
+_TASK = "Send Ada the invoice for March"
+_STEPS = ("add up the hours", "mail the invoice to Ada")
 
 
-class State(TypedDict):
-    done: Annotated[list[str], operator.add]
+class State(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    todos: list[dict[str, str]]
 
 
-def _graph(saver: WyrdSaver, die_in: str | None) -> Any:
-    from langgraph.graph import START, StateGraph
-
-    def work(name: str) -> Any:
-        def node(state: State) -> dict[str, list[str]]:
-            print(f"    {name} …", end="", flush=True)
-            if name == die_in:
-                print(" killed", flush=True)
-                os.kill(os.getpid(), _KILLED)
-            print(" done", flush=True)
-            return {"done": [name]}
-
-        return node
-
-    builder = StateGraph(State)
-    before = START
-    for name in ("collect", "analyse", "write"):
-        builder.add_node(name, work(name))
-        builder.add_edge(before, name)
-        before = name
-    return builder.compile(checkpointer=saver)
-
-
-def _first(path: str) -> None:
-    """The process that is killed."""
-    with WyrdSaver.from_conn_string(path) as saver:
-        # "sync": a step begins once the one before it is stored, so nothing is done twice.
-        _graph(saver, die_in="analyse").invoke({"done": []}, _THREAD, durability="sync")
-
-
-def run(path: str | None = None) -> None:
+def run(path: str | None = None, paint: Paint = lambda text, colour: text) -> None:
     """Run the demo on a file that does not exist yet, or on a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
         file = path or str(Path(folder) / "demo.db")
         if os.path.exists(file):
-            raise SystemExit(f"{file} exists already: the demo wants a file of its own")
-        print("a process works through collect, analyse, write, and is killed in the second:")
+            raise InvalidInput(f"{file} exists already: the demo wants a file of its own")
+        _say(paint(f"An agent is asked: {_TASK}.", "bold"))
         command = [sys.executable, "-m", "langgraph_wyrd.demo", file]
         ended = subprocess.run(command, check=False)
-        assert ended.returncode == -_KILLED, ended
-        print("another one opens the same file:")
+        if ended.returncode not in (-_KILLED, _KILLED):
+            raise InvalidInput(f"the demo's first process ended with {ended.returncode}")
+        _say(paint("\nAnother process opens the same file. What was going on?", "bold"))
         with WyrdSaver.from_conn_string(file) as saver:
-            graph = _graph(saver, die_in=None)
-            state = graph.get_state(_THREAD)
-            print(f"    finished: {state.values['done']}, next: {list(state.next)}")
-            print("and goes on, without doing again what was done:")
-            graph.invoke(None, _THREAD)
-            print(f"    finished: {graph.get_state(_THREAD).values['done']}")
+            thread = saver.thread("invoice")
+            before = thread.working_state()
+            _say(paint(_indented(before.brief()), "amber"))
+            _say(paint("\nIt goes on from there:", "bold"))
+            done = _graph(saver, file, die=False).invoke(None, _THREAD)
+            _say(f"    agent: {done['messages'][-1].content}")
+            _say(paint("\nWhat has changed:", "bold"))
+            _say(paint(_indented("\n".join(diff(before, thread.working_state()).lines())), "green"))
+        if path is not None:
+            _say(f"\nLook around: langgraph-wyrd --url {path} show")
+
+
+def first(file: str) -> None:
+    """The process that is killed."""
+    with WyrdSaver.from_conn_string(file) as saver:
+        # "sync": a step begins once the one before it is stored.
+        graph = _graph(saver, file, die=True)
+        graph.invoke({"messages": [HumanMessage(_TASK, id="m1")]}, _THREAD, durability="sync")
+
+
+def _graph(saver: WyrdSaver, file: str, *, die: bool) -> Any:
+    outbox = Path(f"{file}.outbox")
+
+    def add_up_hours(month: str) -> str:
+        """Hours and money of a month."""
+        _say(f"    add_up_hours({month!r}): 23 hours, 1840 euros")
+        return "23 hours, 1840 euros"
+
+    def mail_invoice(to: str, euros: int) -> str:
+        """Mail an invoice. It looks first whether that was done, as every such tool should."""
+        if outbox.exists():
+            _say(f"    mail_invoice({to!r}, {euros}): it is in the outbox, not mailed again")
+            return "mailed"
+        outbox.write_text(f"{to}: {euros} euros")
+        if die:
+            _say(f"    mail_invoice({to!r}, {euros}): mailed, and the process is killed")
+            os.kill(os.getpid(), _KILLED)
+        return "mailed"
+
+    builder = StateGraph(State)
+    builder.add_node("agent", _agent)
+    builder.add_node("tools", ToolNode([add_up_hours, mail_invoice]))
+    builder.add_edge(START, "agent")
+    builder.add_conditional_edges("agent", tools_condition)
+    builder.add_edge("tools", "agent")
+    return builder.compile(checkpointer=saver)
+
+
+def _agent(state: State) -> State:
+    """What a model would say: it depends on how often it was asked."""
+    turn = sum(isinstance(message, AIMessage) for message in state["messages"])
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("add_up_hours", {"month": "March"}),
+        ("mail_invoice", {"to": "ada@example.org", "euros": 1840}),
+    ]
+    if turn < len(calls):
+        name, args = calls[turn]
+        call = {"name": name, "args": args, "id": f"call_{turn + 1}", "type": "tool_call"}
+        said = AIMessage("", tool_calls=[call])
+    else:
+        said = AIMessage("The invoice for March is with Ada: 1840 euros.")
+    return {"messages": [said], "todos": [_todo(n, turn) for n in range(len(_STEPS))]}
+
+
+def _todo(n: int, turn: int) -> dict[str, str]:
+    status = "completed" if n < turn else "in_progress" if n == turn else "pending"
+    return {"content": _STEPS[n], "status": status}
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":
-    _first(sys.argv[1])
+    first(sys.argv[1])

@@ -35,8 +35,11 @@ def test_postgres_is_imported_only_when_used() -> None:
 
 
 def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
-    """The demo is killed, resumes, and does nothing twice."""
+    """The demo is killed in a tool call, is told so, resumes, and does nothing twice."""
     command = [sys.executable, "-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db")]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ended.stdout.count("collect …") == 1
-    assert ended.stdout.rstrip().endswith("finished: ['collect', 'analyse', 'write']")
+    assert ended.stdout.count("add_up_hours('March'): ") == 1
+    assert "tool call without a recorded result, verify before redoing: mail_in" in ended.stdout
+    assert "it is in the outbox, not mailed again" in ended.stdout
+    assert "~ todo mail the invoice to Ada: in_progress -> completed" in ended.stdout
+    assert "~ status due -> done" in ended.stdout

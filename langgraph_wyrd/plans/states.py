@@ -150,7 +150,7 @@ def said_by(
     """What checkpoints and their tasks said, from rows of the ledger."""
     tasks: dict[str, dict[str, list[Event]]] = {}
     for checkpoint, task, _, pillar, op, item, body, source in rows:
-        event = Event(pillar, op, item, json.loads(codec.open_text(body)), json.loads(source))
+        event = Event(pillar, op, item, codec.open_json(body), json.loads(source))
         tasks.setdefault(checkpoint, {}).setdefault(task, []).append(event)
     found = {}
     for checkpoint, by_task in tasks.items():

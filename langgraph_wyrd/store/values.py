@@ -31,7 +31,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from langgraph_wyrd.errors import Unserialisable
+from langgraph_wyrd.errors import InvalidInput, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
 
@@ -367,6 +367,13 @@ class Codec:
         tag, _, data = text[len(_SEALED) :].partition(":")
         opened: str = self.serde.loads_typed((tag, base64.b64decode(data)))
         return opened
+
+    def open_json(self, text: str) -> Any:
+        """The data whose JSON `seal_text` was given."""
+        opened = self.open_text(text)
+        if opened.startswith(_SEALED):
+            raise InvalidInput("the store is encrypted: open it with the serde that wrote it")
+        return json.loads(opened)
 
     # ---- values that stand alone: writes, inline values, metadata
 

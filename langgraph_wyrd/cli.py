@@ -1,0 +1,85 @@
+"""`langgraph-wyrd`, and `python -m langgraph_wyrd`: all commands, and what they have in common."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+
+from langgraph_wyrd.errors import ThreadNotFound, WyrdError
+from langgraph_wyrd.show.plain import line
+from langgraph_wyrd.terminal import keeping, looking, starting, watching
+from langgraph_wyrd.terminal.command import NOTHING, WRONG, Asked, Command
+from langgraph_wyrd.terminal.screen import screen
+
+COMMANDS: tuple[Command, ...] = (
+    *looking.COMMANDS,
+    *watching.COMMANDS,
+    *keeping.COMMANDS,
+    *starting.COMMANDS,
+)
+_ABOUT = "What LangGraph agents were doing, as WyrdSaver has stored it."
+_END = """\
+The database is --url, or the environment's WYRD_URL: sqlite:///agents.db, a path, postgresql://…
+Values that LangGraph's AES key encrypts are read with it (LANGGRAPH_AES_KEY).
+
+exit codes: 0 fine, 1 nothing found, 2 an error"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    args = parser().parse_args(arguments)
+    asked = Asked(args, screen(as_json=args.json, colours=False if args.no_color else None))
+    try:
+        command: Command = args.command
+        code = command.run(asked)
+        sys.stdout.flush()
+        return code
+    except WyrdError as error:
+        # On one line, and spelt out: it may repeat what somebody else wrote.
+        asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
+        return NOTHING if isinstance(error, ThreadNotFound) else WRONG
+    except KeyboardInterrupt:
+        asked.screen.note("")
+        return 130
+    except BrokenPipeError:  # `… | head`: who reads has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        asked.close()
+
+
+def parser() -> ArgumentParser:
+    """What can be asked for: the options that all commands share go before or after its name."""
+    top = ArgumentParser(
+        "langgraph-wyrd",
+        description=_ABOUT,
+        epilog=_END,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    _common(top, None)
+    groups = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        if command.there:
+            made = groups.add_parser(
+                command.name,
+                help=command.help,
+                description=command.help[0].upper() + command.help[1:] + ".",
+                aliases=command.aliases,
+            )
+            _common(made, SUPPRESS)
+            command.arguments(made)
+            made.set_defaults(command=command)
+    return top
+
+
+def _common(parser: ArgumentParser, default: str | None) -> None:
+    def off(name: str, help: str) -> None:
+        chosen = False if default is None else default
+        parser.add_argument(name, action="store_true", default=chosen, help=help)
+
+    parser.add_argument("-u", "--url", default=default, help="the database")
+    parser.add_argument("--schema", default=default, help="the Postgres schema of the tables")
+    off("--json", "data for programs")
+    off("--no-color", "no colours (nor with NO_COLOR set, nor into a pipe)")

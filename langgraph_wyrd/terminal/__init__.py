@@ -1,0 +1,1 @@
+"""The terminal's commands: one module a group, one table of commands in each."""

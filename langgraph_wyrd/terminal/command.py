@@ -1,0 +1,148 @@
+"""What a command is, and what it gets."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.pillars.listed import Page
+from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.show.plain import line
+from langgraph_wyrd.store.url import parse
+from langgraph_wyrd.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
+    from langgraph_wyrd.thread import Thread
+
+T = TypeVar("T")
+FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them
+_PAGE = 1000
+_KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
+
+
+class Asked:
+    """One call of a command: its arguments, the database, the terminal."""
+
+    def __init__(self, arguments: Namespace, screen: Screen) -> None:
+        self.args = arguments
+        self.screen = screen
+
+    @cached_property
+    def url(self) -> str:
+        given = self.args.url or os.environ.get("WYRD_URL")
+        if not given:
+            raise InvalidInput(
+                "which database? Give --url, or set WYRD_URL: sqlite:///agents.db, postgresql://…"
+            )
+        address = parse(given)
+        if address.in_memory:
+            raise InvalidInput(f"{given!r} is in memory: nobody else can look into it")
+        if address.dialect == "sqlite" and not os.path.exists(address.target):
+            raise InvalidInput(f"there is no file {line(address.target)!r} (from {given!r})")
+        return str(given)
+
+    @cached_property
+    def saver(self) -> WyrdSaver:
+        """Opened on first use; no tables are made."""
+        return WyrdSaver.from_conn_string(
+            self.url, schema=self.args.schema, setup="never", serde=_serde()
+        )
+
+    def close(self) -> None:
+        if "saver" in self.__dict__:
+            self.saver.close()
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that was named, else the one with the newest activity."""
+        if self.args.thread is None:
+            newest = self.saver.threads(limit=1)
+            if not newest:
+                raise ThreadNotFound("there are no threads yet")
+            self.args.thread = newest[0].thread_id
+        return str(self.args.thread)
+
+    @property
+    def thread(self) -> Thread:
+        return self.saver.thread(self.thread_id)
+
+    def all_of(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
+        """As many as `--limit` says, over several pages if need be."""
+        limit, found, after = self.args.limit, Page[T](), None
+        if limit < 1:
+            raise InvalidInput(f"--limit {limit}: use a number from 1 on")
+        while len(found) < limit:
+            page = listing(limit=min(_PAGE, limit - len(found)), after=after, **filters)
+            found.extend(page)
+            found.next = after = page.next
+            if after is None:
+                break
+        return found
+
+    def sure(self, question: str) -> bool:
+        """Ask before something is deleted; where nobody can answer, `--yes` must be given."""
+        if self.args.yes:
+            return True
+        if not os.isatty(0):
+            raise InvalidInput(f"{question} Nobody is here to ask: give --yes")
+        self.screen.err.write(f"{line(question)} [y/N] ")
+        self.screen.err.flush()
+        return input().strip().lower() in ("y", "yes")
+
+
+@dataclass(frozen=True)
+class Command:
+    """`needs`: what must be there for it, as `module:name.name`; else it is not offered."""
+
+    name: str
+    help: str
+    run: Callable[[Asked], int]
+    arguments: Callable[[ArgumentParser], None] = lambda parser: None
+    needs: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def there(self) -> bool:
+        if not self.needs:
+            return True
+        module, _, names = self.needs.partition(":")
+        try:
+            found: Any = import_module(f"langgraph_wyrd.{module}")
+        except ModuleNotFoundError:
+            return False
+        for name in names.split("."):
+            found = getattr(found, name, None)
+        return found is not None
+
+
+def one_thread(parser: ArgumentParser) -> None:
+    parser.add_argument("thread", nargs="?", help="its id; without one, the newest thread")
+
+
+def at_point(parser: ArgumentParser) -> None:
+    parser.add_argument("--at", metavar="POINT", help="a checkpoint id, a label or a time")
+
+
+def limited(parser: ArgumentParser, most: int = 50) -> None:
+    parser.add_argument("-n", "--limit", type=int, default=most, help=f"at most so many ({most})")
+
+
+def confirmed(parser: ArgumentParser) -> None:
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
+def _serde() -> SerializerProtocol | None:
+    """A store that LangGraph's AES key encrypts is read with that key."""
+    if not os.environ.get(_KEY):
+        return None
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+    return EncryptedSerializer.from_pycryptodome_aes()

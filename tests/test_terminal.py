@@ -1,0 +1,390 @@
+"""The command line: every command on both databases, for people and for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from langgraph_wyrd import WyrdSaver, cli
+from langgraph_wyrd.show.plain import width
+from langgraph_wyrd.thread import Thread
+from tests.conftest import Backend
+from tests.test_show import UNSEEN, booked, history
+
+ROOT = Path(__file__).parent.parent
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+Ran = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(
+    durable: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ran]:
+    """A command on a database with two threads: its exit code, and what it wrote."""
+    with durable.open() as saver:
+        booked(saver, "t1")
+        booked(saver, "t2", done=True)
+    monkeypatch.setenv("WYRD_URL", durable.url)
+
+    def ran(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = cli.main(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return ran
+
+
+def opened(url: str) -> WyrdSaver:
+    return WyrdSaver.from_conn_string(url)
+
+
+# ---- for people
+
+
+def test_threads_and_what_is_open(run: Callable[..., Ran]) -> None:
+    """Tables of threads, loops and todos; filters are those of the saver."""
+    code, out, _ = run("threads")
+    assert code == 0
+    assert [each.split()[0] for each in out.splitlines()] == ["thread", "t2", "t1"]
+    assert "interrupted" in out
+    assert run("threads", "--status", "interrupted")[1].count("\n") == 2
+    code, out, _ = run("loops", "--kind", "interrupt")
+    assert "Book the <b>9:40</b>?" in out
+    assert "t2" not in out
+    assert "t2" in run("loops", "--status", "any")[1]
+    assert run("todos", "--thread", "t1")[1].splitlines()[1].startswith("t1      ☐ pending")
+    assert "☑ completed" in run("todos", "--status", "any")[1]
+    assert run("loops", "-n", "1")[1].endswith("… and more\n")
+
+
+def test_a_thread(run: Callable[..., Ran]) -> None:
+    """Without an id, `show` and `brief` show the newest thread."""
+    _, out, _ = run("show", "t1")
+    for said in ("t1  interrupted", "Open loops (2)", "Todos (1 of 2 done)", "☑  find"):
+        assert said in out
+    assert run("show")[1].startswith("t2  ")
+    assert run("brief", "t1")[1].startswith("Where things stand in thread t1")
+    assert len(run("brief", "t1", "--max-chars", "80")[1]) <= 81
+
+
+def test_what_changed(run: Callable[..., Ran]) -> None:
+    """Between two points, or up to the head; no difference is exit code 1."""
+    with opened(os.environ["WYRD_URL"]) as saver:
+        points = [each.config["configurable"]["checkpoint_id"] for each in saver.list(
+            {"configurable": {"thread_id": "t1"}})]  # fmt: skip
+    code, out, _ = run("diff", "t1", points[-1])
+    assert code == 0
+    assert "+ todo book: pending" in out
+    assert run("diff", "t1", points[0], points[0])[:2] == (1, "no changes\n")
+
+
+def test_changing(run: Callable[..., Ran]) -> None:
+    """Copy, reweave and prune do what the saver's verbs do; pruning asks first."""
+    assert run("copy", "t1", "t3")[:2] == (0, "copied t1 to t3\n")
+    code, out, _ = run("reweave")
+    assert (code, out.startswith("read ")) == (0, True)
+    assert run("prune", "t1")[0] == 2
+    assert run("prune", "t1", "--yes")[:2] == (0, "pruned 1 thread\n")
+    assert run("prune", "t3", "--delete", "-y")[0] == 0
+    with opened(os.environ["WYRD_URL"]) as saver:
+        assert {each.thread_id for each in saver.threads()} == {"t1", "t2"}
+        assert len(list(saver.list({"configurable": {"thread_id": "t1"}}))) == 1
+
+
+def test_the_statements(run: Callable[..., Ran]) -> None:
+    """`ddl` needs no database, and prints what makes one."""
+    assert run("ddl", "sqlite")[1].strip() == WyrdSaver.ddl("sqlite").strip()
+    assert '"agents"' in run("ddl", "--schema", "agents")[1]
+
+
+# ---- for programs
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["threads"], ["show", "t1"], ["brief", "t1"], ["loops"], ["todos"], ["ddl", "sqlite"],
+     ["diff", "t1", "2999-01-01"], ["copy", "t1", "t9"], ["reweave", "t1"],
+     ["prune", "t1", "-y"], ["watch", "--times", "1"]],
+    ids=lambda each: each[0],
+)  # fmt: skip
+def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> None:
+    """With `--json`, before or after the command, the output is data."""
+    code, out, _ = run("--json", *arguments)
+    assert code in (0, 1)
+    lines = [out] if arguments[0] != "watch" else out.splitlines()
+    assert all(json.loads(each) for each in lines)
+    if arguments[0] not in ("copy", "prune", "reweave"):
+        assert run(*arguments, "--json")[1] == out
+
+
+def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str]) -> None:
+    """0 fine, 1 nothing found, 2 an error; each error is one line that says what to do."""
+    assert run("loops", "--text", "no such text")[0] == 1
+    code, out, err = run("loops", "--json", "--text", "no such text")
+    assert (code, json.loads(out)) == (1, [])
+    for arguments, wanted, says in [
+        (["show", "nobody"], 1, "nobody"),
+        (["loops", "--kind", "shrug"], 2, "shrug"),
+        (["loops", "-n", "0"], 2, "--limit"),
+        (["watch", "--every", "0"], 2, "--every"),
+        (["copy", "t1", "t2"], 2, "t2"),
+        (["ddl", "oracle"], 2, "oracle"),
+        (["show", "\x1b[2J\u202e"], 1, "\\x1b[2J"),
+    ]:
+        code, out, err = run(*arguments)
+        assert (code, out) == (wanted, "")
+        assert says in err
+        assert err.count("\n") == 1
+        assert not UNSEEN.search(err)
+    for wrong in ([], ["nonsense"], ["show", "--nonsense"]):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(wrong)
+        assert ended.value.code == 2
+
+
+def test_no_database_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped name makes no file; a database without our tables stays as it is."""
+    monkeypatch.delenv("WYRD_URL", raising=False)
+    assert cli.main(["threads"]) == 2
+    assert "WYRD_URL" in capsys.readouterr().err
+    assert cli.main(["threads", "-u", str(tmp_path / "typo.db")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert cli.main(["threads", "-u", "sqlite://"]) == 2
+    other = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE mine (x)")
+    assert cli.main(["threads", "-u", f"sqlite:///{other}"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+    with contextlib.closing(sqlite3.connect(other)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+    assert [each.name for each in tmp_path.iterdir() if "db" in each.name] == ["other.db"]
+
+
+def test_an_encrypted_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is read with LangGraph's own key; without it, an error says so."""
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    file = str(tmp_path / "sealed.db")
+    with WyrdSaver.from_conn_string(file, serde=serde) as saver:
+        booked(saver, "t1")
+    monkeypatch.setenv("LANGGRAPH_AES_KEY", "0123456789abcdef")
+    assert cli.main(["show", "t1", "-u", file]) == 0
+    assert "Book a flight" in capsys.readouterr().out
+    monkeypatch.delenv("LANGGRAPH_AES_KEY")
+    assert cli.main(["show", "t1", "-u", file]) == 2
+    out, err = capsys.readouterr()
+    assert "open it with the serde" in err
+    assert "Book a flight" not in out
+
+
+def test_who_reads_may_leave(durable: Backend) -> None:
+    """`… | head` is no error."""
+    with durable.open() as saver:
+        booked(saver, "t1")
+    command = f"{sys.executable} -m langgraph_wyrd ddl sqlite | head -1; echo ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[-1] == "0"
+    assert ended.stderr == ""
+
+
+# ---- in a real terminal
+
+
+@contextlib.contextmanager
+def terminal(
+    columns: int, *arguments: str, **env: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A command whose terminal has so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+    command = [sys.executable, "-m", "langgraph_wyrd", *arguments]
+    started = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT,
+        env={**plain, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **env},
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        yield started, ours
+    finally:
+        if started.poll() is None:
+            started.kill()
+        started.wait(10)
+        os.close(ours)
+
+
+def read(end: int, until: str | None = None) -> str:
+    """What comes, until a text does or the command ends."""
+    got, deadline = b"", time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if until is not None and until in got.decode(errors="replace"):
+            break
+        if not select.select([end], [], [], 0.2)[0]:
+            continue
+        try:
+            more = os.read(end, 65536)
+        except OSError:  # its end is closed
+            break
+        if not more:
+            break
+        got += more
+    return got.decode()
+
+
+def seen(columns: int, *arguments: str, **env: str) -> str:
+    with terminal(columns, *arguments, **env) as (_, end):
+        return read(end)
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> str:
+    """A database with long names and texts."""
+    file = str(tmp_path / "busy.db")
+    with WyrdSaver.from_conn_string(file) as saver:
+        booked(saver, "0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111")
+        booked(saver, "customer/日本語/" + "x" * 80)
+        booked(saver, "t1", done=True)
+    return file
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_it_fits_the_terminal(busy: str, columns: int) -> None:
+    """No line is wider than the terminal, which has colours; ids of ordinary length are whole."""
+    commands = [["threads"], ["loops", "--status", "any"], ["todos", "--status", "any"]]
+    commands += [["show", "0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111"]]
+    for command in commands:
+        out = seen(columns, *command, "--url", busy)
+        lines = ANSI.sub("", out).splitlines()
+        assert len(lines) > 2
+        assert "\x1b[" in out
+        assert max(map(width, lines)) <= columns
+        assert any("0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111" in each for each in lines)
+
+
+def test_no_color(busy: str) -> None:
+    """`NO_COLOR`, `--no-color` and `TERM=dumb` are respected."""
+    assert "\x1b" not in seen(80, "threads", "--url", busy, NO_COLOR="1")
+    assert "\x1b" not in seen(80, "threads", "--url", busy, "--no-color")
+    assert "\x1b" not in seen(80, "threads", "--url", busy, TERM="dumb")
+
+
+def test_long_work_shows_how_far_it_is(busy: str) -> None:
+    """A bar on a terminal; none in a pipe."""
+    out = seen(80, "reweave", "--url", busy)
+    assert "█" in out
+    assert re.search(r"(\d+) of \1", out)
+    command = [sys.executable, "-m", "langgraph_wyrd", "reweave", "--url", busy]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
+
+
+def test_pruning_asks(busy: str) -> None:
+    """On a terminal one may say no."""
+    with terminal(80, "prune", "t1", "--delete", "--url", busy) as (started, end):
+        assert "[y/N]" in read(end, "[y/N]")
+        os.write(end, b"n\n")
+        assert started.wait(20) == 1
+    with opened(busy) as saver:
+        assert len(saver.threads()) == 3
+
+
+def test_watching(busy: str) -> None:
+    """The table is drawn over itself as loops open; Ctrl-C ends it quietly."""
+    with terminal(80, "watch", "--every", "0.2", "--url", busy) as (started, end):
+        first = read(end, "Ctrl-C ends")
+        assert "4 open loops" in first
+        with opened(busy) as saver:
+            booked(saver, "t9")
+        assert "6 open loops" in read(end, "6 open loops")
+        started.send_signal(signal.SIGINT)
+        assert started.wait(20) == 130
+        assert "Traceback" not in read(end)
+
+
+def test_watching_into_a_pipe(busy: str) -> None:
+    """There, a line for each loop that opens or closes."""
+    command = [sys.executable, "-m", "langgraph_wyrd", "watch", "--every", "0.2", "--url", busy]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        lines = [started.stdout.readline() for _ in range(4)]
+        assert all(each.startswith("+ ") for each in lines)
+        with opened(busy) as saver:
+            saver.delete_thread("0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111")
+        assert started.stdout.readline().startswith("- 0b7d6f1e")
+        started.terminate()
+
+
+# ---- commands that come with a verb of the handle
+
+
+def test_commands_that_need_a_verb(
+    busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command is offered where the handle has its verb, and draws what it gives."""
+    monkeypatch.setattr(Thread, "history", lambda self, limit: history("agent"), raising=False)
+    assert cli.main(["log", "t1", "--url", busy]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].startswith("◉     e7 [agent] head")
+    assert "├─╯ │" in out
+    assert cli.main(["log", "t1", "--url", busy, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["labels"] == ["agent"]
+    monkeypatch.delattr(Thread, "history")
+    help = cli.parser().format_help()
+    assert ("\n    log " in help) == hasattr(Thread, "history")
+    assert "\n    show " in help
+
+
+@pytest.mark.skipif(not hasattr(Thread, "label"), reason="comes with thread.label and rewind")
+def test_labels_and_rewinding(run: Callable[..., Ran]) -> None:
+    """Name a point, go back to it, see both in the log."""
+    with opened(os.environ["WYRD_URL"]) as saver:
+        points = [each.config["configurable"]["checkpoint_id"] for each in saver.list(
+            {"configurable": {"thread_id": "t1"}})]  # fmt: skip
+    assert run("label", "t1", "before", "--at", points[-1])[0] == 0
+    code, out, _ = run("labels", "t1")
+    assert (code, points[-1] in out, "before" in out) == (0, True, True)
+    assert run("rewind", "t1", "before")[0] == 0
+    assert "[before]" in run("log", "t1")[1]
+    assert run("fork", "t1", "t7", "--at", "before")[0] == 0
+    assert "t7" in run("threads")[1]
+    assert run("rewind", "t1", "nowhere")[0] == 1
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--help` lists them, with the exit codes; each has help of its own."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--help"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for command in cli.COMMANDS:
+        assert (f"\n    {command.name} " in out) == command.there
+    assert "exit codes" in out
+
+
+def test_the_installed_command() -> None:
+    """The package names the command `langgraph-wyrd`."""
+    assert 'langgraph-wyrd = "langgraph_wyrd.cli:main"' in (ROOT / "pyproject.toml").read_text()
