@@ -17,6 +17,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -352,7 +353,15 @@ def test_commands_that_need_a_verb(
     assert "├─╯ │" in out
     assert cli.main(["log", "t1", "--url", busy, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["labels"] == ["agent"]
-    monkeypatch.delattr(Thread, "history")
+    with opened(busy) as saver:
+        head = saver.thread("t1").working_state().checkpoint_id or ""
+    ids = [replace(history()[0], checkpoint_id=id) for id in (head, "1f000000-aa", "1f000000-ab")]
+    monkeypatch.setattr(Thread, "history", lambda self, limit: ids, raising=False)
+    assert cli.main(["show", "t1", "--at", head[:18], "--url", busy]) == 0
+    assert capsys.readouterr().out.startswith("t1")
+    assert cli.main(["show", "t1", "--at", "1f000000-a", "--url", busy]) == 2
+    assert "could be 2 checkpoints" in capsys.readouterr().err
+    monkeypatch.undo()
     help = cli.parser().format_help()
     assert ("\n    log " in help) == hasattr(Thread, "history")
     assert "\n    show " in help

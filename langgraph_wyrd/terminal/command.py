@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.listed import Page
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.show.plain import line
+from langgraph_wyrd.show.plain import count, line
 from langgraph_wyrd.store.url import parse
 from langgraph_wyrd.terminal.screen import Screen
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them
 _PAGE = 1000
+_START = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{1,26}")  # of a checkpoint's id
 _KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
 
 
@@ -73,6 +75,19 @@ class Asked:
     @property
     def thread(self) -> Thread:
         return self.saver.thread(self.thread_id)
+
+    def point(self, given: str | None) -> str | None:
+        """A point in the thread's past. The start of a checkpoint's id will do, as `log` has it."""
+        thread: Any = self.thread
+        if given is None or not _START.fullmatch(given) or not hasattr(thread, "history"):
+            return given
+        ids = [each.checkpoint_id for each in thread.history(limit=_PAGE)]
+        found = [id for id in ids if id.startswith(given.lower())]
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{given} could be {count(len(found), 'checkpoint')}: say more of it"
+            )
+        return found[0] if found else given
 
     def all_of(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
         """As many as `--limit` says, over several pages if need be."""

@@ -51,14 +51,14 @@ def reweave(asked: Asked) -> int:
 def label(asked: Asked) -> int:
     args = asked.args
     thread: Any = asked.thread
-    made = thread.label(args.name, at=args.at)
+    made = thread.label(args.name, at=asked.point(args.at))
     said = f"{made.checkpoint_id} is {args.name} now"
     return _done(asked, said, name=args.name, checkpoint_id=made.checkpoint_id)
 
 
 def rewind(asked: Asked) -> int:
     thread: Any = asked.thread
-    thread.rewind(asked.args.to)
+    thread.rewind(asked.point(asked.args.to))
     head = asked.thread.working_state().checkpoint_id
     said = f"{asked.thread_id} stands again where it stood at {asked.args.to}: {head}"
     return _done(asked, said, thread_id=asked.thread_id, checkpoint_id=head)
@@ -67,7 +67,7 @@ def rewind(asked: Asked) -> int:
 def fork(asked: Asked) -> int:
     args = asked.args
     thread: Any = asked.thread
-    thread.fork(args.target, at=args.at)
+    thread.fork(args.target, at=asked.point(args.at))
     return _done(asked, f"{args.target} goes on from {args.thread}", thread_id=args.target)
 
 

@@ -29,7 +29,7 @@ def threads(asked: Asked) -> int:
 
 
 def show(asked: Asked) -> int:
-    state, screen = asked.thread.working_state(at=asked.args.at), asked.screen
+    state, screen = asked.thread.working_state(at=asked.point(asked.args.at)), asked.screen
     if screen.json:
         screen.data(state.to_dict())
         return FINE
@@ -40,7 +40,7 @@ def show(asked: Asked) -> int:
 
 def brief(asked: Asked) -> int:
     args, screen = asked.args, asked.screen
-    state = asked.thread.working_state(at=args.at)
+    state = asked.thread.working_state(at=asked.point(args.at))
     text = state.brief(max_chars=args.max_chars, guesses=args.guesses)
     if screen.json:
         screen.data({"thread_id": state.thread_id, "brief": text})
@@ -64,10 +64,11 @@ def todos(asked: Asked) -> int:
 def diff(asked: Asked) -> int:
     args, screen = asked.args, asked.screen
     thread: Any = asked.thread
+    a, b = asked.point(args.a), asked.point(args.b)
     if hasattr(thread, "diff"):
-        found = thread.diff(args.a, args.b)
+        found = thread.diff(a, b)
     else:
-        found = diff_of(thread.working_state(at=args.a), thread.working_state(at=args.b))
+        found = diff_of(thread.working_state(at=a), thread.working_state(at=b))
     if screen.json:
         screen.data(found.to_dict())
     else:
