@@ -5,6 +5,7 @@ from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.pillars.diff import apply, diff
 from langgraph_wyrd.pillars.merge import merge
 from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.repair import repair_messages
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.show.attach import attach
 from langgraph_wyrd.signals.extracting import extract
@@ -22,6 +23,7 @@ __all__ = [
     "errors",
     "extract",
     "merge",
+    "repair_messages",
 ]
 
 attach()

@@ -1,0 +1,416 @@
+"""A history that no provider refuses: every tool call answered once, directly behind it.
+
+Providers answer 400 to a history with a call that has no result, a result without its call, an id
+used twice, results that stand elsewhere, or blank text. `repair_messages` changes what they would
+refuse and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from hashlib import blake2b
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+
+from langgraph_wyrd.signals.messages import written
+
+STARTED = "__wyrd_started__"  # the channel of the note that a call is about to be run
+UNKNOWN = "unknown"  # a tool without a name
+EMPTY = "(empty message)"
+
+_CALLING = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "invalid_tool_call": "id",
+    "function_call": "call_id",
+}
+_THOUGHTS = frozenset(("thinking", "redacted_thinking", "reasoning"))
+# What stands in place of a result and says that there was none: ours, and deepagents'.
+_NO_RESULT = ("no result was recorded", "arguments were malformed or truncated")
+
+
+def repair_messages(
+    messages: Iterable[Any],
+    *,
+    pending_writes: Iterable[Sequence[Any]] = (),
+    now: datetime | None = None,
+    asked: Mapping[str, str] | None = None,
+) -> list[BaseMessage]:
+    """The history as OpenAI and Anthropic accept it. A history that is fine comes back as it is.
+
+    A call without a result gets a `ToolMessage` with status `error` that says what is known; a
+    result that had finished, but is only a pending write, is used. Results move directly behind
+    their call; ids that are used twice get a number; results without a call, second results, and
+    messages that say nothing are left out. Repairing twice is the same as repairing once.
+
+    Args:
+        messages: Messages, or what LangChain makes messages of.
+        pending_writes: `(task id, channel, value)` each, as a checkpoint has them.
+        now: When this is said, for what is said of a call without a result.
+        asked: When calls were asked for, by their ids.
+    """
+    given = [m if isinstance(m, BaseMessage) else convert_to_messages([m])[0] for m in messages]
+    return _Repair(given, _Known(pending_writes, now, asked or {})).done()
+
+
+def is_fine(messages: Sequence[BaseMessage]) -> bool:
+    """Whether there is nothing to repair."""
+    repaired = repair_messages(messages)
+    return len(repaired) == len(messages) and all(map(_same, repaired, messages))
+
+
+def unanswered(messages: Iterable[BaseMessage]) -> bool:
+    """Whether a call has no result, or only words in place of one: a pending write may have it."""
+    open_calls: set[str | None] = set()
+    for message in messages:
+        if isinstance(message, AIMessage):
+            open_calls.update(call["id"] for call in message.tool_calls)
+        elif isinstance(message, ToolMessage) and not stands_in(message):
+            open_calls.discard(message.tool_call_id)
+    return bool(open_calls)
+
+
+def stands_in(message: BaseMessage) -> bool:
+    """Whether a tool's message says only that there was no result."""
+    if not isinstance(message, ToolMessage) or message.status != "error":
+        return False
+    text = message.text[:600]
+    return any(sign in text for sign in _NO_RESULT)
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other
+
+
+# ---- what is known of calls
+
+
+class _Known:
+    """What pending writes, and whoever asks, know of the calls."""
+
+    def __init__(
+        self, writes: Iterable[Sequence[Any]], now: datetime | None, asked: Mapping[str, str]
+    ) -> None:
+        self.results: dict[str, ToolMessage] = {}
+        self.started: dict[str, str] = {}
+        self.asked = asked
+        self.now = now
+        for task, channel, value, *_ in writes:
+            if channel == STARTED:
+                if isinstance(value, Mapping):
+                    self.started[str(value.get("call"))] = str(value.get("at"))
+            elif not channel.startswith("__"):
+                for each in written(value):
+                    if isinstance(each, ToolMessage) and not stands_in(each):
+                        if each.id is None:  # it is known again by its id, once it is in place
+                            id = f"{task}/{each.tool_call_id}"
+                            each = each.model_copy(update={"id": id})
+                        self.results.setdefault(each.tool_call_id, each)
+
+    def said(self, call: _Call, of: AIMessage) -> ToolMessage:
+        """In place of a result that nobody knows."""
+        what = f"`{call.name}` (call {call.id})"
+        if call.malformed is not None:
+            text = (
+                f"{what} was not run: its arguments were malformed or truncated"
+                f"{call.malformed and f' ({call.malformed[:200]})'}. "
+                "If it is still needed, call it again with valid arguments."
+            )
+        else:
+            asked = self.asked.get(call.given) or _asked_at(of)
+            started = self.started.get(call.given)
+            text = (
+                f"{what} was asked for{f' at {asked}' if asked else ''}"
+                f"{f', it was started at {started}' if started else ''}, and no result was recorded"
+                f"{f' until {_iso(self.now)}' if self.now else ''}. It may or may not have taken "
+                "effect: verify before redoing it."
+            )
+        return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
+
+
+def _iso(moment: datetime) -> str:
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(timezone.utc)
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _asked_at(message: AIMessage) -> str | None:
+    """When the answer was given, where its provider says so."""
+    for key in ("created_at", "created", "timestamp"):
+        said = message.response_metadata.get(key)
+        if isinstance(said, str) and said:
+            return said[:40]
+        if isinstance(said, int | float) and 1e9 < said < 1e10:
+            return _iso(datetime.fromtimestamp(said, timezone.utc))
+    return None
+
+
+# ---- the repair
+
+
+@dataclass(slots=True)
+class _Call:
+    given: str  # the id as it was; "" for none
+    id: str
+    name: str
+    malformed: str | None = None  # what is wrong with it, as far as anybody says
+    result: ToolMessage | None = None
+    place: int = -1  # where its result stood
+
+
+class _Repair:
+    def __init__(self, given: Sequence[BaseMessage], known: _Known) -> None:
+        self.known = known
+        self.messages: list[BaseMessage] = []
+        self.calls: dict[int, list[_Call]] = {}  # by the place of their message
+        self.taken: set[str] = set()
+        self.reserved = {*known.results, *(id for message in given for id in _ids(message))}
+        for message in given:
+            self._take(message)
+        self._pair()
+
+    def done(self) -> list[BaseMessage]:
+        out: list[BaseMessage] = []
+        for place, message in enumerate(self.messages):
+            if isinstance(message, ToolMessage):
+                continue
+            out.append(message)
+            calls = self.calls.get(place)
+            if not calls:
+                continue
+            last = len(self.messages)
+            for call in sorted(calls, key=lambda call: last if call.place < 0 else call.place):
+                said = call.result or self.known.said(call, cast("AIMessage", message))
+                out.append(_as_answer(said, call.id))
+        return out
+
+    # ---- each message for itself
+
+    def _take(self, message: BaseMessage) -> None:
+        if isinstance(message, AIMessage):
+            message, calls = self._named(message)
+            if calls:
+                self.calls[len(self.messages)] = calls
+            elif _says_nothing(message):
+                return
+        elif isinstance(message, HumanMessage):
+            results, rest = _split(message)
+            self.messages.extend(results)
+            if rest is None:
+                return
+            message = rest
+        elif isinstance(message, SystemMessage) and not _without_blanks(message.content):
+            return
+        self.messages.append(message)
+
+    def _named(self, message: AIMessage) -> tuple[AIMessage, list[_Call]]:
+        """The message with an id and a name for each call, no id given before; and its calls."""
+        valid: list[dict[str, Any]] = [{**call} for call in message.tool_calls]
+        broken: list[dict[str, Any]] = [{**call} for call in message.invalid_tool_calls]
+        content: Any = _without_blanks(message.content)
+        changed = content is not message.content
+        held = {call.get("id") for call in (*valid, *broken)}
+        for block in content if isinstance(content, list) else ():
+            call = _call_of(block)
+            if call is not None and call["id"] not in held:
+                (valid if call["type"] == "tool_call" else broken).append(call)
+                changed = True
+        if not valid and not broken:
+            return (message.model_copy(update={"content": content}) if changed else message), []
+        found: list[_Call] = []
+        renamed: dict[str, list[str]] = {}
+        for n, call in enumerate((*valid, *broken)):
+            old, name = call.get("id") or "", call.get("name") or UNKNOWN
+            new = self._new_id(old or _made_up(message, len(self.messages), n), made_up=not old)
+            malformed = None if n < len(valid) else str(call.get("error") or "")
+            found.append(_Call(old, new, name, malformed))
+            renamed.setdefault(old, []).append(new)
+            if n >= len(valid) and not isinstance(call.get("args"), str):
+                call["args"] = ""
+                changed = True
+            if new != call.get("id") or name != call.get("name"):
+                call["id"], call["name"] = new, name
+                changed = True
+        if not changed:
+            return message, found
+        if any(new != [old] for old, new in renamed.items()) and isinstance(content, list):
+            content = _with_new_ids(content, renamed)
+        kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+        update = {
+            "content": content,
+            "tool_calls": valid,
+            "invalid_tool_calls": broken,
+            "additional_kwargs": kwargs,
+        }
+        return message.model_copy(update=update), found
+
+    def _new_id(self, id: str, *, made_up: bool) -> str:
+        """This id, or, where it was given before, one with a number."""
+        if id in self.taken or (made_up and id in self.reserved):
+            stem, n = id, 2
+            while (id := f"{stem}_{n}") in self.taken or id in self.reserved:
+                n += 1
+        self.taken.add(id)
+        return id
+
+    # ---- which result belongs to which call
+
+    def _pair(self) -> None:
+        latest: dict[str, list[_Call]] = {}  # by id: the calls of the last message that has it
+        early: dict[str, list[tuple[int, ToolMessage]]] = {}
+        every: dict[str, list[_Call]] = {}
+        for place, message in enumerate(self.messages):
+            calls = self.calls.get(place, ())
+            for id in {call.given for call in calls}:
+                latest[id] = [call for call in calls if call.given == id]
+                every.setdefault(id, []).extend(latest[id])
+            if isinstance(message, ToolMessage):
+                id = message.tool_call_id
+                if id not in latest:
+                    early.setdefault(id, []).append((place, message))
+                else:
+                    _answer(latest[id], message, place)
+        for id, results in early.items():
+            for (place, message), call in zip(results, every.get(id, ()), strict=False):
+                _answer([call], message, place)
+        placed = {message.id for message in self.messages if isinstance(message, ToolMessage)}
+        for id, result in self.known.results.items():
+            if id in every and result.id not in placed:  # it is of the last call of that id
+                _answer(latest[id], result, -1)
+
+
+def _answer(calls: list[_Call], result: ToolMessage, place: int) -> None:
+    """Give the result to the first of the calls that has none; a real one outweighs a stand-in."""
+    for call in calls:
+        if call.result is None or (stands_in(call.result) and not stands_in(result)):
+            call.result, call.place = result, place
+            return
+
+
+def _as_answer(result: ToolMessage, id: str) -> ToolMessage:
+    content = _without_blanks(result.content)
+    if content is result.content and result.tool_call_id == id:
+        return result
+    return result.model_copy(update={"content": content, "tool_call_id": id})
+
+
+# ---- parts of messages
+
+
+def _ids(message: BaseMessage) -> list[str]:
+    """The ids of calls that a message names."""
+    if isinstance(message, ToolMessage):
+        return [message.tool_call_id]
+    if not isinstance(message, AIMessage):
+        return []
+    return [
+        id for call in (*message.tool_calls, *message.invalid_tool_calls) if (id := call.get("id"))
+    ]
+
+
+def _made_up(message: AIMessage, place: int, n: int) -> str:
+    told = f"{message.id or place}/{n}"
+    return f"call_{blake2b(told.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _call_of(block: Any) -> dict[str, Any] | None:
+    """The call that a content block is."""
+    if not isinstance(block, dict) or block.get("type") not in ("tool_use", "tool_call"):
+        return None
+    args: Any = block.get("input", block.get("args"))
+    if not args and isinstance(partial := block.get("partial_json"), str):
+        args = partial
+    if isinstance(args, str) and args:
+        try:
+            args = json.loads(args)
+        except ValueError:
+            error = "not valid JSON"
+            id, name = block.get("id"), block.get("name")
+            return {
+                "type": "invalid_tool_call", "id": id, "name": name, "args": args, "error": error
+            }  # fmt: skip
+    call = {"type": "tool_call", "id": block.get("id"), "name": block.get("name")}
+    return {**call, "args": args if isinstance(args, dict) else {}}
+
+
+def _with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
+    """The blocks with the ids that their calls have now: the nth of an id is its nth call."""
+    seen: dict[tuple[str, str], int] = {}
+    out = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        key = _CALLING.get(kind) if isinstance(kind, str) else None
+        if key is not None and isinstance(kind, str):
+            old = block.get(key) or ""
+            n = seen[kind, old] = seen.get((kind, old), -1) + 1
+            new = renamed.get(old, ())
+            if n < len(new) and new[n] != block.get(key):
+                block = {**block, key: new[n]}
+            elif n >= len(new) > 0:
+                continue  # said once more than it was called
+        out.append(block)
+    return out
+
+
+def _split(message: HumanMessage) -> tuple[list[ToolMessage], HumanMessage | None]:
+    """Results that stand in a person's turn, as Anthropic has them, and what else is in it."""
+    content = message.content
+    results: list[ToolMessage] = []
+    rest: Any = _without_blanks(content)
+    if isinstance(rest, list) and any(_is_result(block) for block in rest):
+        for block in rest:
+            if _is_result(block):
+                status: Any = "error" if block.get("is_error") else "success"
+                said = block.get("content") or ""
+                id = block.get("tool_use_id") or ""
+                results.append(ToolMessage(said, tool_call_id=id, status=status))
+        rest = [block for block in rest if not _is_result(block)]
+        if not rest:
+            return results, None
+    if not rest:
+        return results, message.model_copy(update={"content": EMPTY})
+    return results, message if rest is content else message.model_copy(update={"content": rest})
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _without_blanks(content: Any) -> Any:
+    """The content without text that is only white space; the same object where there is none."""
+    if isinstance(content, str):
+        return content if not content or content.strip() else ""
+    kept = [block for block in content if not _is_blank(block)]
+    if not kept:
+        return ""
+    return content if len(kept) == len(content) else kept
+
+
+def _is_blank(block: Any) -> bool:
+    if isinstance(block, str):
+        return not block.strip()
+    if not isinstance(block, dict) or block.get("type") != "text":
+        return False
+    text = block.get("text")
+    return not isinstance(text, str) or not text.strip()
+
+
+def _says_nothing(message: AIMessage) -> bool:
+    """No words, no calls: an answer that broke off, perhaps while it was thought over."""
+    if any(message.additional_kwargs.values()):
+        return False
+    content = message.content
+    if isinstance(content, str):
+        return not content
+    return all(isinstance(block, dict) and block.get("type") in _THOUGHTS for block in content)
