@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+
 class Thread(Comparing, Reading, Verbs, Exporting, Showing):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

@@ -26,12 +26,16 @@ class Opens:
 
 @dataclass(frozen=True, slots=True)
 class Settles:
-    """Loops of these kinds are over: the one with this `ref`, or (None) every one of them."""
+    """Loops of these kinds are over: the one with this `ref`, or (None) every one of them.
+
+    `item` names one loop by its own id, for one that has no ref.
+    """
 
     kinds: tuple[LoopKind, ...]
     outcome: str
     source: Source
     ref: str | None = None
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

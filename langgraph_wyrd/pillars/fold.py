@@ -43,7 +43,7 @@ MOST_CONTEXT = 1024  # entries
 OVERRULED = "overruled"  # in a todo's extra: the status its tracker gives it, that an edit changed
 
 # What the moment alone shows may come again under the same ref; a message is told once.
-_COMES_AGAIN = ("interrupt", "note")
+_COMES_AGAIN = ("interrupt", "note", "decision")
 
 
 def fold(
@@ -130,7 +130,10 @@ class _Folding:
 
     def settles(self, fact: Settles) -> None:
         loops = self.draft.loops
-        if fact.ref is None:
+        if fact.item is not None:
+            place = loops.places.get(fact.item)
+            places = [] if place is None or loops.items[place].resolved else [place]
+        elif fact.ref is None:
             places = [place for key, place in loops.open.items() if key[0] in fact.kinds]
         else:
             ref = word(fact.ref)

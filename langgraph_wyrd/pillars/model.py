@@ -22,6 +22,7 @@ LoopKind = Literal[
     "malformed_call",  # a tool call that can't be read
     "task",  # delegated work
     "promise",  # said in prose that it will be done
+    "decision",  # decided, and its outcome is not known yet
     "note",  # opened by a person or by the agent
     "decision",  # made, its outcome not recorded
 ]

@@ -20,7 +20,7 @@ KINDS = {
     "request": "requested, not answered",
     "truncated": "answer cut off",
     "task": "delegated, not reported back",
-    "decision": "decided, no outcome recorded",
+    "decision": "decided, outcome open",
     "note": "noted",
     "promise": "promised",
 }

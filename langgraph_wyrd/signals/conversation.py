@@ -76,7 +76,7 @@ def _pending(view: View) -> Iterator[Fact]:
                     task_id=write.task,
                     tool_call_id=result.call,
                 )
-                yield Settles(_CALLS, _outcome(result)[0], source, result.call)
+                yield Settles(_CALLS, ended(result)[0], source, result.call)
 
 
 class _Walk:
@@ -272,7 +272,7 @@ class _Walk:
     # ---- a tool
 
     def _result(self, result: Result, message: Message) -> None:
-        outcome, ran = _outcome(result)
+        outcome, ran = ended(result)
         here = self.calls.pop(result.call, None)
         name = result.name or (here[1] if here is not None else self._tool(result.call))
         if here is not None:
@@ -344,7 +344,7 @@ def described(name: str, args: object) -> str:
     return _short(f"{name}({shown})", _LINE)
 
 
-def _outcome(result: Result) -> tuple[str, bool]:
+def ended(result: Result) -> tuple[str, bool]:
     """How a call ended, and whether it was run at all."""
     if not result.failed:
         return "a result was recorded", True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.pillars.facts import Fact
 from langgraph_wyrd.pillars.model import shortened
-from langgraph_wyrd.signals import aims, context, conversation, promises, tasks, todos
+from langgraph_wyrd.signals import aims, context, conversation, declared, promises, tasks, todos
 
 if TYPE_CHECKING:
     from langgraph_wyrd.signals.view import View
@@ -35,6 +35,7 @@ DEFAULTS: dict[str, Extractor] = {
     "aims": aims.aims,
     "rubric": aims.rubric,
     "steps": aims.steps,
+    "declared": declared.declared,
     "context": context.context,
 }
 
