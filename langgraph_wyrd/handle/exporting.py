@@ -60,8 +60,8 @@ class Exporting(Handle):
 
             return await core.arun(job) if asynchronous else core.run(job)
 
-        state = self._found(await ask(partial(moments.state_at, codec, id, None)), None)
-        times = self._found(await ask(partial(carry.times, id)), None)
+        state = await ask(partial(moments.state_at, codec, id, None))
+        times = await ask(partial(carry.times, id))
         messages = await ask(partial(carry.messages, codec, id))
         order = carry.in_order(await ask(partial(carry.outline, id)))
         if codec.sealed:

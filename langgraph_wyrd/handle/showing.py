@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.plans import query
 from langgraph_wyrd.plans.filters import MOST_LISTED, Asked
-from langgraph_wyrd.show.past import Entry
 from langgraph_wyrd.show.plain import plain
 from langgraph_wyrd.show.plot import Plot, plot
 from langgraph_wyrd.show.state import state_text
@@ -44,7 +42,7 @@ class Showing(Reading):
     def _repr_html_(self) -> str:
         try:
             state = self.working_state()
-            return thread_html(state, self._newest(), self.plot())
+            return thread_html(state, self.history(limit=MOST + 1), self.plot())
         except WyrdError as error:  # a cell must show something
             return note_html(self.id, str(error))
 
@@ -53,7 +51,3 @@ class Showing(Reading):
             printer.text(state_text(self.working_state()))
         except WyrdError as error:
             printer.text(plain(str(error)))
-
-    def _newest(self) -> Sequence[Entry]:
-        history = getattr(self, "history", None)
-        return () if history is None else history(limit=MOST + 1)

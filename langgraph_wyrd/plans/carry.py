@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
 from langgraph_wyrd.plans.threads import now
@@ -186,11 +186,9 @@ def _meaning(rows: Iterable[Row]) -> list[Row]:
     return [(*row[:5], json.loads(row[5]), json.loads(row[6])) for row in rows]
 
 
-def times(thread_id: str) -> Plan[Times | None]:
-    found = yield Ask("find_thread", (thread_key(thread_id),))
-    if not found:
-        return None
-    created, updated, status, user = (yield Ask("thread_times", (found[0][0],)))[0]
+def times(thread_id: str) -> Plan[Times]:
+    number = yield from moments.number_of(thread_id)
+    created, updated, status, user = (yield Ask("thread_times", (number,)))[0]
     return Times(_iso(created), _iso(updated), status, user)
 
 
