@@ -2,6 +2,7 @@
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.signals.extracting import extract
@@ -9,6 +10,7 @@ from langgraph_wyrd.signals.policy import Channels
 from langgraph_wyrd.signals.registry import Extractors
 
 __all__ = [
+    "AutoLabels",
     "Channels",
     "Extractors",
     "WorkingState",

@@ -31,6 +31,7 @@ from langgraph_wyrd.configs import (
     tuple_of,
 )
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
@@ -92,6 +93,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         pillars: bool = True,
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
+        labels: AutoLabels | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -108,6 +110,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
             pillars: False: store checkpoints only, and read nothing out of them.
             channels: Which channels make the context, and which stay out of the pillars.
             extractors: Your own, run after the default ones; or an `Extractors`.
+            labels: Which boundaries are labelled by themselves; None: none of them.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -131,7 +134,10 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
             made = partial(SqliteDriver, address, **common)
         made()  # options that can't be used are refused here, not on first use
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
-        weaver = Weaver(chosen, channels) if pillars else None
+        if labels is not None and labels.any and not pillars:
+            raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
+        watched = labels if labels is not None and labels.any else None
+        weaver = Weaver(chosen, channels, watched) if pillars else None
         return cls(Core(made, Memory), serde=serde, weaver=weaver)
 
     @staticmethod
