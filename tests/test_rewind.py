@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
 
@@ -20,6 +21,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 from test_agents import Scripted, calls
+from test_pillar_tables import check_tables
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
@@ -514,3 +516,75 @@ def declare(saver: WyrdSaver, checkpoint: str, content: str) -> None:
         yield Tell("touch", [(1000, datetime.now(timezone.utc).isoformat(), number)])
 
     saver._core.run(lambda core: core.write(plan))
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_runs_that_store_their_end_alone(saver: WyrdSaver, channel: str) -> None:
+    """With durability="exit" a message takes its run back, as that is one step then."""
+    graph = conversing(saver, CHANNELS[channel])
+    for n in range(4):
+        said = {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+        graph.invoke(said, CONFIG, durability="exit")
+    handle = saver.thread("t")
+    handle.rewind("a2")
+    assert ids(graph) == ["h0", "a0", "h1", "a1"]
+    again = {"messages": [HumanMessage("do 2", id="h2")]}
+    assert [m.id for m in graph.invoke(again, CONFIG, durability="exit")["messages"]] == [
+        "h0", "a0", "h1", "a1", "h2", "a2",
+    ]  # fmt: skip
+    handle.rewind("h0")
+    assert ids(graph) == []
+
+
+def test_beside_a_writer(durable: Backend) -> None:
+    """One saver goes back again and again while another one writes: no checkpoint is lost or
+    damaged, each has its parent's values, and the tables follow the head."""
+    one, other = durable.open(), durable.open()
+    first = append(one, "t", "m0")["configurable"]["checkpoint_id"]
+
+    def write() -> None:
+        for n in range(25):
+            append(other, "t", f"w{n}")
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        back = [one.thread("t").rewind(first) for _ in range(12)]
+        writing.result()
+    found = {each.checkpoint["id"]: each for each in one.list(CONFIG)}
+    logs = {id: [m.id for m in t.checkpoint["channel_values"]["log"]] for id, t in found.items()}
+    added = [t for t in found.values() if t.metadata["source"] == "loop"]
+    assert len(added) == 26
+    for each in added:
+        parent = each.parent_config and each.parent_config["configurable"]["checkpoint_id"]
+        before = logs[parent] if parent else []
+        assert logs[each.checkpoint["id"]] == [*before, each.metadata["token"]]
+    for config in back:
+        assert logs[config["configurable"]["checkpoint_id"]] == ["m0"]
+    check_tables(one, durable.url, "beside a writer")
+
+
+async def test_ids_of_any_kind(saver: WyrdSaver, call: Call) -> None:
+    """Thread ids and checkpoint ids may be any text; a copy's id sorts behind whatever it is."""
+    name = "odd\0\\id"
+    where: Any = {"configurable": {"thread_id": name}}
+    for id in ("a", "b\0", "zz"):
+        append(saver, name, id, checkpoint_id=id)
+    for point, log in (("a", ["a"]), ("b\0", ["a", "b\0"]), ("a", ["a"])):
+        config = await call(saver.thread(name), "rewind", point)
+        found = saver.get_tuple(where)
+        assert found.config == config
+        assert [m.id for m in found.checkpoint["channel_values"]["log"]] == log
+        assert config["configurable"]["checkpoint_id"] > "zz"
+
+
+def test_a_path_that_is_cut_off(saver: WyrdSaver) -> None:
+    """A run that is deleted takes the copies of its checkpoints along, and the thread goes on."""
+    graph = conversing(saver)
+    for n in range(3):
+        said = {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+        graph.invoke(said, {**CONFIG, "metadata": {"run_id": f"run {n}"}})
+    saver.thread("t").rewind("h2")
+    assert ids(graph)[-1] == "a1"
+    saver.delete_for_runs(["run 1"])
+    assert ids(graph)[-1] == "a2"
+    assert all(each.metadata.get("run_id") != "run 1" for each in saver.list(CONFIG))
