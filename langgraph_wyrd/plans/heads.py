@@ -54,9 +54,11 @@ class Rewind:
         if not found:
             return None
         number, _, strands, buried = found[0]
+        if self.made is not None and (yield Ask("ancestor", (number, "", self.made))):
+            return self.made
         top = yield from moments.checkpoint_at(number, None)
-        if top is None or top == self.made:
-            return top
+        if top is None:
+            return None
         target = yield from moments.checkpoint_at(number, self.to)
         if target == top:
             return top
@@ -84,13 +86,15 @@ class PutBack:
     made: str | None = None
 
     def plan(self) -> Plan[str | None]:
-        """The new head; None if the old one stands there still, or again."""
+        """The new head; None if the old one stands there still."""
         found = yield Ask("lock_thread", (thread_key(self.thread_id),))
         if not found:
             return None
         number, _, strands, buried = found[0]
+        if self.made is not None and (yield Ask("ancestor", (number, "", self.made))):
+            return self.made
         top = yield from moments.checkpoint_at(number, None)
-        if top is None or top in (self.was, self.made):
+        if top is None or top == self.was:
             return None
         work = Copies(self.codec, number, self.thread_id, self.fresh, strands, buried)
         self.made = yield from work.head(self.was)
@@ -145,7 +149,11 @@ class Copies:
         if target is None:
             yield from self._blank(ns, made)
             return made
-        found = yield Ask("checkpoint_row", (self.number, ns, target))
+        checked, found = yield [
+            Ask("checkpoint", (thread_key(self.thread_id), ns, target)),
+            Ask("checkpoint_row", (self.number, ns, target)),
+        ]
+        loading.checked(checked[0])  # what is damaged is not to be made to look whole
         _, _, parent, _, step, _, run_id, text, exact, *more = found[0]
         place, (due, root) = Place(*more[:4]), more[4:]
         metadata = {**self.codec.open_metadata(text, exact), "source": "fork"}
