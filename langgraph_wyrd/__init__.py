@@ -3,6 +3,7 @@
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.pillars.diff import apply, diff
+from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.merge import merge
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.repair import repair_messages
@@ -13,6 +14,7 @@ from langgraph_wyrd.signals.policy import Channels
 from langgraph_wyrd.signals.registry import Extractors
 
 __all__ = [
+    "AutoLabels",
     "Channels",
     "Extractors",
     "WorkingState",

@@ -32,6 +32,7 @@ from langgraph_wyrd.configs import (
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, Hook, afire, fire, given
 from langgraph_wyrd.importing import Importing
+from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
@@ -97,6 +98,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
         hooks: Mapping[str, Hook | Iterable[Hook]] | None = None,
+        labels: AutoLabels | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -114,6 +116,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
             channels: Which channels make the context, and which stay out of the pillars.
             extractors: Your own, run after the default ones; or an `Extractors`.
             hooks: What to call on which event, as `on` takes it: `{"save": fn}`, or several.
+            labels: Which boundaries are labelled by themselves; None: none of them.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -137,7 +140,10 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
             made = partial(SqliteDriver, address, **common)
         made()  # options that can't be used are refused here, not on first use
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
-        weaver = Weaver(chosen, channels) if pillars else None
+        if labels is not None and labels.any and not pillars:
+            raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
+        watched = labels if labels is not None and labels.any else None
+        weaver = Weaver(chosen, channels, watched) if pillars else None
         core = Core(made, Memory)
         for event, hook in given(hooks):
             core.hooks.add(event, hook)

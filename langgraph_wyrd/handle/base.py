@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.names import given
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.values import Codec
 
+T = TypeVar("T")
 When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
 
 
@@ -45,6 +46,13 @@ class Handle:
     @property
     def _codec(self) -> Codec:
         return self._get_codec()
+
+    def _found(self, found: T | None, at: When) -> T:
+        """What was found at a point; raises ThreadNotFound for None."""
+        if found is None:
+            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+        return found
 
 
 def checked(at: When) -> Point:

@@ -52,6 +52,11 @@ def overlaid(lasting: WorkingState, overlay: Overlay) -> WorkingState:
     return draft.finish()
 
 
+def with_edits(lasting: WorkingState, overlay: Overlay) -> WorkingState:
+    """The state with what was edited, without what the tasks say."""
+    return overlaid(lasting, [each for each in overlay if is_edit(each[0])])
+
+
 def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState:
     """The state that the fold of a child, at this moment, starts from.
 

@@ -33,10 +33,11 @@ class CopyThread:
         again, self.tried = self.tried, True
         found = yield Ask("lock_thread", (thread_key(self.source),))
         if found:
-            yield from _copy(self.codec, self.source, self.target, found[0], again)
+            yield from copied(self.codec, self.source, self.target, found[0], again)
 
 
-def _copy(codec: Codec, source: str, target: str, row: Sequence[Any], again: bool) -> Plan[None]:
+def copied(codec: Codec, source: str, target: str, row: Sequence[Any], again: bool) -> Plan[None]:
+    """Copy the thread of this row, which is locked; `again`: it may have been copied already."""
     old, _, strands, _ = row
     thread = yield from lock_or_add(target, [])
     new = thread.number
@@ -51,6 +52,7 @@ def _copy(codec: Codec, source: str, target: str, row: Sequence[Any], again: boo
         Tell("copy_writes", [(new, old)]),
         Tell("copy_events", [(new, old)]),
         *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),
+        Tell("copy_labels", [(new, old)]),
         Tell("copy_shown", [(old, new)]),
     ]
     after = ("", "")

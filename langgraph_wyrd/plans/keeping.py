@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from langgraph_wyrd.pillars.events import Event, Moment, base
+from langgraph_wyrd.pillars.events import Event, Moment, base, plain
 from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.pillars.overlay import with_edits
 from langgraph_wyrd.plans import states
 from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.weaving import columns, event_rows
+from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
-PRUNED = "pruned"  # the rule of a base that stands for a path that is gone
+# The rules of bases that can't be read out of a checkpoint.
+PRUNED = "pruned"  # stands for a path that is gone
+REWOUND = "rewound"  # the state of the checkpoint that was made the head again
+DECLARED = "declared"  # what a fork's transform made of the state
 
 
 def bases(
@@ -46,8 +52,35 @@ def without_past(state: WorkingState) -> WorkingState:
     )
 
 
-def is_pruned(event: Event) -> bool:
-    return event.op == "base" and event.source.get("rule") == PRUNED
+def rewound(woven: Woven) -> Event:
+    """The state of a checkpoint at its copy: edits are in it, what its tasks said is not."""
+    source = {"rule": REWOUND, "checkpoint_id": given(woven.checkpoint)}
+    return replace(base(edited(woven)), source=source)
+
+
+def declared(state: WorkingState) -> Event:
+    """A state that somebody gave, whatever was before. Status and due are the checkpoint's."""
+    held = base(replace(state, due=(), status="idle", reason=None))
+    return replace(held, body=plain(held.body), source={"rule": DECLARED})
+
+
+def edited(woven: Woven) -> WorkingState:
+    """A namespace's state with what persons declared there, without what its tasks said."""
+    return with_edits(woven.state, woven.overlay)
+
+
+def is_kept(event: Event) -> bool:
+    """Whether a base says what no checkpoint does."""
+    return event.op == "base" and event.source.get("rule") in (PRUNED, REWOUND, DECLARED)
+
+
+def is_rewound(events: Sequence[Event]) -> str | None:
+    """The checkpoint that a copy was made of, as far as these events are all it says."""
+    if len(events) == 1 and events[0].op == "base":
+        source = events[0].source
+        if source.get("rule") == REWOUND:
+            return stored(str(source.get("checkpoint_id")), "a checkpoint id")
+    return None
 
 
 def _says_nothing(state: WorkingState) -> bool:

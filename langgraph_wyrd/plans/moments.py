@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import datetime
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import filters, states
+from langgraph_wyrd.plans.labels import label_at
 from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -63,16 +63,12 @@ def checkpoint_at(number: int, at: Point) -> Plan[str | None]:
     return rows[0][0] if rows else None
 
 
-def label_at(number: int, name: str) -> Plan[str | None]:
-    """The checkpoint that a label (its name as it is stored) is on."""
-    yield from ()
-    return None
-
-
-def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ...]]]:
-    """The labels of some checkpoints."""
-    yield from ()
-    return {}
+def newest(thread_id: str) -> Plan[str | None]:
+    """The head of a thread, if there is one."""
+    rows = yield Ask("find_thread", (thread_key(thread_id),))
+    if not rows:
+        return None
+    return (yield from checkpoint_at(rows[0][0], None))
 
 
 def _time(at: str | datetime) -> str | None:

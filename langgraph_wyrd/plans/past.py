@@ -20,6 +20,7 @@ from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.pillars.values import is_users
 from langgraph_wyrd.pillars.words import listing
 from langgraph_wyrd.plans import loading, moments, states
+from langgraph_wyrd.plans.labels import labels_on
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of
 from langgraph_wyrd.plans.states import SILENT, Overlay
@@ -93,7 +94,7 @@ def told(
     children: dict[str, list[str]] = {}
     for parent, id in offspring:
         children.setdefault(parent, []).append(given(id))
-    labels = yield from moments.labels_on(number, page)
+    labels = yield from labels_on(number, page)
     steps = {**parents, **page}
     frames = yield from _frames(codec, number, {step.place for step in steps.values()})
     seen = yield from _states(codec, number, thread_id, page, parents)
@@ -312,7 +313,7 @@ def tree(thread_id: str, limit: int) -> Plan[Tree]:
     children: dict[str, list[str]] = {}
     for id, parent, *_ in reversed(rows):
         children.setdefault(parent, []).append(given(id))
-    labels = yield from moments.labels_on(number, ids)
+    labels = yield from labels_on(number, ids)
     entries = {
         given(id): HistoryEntry(
             given(id),

@@ -69,6 +69,7 @@ def delete_thread(thread_id: str) -> Plan[int]:
             Tell("drop_all_splices", [(number,)]),
             Tell("drop_all_writes", [(number,)]),
             Tell("drop_all_events", [(number,)]),
+            Tell("drop_all_labels", [(number,)]),
             *cleared(number),
         ]
     return count
@@ -82,13 +83,13 @@ def threads_of_runs(run_ids: Sequence[str]) -> Plan[list[str]]:
 
 def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[int]:
     """The checkpoints of these runs in one thread, and their writes."""
-    thread, all_of_it = yield from _locked(thread_id)
+    thread, all_of_it = yield from locked(thread_id)
     if thread is None:
         return 0
     wanted = set(run_ids)
     gone = {light.key for light in all_of_it if light.run_id in wanted}
     if gone:
-        needed = yield from _needed_by_deltas(codec, thread.number, all_of_it, gone)
+        needed = yield from needed_by_deltas(codec, thread.number, all_of_it, gone)
         if needed:
             logger.warning(
                 "thread %r: %d checkpoints of the runs to be deleted are kept, because delta "
@@ -97,7 +98,7 @@ def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[in
                 len(needed),
             )
         gone -= needed
-        yield from _drop(codec, thread, thread_id, all_of_it, gone)
+        yield from drop(codec, thread, thread_id, all_of_it, gone)
     return len(gone)
 
 
@@ -105,27 +106,50 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     """Only the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
 
     The namespace of a subgraph's call (a task id behind a colon) goes with the root checkpoint that
-    the call started from.
+    the call started from. What has a label stays, with what its subgraphs remembered by then.
     """
-    thread, all_of_it = yield from _locked(thread_id)
+    thread, all_of_it = yield from locked(thread_id)
     if thread is None:
         return 0
     heads = {light.ns: light for light in all_of_it}  # ordered by id: the last one stands
-    rows = yield [Ask("checkpoint_row", (thread.number, h.ns, h.id)) for h in heads.values()]
-    metadata = {answer[0][0]: codec.open_metadata(*answer[0][7:9]) for answer in rows}
-    kept: set[Key] = {head.key for head in heads.values()}
-    for head in heads.values():
-        kept |= yield from _rebuilt_from(codec, thread.number, head, metadata[head.ns])
+    wanted = [*heads.values(), *(yield from _labelled(thread.number, all_of_it))]
+    rows = yield [Ask("checkpoint_row", (thread.number, each.ns, each.id)) for each in wanted]
+    kept: set[Key] = set()
+    metadata: dict[Key, dict[str, Any]] = {}
+    for each, answer in zip(wanted, rows, strict=True):
+        found = metadata[each.key] = codec.open_metadata(*answer[0][7:9])
+        kept |= {each.key, *(yield from _rebuilt_from(codec, thread.number, each, found))}
     there = {light.key for light in all_of_it}
-    for ns in heads:
-        root = (metadata[ns].get("parents") or {}).get("")
+    for ns, head in heads.items():
+        root = (metadata[head.key].get("parents") or {}).get("")
         if ":" in ns and isinstance(root, str):
             started = ("", stored(root, "a parent"))
             if started in there and started not in kept:
                 kept = {key for key in kept if key[0] != ns}
     gone = there - kept
-    yield from _drop(codec, thread, thread_id, all_of_it, gone)
+    yield from drop(codec, thread, thread_id, all_of_it, gone)
     return len(gone)
+
+
+def _labelled(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
+    """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
+    names = yield Ask("labels", (number,))
+    marked = {row[1] for row in names}
+    found: dict[Key, Light] = {}
+    for label in sorted(marked):
+        for light in all_of_it:  # ordered by namespace and id: the last one stands
+            if light.ns == "" and light.id == label:
+                found[light.key] = light
+        memories = {
+            light.ns: light for light in all_of_it if remembers(light.ns) and light.id < label
+        }
+        found.update((light.key, light) for light in memories.values())
+    return list(found.values())
+
+
+def remembers(ns: str) -> bool:
+    """Whether a subgraph goes on in its namespace from call to call: no task's id is in it."""
+    return ns != "" and ":" not in ns
 
 
 # ---- what is kept for delta channels
@@ -151,7 +175,7 @@ def _rebuilt_from(
     return {(light.ns, id) for stretch in path for id in stretch.ids}
 
 
-def _needed_by_deltas(
+def needed_by_deltas(
     codec: Codec, number: int, all_of_it: Sequence[Light], gone: Collection[Key]
 ) -> Plan[set[Key]]:
     """Which of the checkpoints to be deleted those that stay are rebuilt from."""
@@ -169,7 +193,8 @@ def _needed_by_deltas(
 # ---- dropping
 
 
-def _locked(thread_id: str) -> Plan[tuple[Known | None, list[Light]]]:
+def locked(thread_id: str) -> Plan[tuple[Known | None, list[Light]]]:
+    """A thread that nobody else changes now, and all its checkpoints."""
     found = yield Ask("lock_to_bury", (thread_key(thread_id),))
     if not found:
         return None, []
@@ -177,13 +202,14 @@ def _locked(thread_id: str) -> Plan[tuple[Known | None, list[Light]]]:
     return Known.locked(found[0]), list(map(Light._make, rows))
 
 
-def _drop(
+def drop(
     codec: Codec,
     thread: Known,
     thread_id: str,
     all_of_it: Sequence[Light],
     gone: Collection[Key],
 ) -> Plan[None]:
+    """Take checkpoints out of a thread, and what only they have."""
     if not gone:
         return
     number = thread.number
@@ -196,6 +222,7 @@ def _drop(
         Tell("drop_writes", doomed),
         Tell("drop_checkpoint", doomed),
         Tell("drop_checkpoint_events", doomed),
+        Tell("drop_labels", [(number, id) for ns, id in sorted(gone) if ns == ""]),
     ]
     if held:
         yield Tell("put_event", held)

@@ -4,8 +4,9 @@ One thread at a time, a page of checkpoints at a time, parents before children. 
 says is compared with what the ledger has, and only what differs is written.
 
 Three things that the ledger has can't be read out of checkpoints, and stay: what a person declared
-(`edit:` tasks), the states that stand for a pruned path, and what a task asked or failed with
-before the slot of that write was used again.
+(`edit:` tasks), the states that stand for a pruned path or were given to a fork, and what a task
+asked or failed with before the slot of that write was used again. A rewound head has the state of
+the checkpoint that it is a copy of.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.catching_up import notes_of
 from langgraph_wyrd.plans.forks import fork_then, is_fork
-from langgraph_wyrd.plans.keeping import is_pruned, show_again
+from langgraph_wyrd.plans.keeping import edited, is_kept, is_rewound, rewound, show_again
 from langgraph_wyrd.plans.loading import LoadedStrand
 from langgraph_wyrd.plans.retelling import retold
 from langgraph_wyrd.plans.shown import due_json, due_of
@@ -191,7 +192,18 @@ class _Reweaving:
         said = yield from self._said(row)
         woven, events = self.weaver.put(view, before, root, self.thread_id, [])
         events = (*(yield from self._fork(row, said)), *events)
-        if any(map(is_pruned, said.own)):
+        copied_from = is_rewound(said.own)
+        target = copied_from and (
+            yield from states.load_woven(
+                self.codec, self.number, self.thread_id, row.ns, copied_from
+            )
+        )
+        if target:  # it was read anew before, as it is older
+            again = rewound(target)
+            if (again,) != said.own:
+                yield Tell("put_event", event_rows(self.codec, self.number, at, [again]))
+            woven = replace(woven, state=edited(target), depth=0)
+        elif any(map(is_kept, said.own)):
             kept = yield from states.load_woven(
                 self.codec, self.number, self.thread_id, row.ns, row.id
             )

@@ -13,10 +13,9 @@ from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import (
     advance,
     along,
-    is_edit,
     moment_of,
-    overlaid,
     rank,
+    with_edits,
 )
 from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
@@ -242,7 +241,7 @@ def projected(
         at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
         state = replay(advance(state, overlay, at), here.own, at)
         overlay = here.overlay
-        edited = overlaid(state, [each for each in overlay if is_edit(each[0])])
+        edited = with_edits(state, overlay)
         show(shown, edited, step.id)
         shown = edited
     show(shown, weave.visible(), weave.top)

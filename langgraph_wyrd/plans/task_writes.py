@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.pillars.events import Event, Moment
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import labels, loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.known import Known
@@ -158,4 +158,10 @@ class PutWrites:
                 total,
             )  # fmt: skip
             (ordinary if idx >= 0 else special).append(row)
-        return WriteSet(alive=[number], rows={"put_write": ordinary, "replace_write": special})
+        rows = {"put_write": ordinary, "replace_write": special}
+        if self.weaver is not None and self.weaver.labels is not None:
+            channels = [channel for _, channel, _ in self.writes]
+            rows["set_label"] = labels.interrupt_rows(
+                self.weaver.labels, number, self.ns, self.checkpoint, channels
+            )
+        return WriteSet(alive=[number], rows=rows)

@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph_wyrd.pillars.events import Event, Moment, base
 from langgraph_wyrd.pillars.fold import fold
+from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, rank
 from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
@@ -34,6 +35,7 @@ class Weaver:
 
     extractors: Extractors
     channels: Channels
+    labels: AutoLabels | None = None
 
     def put(
         self,

@@ -72,6 +72,7 @@ class Weave:
     shown: WorkingState
     early: dict[tuple[str, str], list[TaskWrite]] = field(default_factory=dict, compare=False)
     loaded: bool = False  # of what is early, only what is of its own namespaces is known
+    unlabelled: int | None = None  # root checkpoints since the last "every-N" label, if counted
 
     @property
     def weight(self) -> int:

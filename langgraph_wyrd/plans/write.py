@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import labels, loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change, Fork, fork_of
 from langgraph_wyrd.plans.known import NOTHING, FrameTip, Known, Space
@@ -68,13 +68,15 @@ class Put:
             return None
         if self.parent is None and (known.too_old(self.root) or self._is_second(known)):
             return None
-        if self.weaver is not None and not self._continues(known.weave):
+        if self.weaver is not None and not self._continues(self.weaver, known.weave):
             return None
         return self._rows(known, space)
 
-    def _continues(self, weave: Weave | None) -> bool:
+    def _continues(self, weaver: Weaver, weave: Weave | None) -> bool:
         """Whether all that its pillars rest on is known: it goes on where its namespace stands."""
-        return weave is not None and weave.knows(self.ns, self.parent, self.id)
+        if weave is None or labels.must_count(weaver.labels, self.ns, weave):
+            return False
+        return weave.knows(self.ns, self.parent, self.id)
 
     def cold(self, known: Known | None) -> Plan[Known]:
         """Read what the checkpoint builds on, and store it."""
@@ -97,6 +99,10 @@ class Put:
             fork = yield from fork_of(thread.number, self)
         change = Change(thread.weave.shown, fork)
         thread, before = yield from cold.before(thread, self, space.frame)
+        policy, weave = self.weaver.labels, thread.weave
+        if policy is not None and weave is not None and labels.must_count(policy, self.ns, weave):
+            weave = yield from labels.counted(policy, thread.number, weave)
+            thread = replace(thread, weave=weave)
         rows, after = self._rows(thread, space, before, fork)
         yield from run_alone(rows)
         weave = yield from cold.after(after, self, self.weaver)
@@ -219,6 +225,13 @@ class Put:
                     self.codec, number, self.thread_id, weave.moved(self.ns, woven), self.id,
                     self.user,
                 )  # fmt: skip
+                policy, top = self.weaver.labels, weave.top
+                if policy is not None and top is not None:
+                    names, weave = labels.boundaries(
+                        policy, self.ns, self.source, before, woven, weave
+                    )
+                    if names:
+                        more["set_label"] = labels.automatic_rows(number, top, names)
             else:
                 weave = weave.aside(self.ns, woven)
             more["put_event"] = [

@@ -67,6 +67,7 @@ _KEYS = {
     "put_loop": 3,
     "drop_intention": 2,
     "put_intention": 3,
+    "set_label": 3,
 }
 
 

@@ -212,3 +212,15 @@ CREATE TABLE wyrd_intentions (
 );
 CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+
+CREATE TABLE wyrd_labels (
+  thread bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  checkpoint text COLLATE "C" NOT NULL, -- one of the root
+  created_at timestamptz NOT NULL,
+  automatic boolean NOT NULL, -- true: set on a boundary, by nobody
+  keys json NOT NULL, -- what was promoted
+  missing json NOT NULL, -- what was asked for, and not there
+  context json NOT NULL, -- the promoted items
+  PRIMARY KEY (thread, name, checkpoint)
+);

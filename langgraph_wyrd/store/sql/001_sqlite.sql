@@ -210,3 +210,15 @@ CREATE TABLE wyrd_intentions (
 ) WITHOUT ROWID;
 CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+
+CREATE TABLE wyrd_labels (
+  thread INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  checkpoint TEXT NOT NULL, -- one of the root
+  created_at TEXT NOT NULL,
+  automatic INTEGER NOT NULL, -- true: set on a boundary, by nobody
+  keys TEXT NOT NULL, -- JSON: what was promoted
+  missing TEXT NOT NULL, -- JSON: what was asked for, and not there
+  context TEXT NOT NULL, -- JSON: the promoted items
+  PRIMARY KEY (thread, name, checkpoint)
+) WITHOUT ROWID;

@@ -55,6 +55,7 @@ TABLE_NAMES = (
     "context",
     "open_loops",
     "intentions",
+    "labels",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

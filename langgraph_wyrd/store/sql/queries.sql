@@ -595,3 +595,67 @@ SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id < ?
 -- name: earlier_sibling
 SELECT 1 FROM wyrd_checkpoints
 WHERE thread = ? AND ns = '' AND id > ? AND id < ? AND coalesce(parent, '') = ? LIMIT 1
+-- ---- labels: of checkpoints that are there, a label of one that never came does not show
+
+-- name: put_label
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, name, checkpoint) DO UPDATE SET created_at = excluded.created_at,
+  automatic = excluded.automatic, keys = excluded.keys, missing = excluded.missing,
+  context = excluded.context
+
+-- name: set_label
+-- On a boundary, which may be met again: what stands there already stays.
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, name, checkpoint) DO NOTHING
+
+-- name: label_at
+-- The newest checkpoint of that label.
+SELECT l.checkpoint FROM wyrd_labels l
+JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint
+WHERE l.thread = ? AND l.name = ? ORDER BY l.checkpoint DESC LIMIT 1
+
+-- name: get_label
+SELECT name, checkpoint, created_at, automatic, CAST(keys AS TEXT), CAST(missing AS TEXT),
+  CAST(context AS TEXT)
+FROM wyrd_labels WHERE thread = ? AND name = ? AND checkpoint = ?
+
+-- name: labels
+SELECT l.name, l.checkpoint, l.created_at, l.automatic, CAST(l.keys AS TEXT),
+  CAST(l.missing AS TEXT)
+FROM wyrd_labels l
+JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint
+WHERE l.thread = ? ORDER BY l.checkpoint, l.name
+
+-- name: drop_label
+DELETE FROM wyrd_labels WHERE thread = ? AND name = ? AND checkpoint = ?
+
+-- name: drop_labels
+DELETE FROM wyrd_labels WHERE thread = ? AND checkpoint = ?
+
+-- name: drop_all_labels
+DELETE FROM wyrd_labels WHERE thread = ?
+
+-- name: copy_labels
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
+SELECT ?, name, checkpoint, created_at, automatic, keys, missing, context FROM wyrd_labels
+WHERE thread = ?
+
+-- name: roots_since
+-- How many checkpoints of the root there are behind the newest one with a label.
+SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id > coalesce(
+  (SELECT max(checkpoint) FROM wyrd_labels WHERE thread = ? AND name = ?), '')
+
+-- ---- heads
+
+-- name: newest_before
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id < ?
+
+-- name: roots_of_subgraphs
+SELECT ns, id, root FROM wyrd_checkpoints WHERE thread = ? AND ns <> ''
+
+-- name: path_rows
+-- A checkpoint and what came before it, as far as ids tell, with what it takes to read it.
+SELECT id, parent, strand, seq, length, chain, CAST(metadata AS TEXT), exact
+FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id <= ? ORDER BY id DESC LIMIT ?

@@ -1,0 +1,100 @@
+"""Names for points of a thread's past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.pillars.labels import Label, checked_name
+from langgraph_wyrd.plans.labelling import Labelling
+from langgraph_wyrd.store.names import stored
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.store.statements import Plan
+
+    Job = Callable[[Running[Memory]], Coroutine[Any, Any, "T"]]
+
+T = TypeVar("T")
+
+
+class Marks(Handle):
+    """The part of a thread's handle that labels checkpoints."""
+
+    def label(self, name: str, at: When = None, keys: Sequence[str] | None = None) -> Label:
+        """Name a checkpoint. No prune takes it, and its working state stays readable.
+
+        A name may stand at several checkpoints: the newest one is meant by it. Set again at the
+        same checkpoint, it takes the place of what was there.
+
+        Args:
+            name: What it is called, anywhere a point may be given.
+            at: A checkpoint id, another label, or a time; None: the head.
+            keys: Which context items are promoted, that is kept with the label as they are there:
+                None: all of them, []: none. Those that are not there are listed in `missing`.
+
+        Raises:
+            InvalidInput: The name is empty, or longer than 200 characters.
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        job = self._to_label(name, at, keys)
+        return self._found(self._core.run(job), at)
+
+    async def alabel(self, name: str, at: When = None, keys: Sequence[str] | None = None) -> Label:
+        """Async version of `label`."""
+        job = self._to_label(name, at, keys)
+        return self._found(await self._core.arun(job), at)
+
+    def labels(self) -> list[Label]:
+        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
+        return self._core.run(lambda core: core.read(self._labelling().all))
+
+    async def alabels(self) -> list[Label]:
+        """Async version of `labels`."""
+        return await self._core.arun(lambda core: core.read(self._labelling().all))
+
+    def get_label(self, name: str) -> Label | None:
+        """The label of that name at the newest checkpoint that has it; None if there is none."""
+        wanted = _name(name)
+        return self._core.run(lambda core: core.read(lambda: self._labelling().newest(wanted)))
+
+    async def aget_label(self, name: str) -> Label | None:
+        """Async version of `get_label`."""
+        wanted = _name(name)
+        return await self._core.arun(
+            lambda core: core.read(lambda: self._labelling().newest(wanted))
+        )
+
+    def unlabel(self, name: str, at: When = None) -> bool:
+        """Take a label off a point; None: off the newest checkpoint that has it.
+
+        Whether there was one. The checkpoint stays, until something prunes it.
+        """
+        wanted, point = _name(name), checked(at)
+        return self._core.run(self._to_write(lambda: self._labelling().drop(wanted, point)))
+
+    async def aunlabel(self, name: str, at: When = None) -> bool:
+        """Async version of `unlabel`."""
+        wanted, point = _name(name), checked(at)
+        return await self._core.arun(self._to_write(lambda: self._labelling().drop(wanted, point)))
+
+    def _labelling(self) -> Labelling:
+        return Labelling(self._codec, self._stored)
+
+    def _to_label(self, name: str, at: When, keys: Sequence[str] | None) -> Job[Label | None]:
+        wanted, point = _name(name), checked(at)
+        if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
+            raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
+        chosen = None if keys is None else [stored(key, "a key") and key for key in keys]
+        return self._to_write(lambda: self._labelling().put(wanted, point, chosen))
+
+    @staticmethod
+    def _to_write(plan: Callable[[], Plan[T]]) -> Job[T]:
+        return lambda core: core.write(plan)
+
+
+def _name(name: str) -> str:
+    return stored(checked_name(name), "a label")

@@ -1,0 +1,111 @@
+"""Labels set, found and removed by whoever asks for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from langgraph_wyrd.pillars import codec as plain
+from langgraph_wyrd.pillars.labels import Label
+from langgraph_wyrd.pillars.model import ContextItem
+from langgraph_wyrd.plans import moments
+from langgraph_wyrd.plans.labels import label_at
+from langgraph_wyrd.plans.shown import to_json
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.values import Codec
+
+Point = str | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """The labels of one thread. Names are in stored form."""
+
+    codec: Codec
+    thread_id: str
+
+    def put(self, name: str, at: Point, keys: Sequence[str] | None) -> Plan[Label | None]:
+        """Label a point; None if there is no such point."""
+        found = yield Ask("lock_thread", (thread_key(self.thread_id),))
+        if not found:
+            return None
+        number = found[0][0]
+        id = yield from moments.checkpoint_at(number, at)
+        state = None
+        if id is not None:
+            state = yield from moments.state_at(self.codec, self.thread_id, id)
+        if id is None or state is None:
+            return None
+        held = {item.key: item for item in state.context}
+        wanted = [*held] if keys is None else list(dict.fromkeys(keys))
+        items = tuple(held[key] for key in wanted if key in held)
+        missing = tuple(key for key in wanted if key not in held)
+        label = Label(
+            given(name), given(id), now(), tuple(item.key for item in items), missing, items
+        )
+        text = to_json([plain.to_dict(item, compact=True) for item in items])
+        sealed = self.codec.seal_text(text)
+        row = (
+            number, name, id, label.created_at, False, to_json(label.keys), to_json(missing),
+            text if sealed is text else to_json(sealed),
+        )  # fmt: skip
+        yield Tell("put_label", [row])
+        return label
+
+    def all(self) -> Plan[list[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted."""
+        found = yield Ask("find_thread", (thread_key(self.thread_id),))
+        if not found:
+            return []
+        rows = yield Ask("labels", (found[0][0],))
+        return [self._label(row) for row in rows]
+
+    def newest(self, name: str) -> Plan[Label | None]:
+        """The label of that name at the newest checkpoint."""
+        found = yield Ask("find_thread", (thread_key(self.thread_id),))
+        if not found:
+            return None
+        number = found[0][0]
+        id = yield from label_at(number, name)
+        if id is None:
+            return None
+        rows = yield Ask("get_label", (number, name, id))
+        return self._label(rows[0])
+
+    def drop(self, name: str, at: Point) -> Plan[bool]:
+        """Take a label off a point, or off its newest checkpoint; whether it was there."""
+        found = yield Ask("lock_thread", (thread_key(self.thread_id),))
+        if not found:
+            return False
+        number = found[0][0]
+        if at is None:
+            id = yield from label_at(number, name)
+        else:
+            id = yield from moments.checkpoint_at(number, at)
+        if id is None or not (yield Ask("get_label", (number, name, id))):
+            return False
+        yield Tell("drop_label", [(number, name, id)])
+        return True
+
+    def _label(self, row: Sequence[Any]) -> Label:
+        name, checkpoint, created, automatic, keys, missing, *context = row
+        items: list[Any] = []
+        if context:
+            held = json.loads(context[0])
+            items = json.loads(self.codec.open_text(held)) if isinstance(held, str) else held
+        if isinstance(created, datetime):
+            created = created.astimezone(timezone.utc).isoformat()
+        return Label(
+            given(name),
+            given(checkpoint),
+            created,
+            tuple(json.loads(keys)),
+            tuple(json.loads(missing)),
+            tuple(plain.from_dict(ContextItem, each) for each in items),
+            bool(automatic),
+        )

@@ -1,0 +1,87 @@
+"""Labels, as plans find and set them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from langgraph_wyrd.pillars.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan, Row
+
+NOT_RUNS = ("update", "fork")  # sources of checkpoints that no run made
+
+
+def label_at(number: int, name: str) -> Plan[str | None]:
+    """The checkpoint that a label names: the newest of that name."""
+    rows = yield Ask("label_at", (number, name))
+    return rows[0][0] if rows else None
+
+
+def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ...]]]:
+    """The labels of some checkpoints, by name."""
+    found: dict[str, list[str]] = {}
+    for name, checkpoint, *_ in (yield Ask("labels", (number,))):
+        if checkpoint in ids:
+            found.setdefault(checkpoint, []).append(given(name))
+    return {checkpoint: tuple(names) for checkpoint, names in found.items()}
+
+
+# ---- set on boundaries, in the transaction of the write that meets one
+
+
+def boundaries(
+    policy: AutoLabels, ns: str, source: str | None, before: Woven | None, woven: Woven,
+    weave: Weave,
+) -> tuple[list[str], Weave]:  # fmt: skip
+    """The labels that a put of the head, or of a subgraph that runs there, sets at the head."""
+    names = []
+    if policy.todos_completed and _completed(before, woven) and not weave.shown.open_todos:
+        names.append(TODOS_COMPLETED)
+    if ns != "":
+        return names, weave
+    if policy.run_end and not woven.due and source not in NOT_RUNS:
+        names.append(RUN_END)
+    if policy.every is not None and weave.unlabelled is not None:
+        count = weave.unlabelled + 1
+        if count >= policy.every:
+            names.append(policy.every_name)
+            count = 0
+        weave = replace(weave, unlabelled=count)
+    return names, weave
+
+
+def must_count(policy: AutoLabels | None, ns: str, weave: Weave) -> bool:
+    """Whether the checkpoints since the last "every-N" have to be counted first."""
+    counts = policy is not None and policy.every is not None and ns == ""
+    return counts and weave.unlabelled is None
+
+
+def counted(policy: AutoLabels, number: int, weave: Weave) -> Plan[Weave]:
+    rows = yield Ask("roots_since", (number, number, policy.every_name))
+    return replace(weave, unlabelled=rows[0][0])
+
+
+def automatic_rows(number: int, checkpoint: str, names: Iterable[str]) -> list[Row]:
+    made = now()
+    return [(number, name, checkpoint, made, True, "[]", "[]", "[]") for name in names]
+
+
+def interrupt_rows(
+    policy: AutoLabels | None, number: int, ns: str, checkpoint: str, channels: Iterable[str]
+) -> list[Row]:
+    """The label that a task's writes set, if they ask something."""
+    asks = policy is not None and policy.interrupt and ns == "" and "__interrupt__" in channels
+    return automatic_rows(number, checkpoint, [INTERRUPT]) if asks else []
+
+
+def _completed(before: Woven | None, woven: Woven) -> bool:
+    """Whether the last of some open todos was completed, rather than given up."""
+    if before is None:
+        return False
+    open_before = {todo.id for todo in before.state.todos if todo.open}
+    if not open_before or any(todo.open for todo in woven.state.todos):
+        return False
+    return any(t.id in open_before and t.status == "completed" for t in woven.state.todos)

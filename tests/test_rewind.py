@@ -1,0 +1,602 @@
+"""`thread.rewind`: an older point is the head again, and the graph goes on from there."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+from test_agents import Scripted, calls
+from test_pillar_tables import check_tables
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from tests.outside import raw
+from tests.steps import append, skewed_id
+
+Call = Callable[..., Any]
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+WAYS: dict[str, Any] = {
+    "go on": lambda: None,
+    "answer": lambda: Command(resume="yes"),
+    "new input": lambda: {"log": ["new"]},
+}
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def asking(saver: Any, ran: list[str]) -> Any:
+    """a, then b, which asks, then c."""
+
+    def node(name: str) -> Any:
+        def run(state: Log) -> Any:
+            ran.append(name)
+            answer = f"={interrupt('go?')}" if name == "b" else ""
+            return {"log": [f"{name}{answer} after {len(state['log'])}"]}
+
+        return run
+
+    builder = StateGraph(Log)
+    builder.add_sequence([(name, node(name)) for name in "abc"])
+    builder.add_edge(START, "a")
+    return builder.compile(checkpointer=saver)
+
+
+async def played(call: Call, graph: Any) -> list[Any]:
+    """Two runs, both answered; every state, oldest first."""
+    for turn in ("one", "two"):
+        await call(graph, "invoke", {"log": [turn]}, CONFIG)
+        await call(graph, "invoke", Command(resume=f"yes to {turn}"), CONFIG)
+    return list(graph.get_state_history(CONFIG))[::-1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_it_runs_as_from_that_checkpoint(saver: WyrdSaver, call: Call, way: str) -> None:
+    """Each checkpoint rewound to, then run by the thread's id alone, gives what a run addressed to
+    it gives on InMemorySaver: the same values, by the same nodes."""
+    there: list[str] = []
+    here: list[str] = []
+    reference, graph = asking(InMemorySaver(), there), asking(saver, here)
+    old, new = await played(call, reference), await played(call, graph)
+    assert [s.values for s in old] == [s.values for s in new]
+    compared = 0
+    for before, ours in zip(old[:-1], new[:-1], strict=True):
+        there.clear()
+        here.clear()
+        if way == "answer" and before.next != ("b",):
+            continue
+        addressed = before.config
+        if way == "answer":  # addressed there, the answer of the first run would be given again
+            await call(reference, "update_state", before.config, None, "__copy__")
+            addressed = CONFIG
+        expected = await call(reference, "invoke", WAYS[way](), addressed)
+        id = ours.config["configurable"]["checkpoint_id"]
+        config = await call(saver.thread("t"), "rewind", id)
+        assert (await call(graph, "get_state", CONFIG)).config == config
+        found = await call(graph, "invoke", WAYS[way](), CONFIG)
+        told = [
+            {k: v for k, v in each.items() if k != "__interrupt__"} for each in (expected, found)
+        ]
+        assert told[0] == told[1], id
+        assert here == there, id
+        compared += 1
+    assert compared >= 2
+
+
+async def test_the_head_looks_as_that_checkpoint_did(saver: WyrdSaver, call: Call) -> None:
+    """Values, what is next, and the working state are those of the point; nothing is deleted."""
+    graph = asking(saver, [])
+    states = await played(call, graph)
+    handle = saver.thread("t")
+    for old in states[:-1]:
+        id = old.config["configurable"]["checkpoint_id"]
+        was = await call(handle, "working_state", id)
+        await call(handle, "rewind", id)
+        now = graph.get_state(CONFIG)
+        assert (now.values, now.next) == (old.values, old.next)
+        assert now.metadata["source"] == "fork"
+        assert now.metadata["step"] == old.metadata["step"] + 1
+        assert now.parent_config == old.parent_config
+        state = await call(handle, "working_state")
+        assert (state.context, state.intentions, state.todos) == (
+            was.context, was.intentions, was.todos,
+        )  # fmt: skip
+        assert [d.node for d in state.due] == [*old.next]
+    kept = {s.config["configurable"]["checkpoint_id"] for s in graph.get_state_history(CONFIG)}
+    assert kept >= {s.config["configurable"]["checkpoint_id"] for s in states}
+
+
+async def test_back_and_forth(saver: WyrdSaver, call: Call) -> None:
+    """Rewinding twice, and on to the branch that was left, always gives that point's values."""
+    graph = asking(saver, [])
+    states = await played(call, graph)
+    handle = saver.thread("t")
+    end = states[-1]
+    for old in (states[4], states[1], end, states[2], end):
+        await call(handle, "rewind", old.config["configurable"]["checkpoint_id"])
+        assert graph.get_state(CONFIG).values == old.values
+    assert not graph.get_state(CONFIG).next
+    await call(graph, "invoke", {"log": ["three"]}, CONFIG)
+    assert graph.get_state(CONFIG).values["log"][:-2] == end.values["log"]
+
+
+async def test_the_head_itself_is_no_rewind(saver: WyrdSaver, call: Call) -> None:
+    """Going to where the thread stands writes nothing, and what waits there still waits."""
+    graph = asking(saver, [])
+    await call(graph, "invoke", {"log": ["one"]}, CONFIG)
+    before = graph.get_state(CONFIG)
+    id = before.config["configurable"]["checkpoint_id"]
+    assert await call(saver.thread("t"), "rewind", id) == before.config
+    assert graph.get_state(CONFIG) == before
+    assert saver.thread("t").working_state().status == "interrupted"
+
+
+async def test_update_state_after_a_rewind(saver: WyrdSaver, call: Call) -> None:
+    """An update goes on top of the point, as it does on LangGraph's own copy of it."""
+    values = []
+    for each in (InMemorySaver(), saver):
+        graph = asking(each, [])
+        old = (await played(call, graph))[1]
+        if isinstance(each, WyrdSaver):
+            await call(each.thread("t"), "rewind", old.config["configurable"]["checkpoint_id"])
+        else:
+            await call(graph, "update_state", old.config, None, "__copy__")
+        await call(graph, "update_state", CONFIG, {"log": ["edited"]}, "a")
+        values.append((await call(graph, "invoke", Command(resume="yes"), CONFIG))["log"])
+    assert values[0] == values[1] == ["one", "edited", "b=yes after 2", "c after 3"]
+
+
+async def test_points(saver: WyrdSaver, call: Call) -> None:
+    """A label and a time are points, too; what is none is said to be none, and changes nothing."""
+    graph = asking(saver, [])
+    states = await played(call, graph)
+    handle = saver.thread("t")
+    third = states[3]
+    await call(handle, "label", "third", third.config["configurable"]["checkpoint_id"])
+    for point in ("third", third.created_at, datetime.fromisoformat(third.created_at)):
+        await call(handle, "rewind", point)
+        assert graph.get_state(CONFIG).values == third.values
+        await call(handle, "rewind", states[-1].config["configurable"]["checkpoint_id"])
+    count = len(list(saver.list(CONFIG)))
+    for missing in ("nowhere", "", datetime(1999, 1, 1, tzinfo=timezone.utc)):
+        with pytest.raises(ThreadNotFound, match="thread 't' has no checkpoint, label or time"):
+            await call(handle, "rewind", missing)
+    with pytest.raises(ThreadNotFound):
+        await call(saver.thread("nobody"), "rewind", "third")
+    with pytest.raises(InvalidInput, match="say where to"):
+        await call(handle, "rewind", None)
+    with pytest.raises(InvalidInput):
+        await call(handle, "rewind", 7)
+    assert len(list(saver.list(CONFIG))) == count
+    with pytest.raises(ThreadNotFound):
+        saver.thread("nobody").working_state()
+
+
+def test_a_head_from_a_clock_that_is_ahead(backend: Backend) -> None:
+    """The new head sorts after the old one, though that one's id is from next year."""
+    saver = backend.open()
+    first = append(saver, "t", "m0")
+    append(saver, "t", "m1", checkpoint_id=skewed_id(365 * 86400))
+    config = saver.thread("t").rewind(first["configurable"]["checkpoint_id"])
+    assert saver.get_tuple(CONFIG).config == config
+    again = saver.thread("t").rewind(skewed_head := saver.get_tuple(CONFIG).checkpoint["id"])
+    assert again["configurable"]["checkpoint_id"] == skewed_head
+
+
+def test_after_a_prune(backend: Backend) -> None:
+    """A labelled point can be gone back to when what led there was pruned, and again after that."""
+    saver = backend.open()
+    config = [append(saver, "t", f"m{n}") for n in range(5)]
+    handle = saver.thread("t")
+    handle.label("two", config[2]["configurable"]["checkpoint_id"])
+    saver.prune(["t"])
+    handle.rewind("two")
+    assert [m.id for m in saver.get_tuple(CONFIG).checkpoint["channel_values"]["log"]] == [
+        "m0", "m1", "m2",
+    ]  # fmt: skip
+    append(saver, "t", "m3 again")
+    saver.prune(["t"])
+    found = [m.id for m in saver.get_tuple(CONFIG).checkpoint["channel_values"]["log"]]
+    assert found == ["m0", "m1", "m2", "m3 again"]
+
+
+def test_without_pillars(backend: Backend) -> None:
+    """A saver that reads no pillars rewinds as well; read later, they say what the copy says."""
+    saver = backend.open(pillars=False)
+    graph = conversing(saver)
+    for n in range(3):
+        graph.invoke({"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}, CONFIG)
+    saver.thread("t").rewind("h1")
+    other = saver if backend.name == "memory" else backend.open()
+    if backend.name != "memory":
+        other.reweave()
+        state = other.thread("t").working_state()
+        assert state.intention is not None
+        assert state.intention.text == "do 0"
+    assert [m.id for m in graph.get_state(CONFIG).values["messages"]] == ["h0", "a0"]
+
+
+def test_what_is_sealed_stays_sealed(durable: Backend) -> None:
+    """On an encrypting saver neither the copy nor its base holds plain text."""
+    pytest.importorskip("Crypto")
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    saver = durable.open(serde=serde)
+    graph = conversing(saver)
+    for n in range(2):
+        graph.invoke({"messages": [HumanMessage(f"secret {n}", id=f"h{n}")]}, CONFIG)
+    handle = saver.thread("t")
+    handle.label("here")
+    handle.rewind("h1")
+    assert handle.working_state().intention.text == "secret 0"
+    with raw(durable.url) as connection:
+        for table in ("events", "labels", "checkpoints"):
+            for row in connection.execute(f"SELECT * FROM wyrd_{table}").fetchall():
+                assert "secret" not in str(row)
+
+
+# ---- messages
+
+
+class Talk(TypedDict, total=False):
+    messages: Annotated[list[Any], add_messages]
+
+
+def conversing(saver: Any, channel: Any = None) -> Any:
+    """Answers each message of a person."""
+
+    def answer(state: Any) -> Any:
+        turn = sum(isinstance(m, HumanMessage) for m in state["messages"]) - 1
+        return {"messages": [AIMessage(f"did {turn}", id=f"a{turn}")]}
+
+    builder: Any = StateGraph(
+        Talk if channel is None else TypedDict("Deltas", {"messages": Annotated[list, channel]})
+    )
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    return builder.compile(checkpointer=saver)
+
+
+def appended(old: list[Any], writes: list[Any]) -> list[Any]:
+    found = list(old)
+    for write in writes:
+        found = add_messages(found, write)
+    return found
+
+
+CHANNELS = {
+    "whole": None,
+    "deltas": DeltaChannel(appended),
+    "deltas with snapshots": DeltaChannel(appended, snapshot_frequency=2),
+}
+
+
+def ids(graph: Any) -> list[str]:
+    return [m.id for m in graph.get_state(CONFIG).values.get("messages", [])]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+async def test_to_a_message(saver: WyrdSaver, call: Call, channel: str) -> None:
+    """That message and all that follows are gone from the head, wherever messages are kept."""
+    graph = conversing(saver, CHANNELS[channel])
+
+    async def turn(n: int) -> None:
+        said = {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+        await call(graph, "invoke", said, CONFIG)
+
+    for n in range(5):
+        await turn(n)
+    handle = saver.thread("t")
+    await call(handle, "rewind", "h3")
+    assert ids(graph) == ["h0", "a0", "h1", "a1", "h2", "a2"]
+    assert graph.get_state(CONFIG).next == ()
+    await turn(3)
+    await turn(4)
+    assert ids(graph)[-4:] == ["h3", "a3", "h4", "a4"]
+    await call(handle, "rewind", "a1")  # the step that brought it is due again
+    assert (ids(graph), graph.get_state(CONFIG).next) == (["h0", "a0", "h1"], ("answer",))
+    await call(graph, "invoke", None, CONFIG)
+    assert ids(graph) == ["h0", "a0", "h1", "a1"]
+    for gone in ("h3", "a4", "nothing"):
+        with pytest.raises(ThreadNotFound, match="no message of that id"):
+            await call(handle, "rewind", gone)
+    await call(handle, "rewind", "h0")
+    assert (ids(graph), graph.get_state(CONFIG).next) == ([], ())
+    assert handle.working_state().title is None
+    await turn(0)
+    assert ids(graph) == ["h0", "a0"]
+    assert handle.working_state().title == "do 0"
+
+
+def test_a_message_that_was_edited_or_removed(saver: WyrdSaver) -> None:
+    """An edited message goes back to before it first came; a removed one is not on the head."""
+    graph = conversing(saver)
+    for n in range(3):
+        graph.invoke({"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}, CONFIG)
+    graph.update_state(CONFIG, {"messages": [HumanMessage("do 1, please", id="h1")]})
+    handle = saver.thread("t")
+    handle.rewind("h1")
+    assert ids(graph) == ["h0", "a0"]
+    graph.invoke({"messages": [HumanMessage("do 1", id="h1")]}, CONFIG)
+    graph.update_state(CONFIG, {"messages": [RemoveMessage(id="a0")]})
+    assert ids(graph) == ["h0", "h1", "a1"]
+    handle.rewind("a0")  # before it came, as what followed it came after
+    assert ids(graph) == ["h0"]
+
+
+def test_a_message_far_back(saver: WyrdSaver) -> None:
+    """A message of a long conversation is found, through pages of checkpoints and forks."""
+    graph = conversing(saver)
+    for n in range(30):
+        graph.invoke({"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}, CONFIG)
+        if n == 20:
+            saver.thread("t").rewind("a19")
+            graph.invoke(None, CONFIG)
+            graph.invoke({"messages": [HumanMessage("do 20", id="h20")]}, CONFIG)
+    saver.thread("t").rewind("h2")
+    assert ids(graph) == ["h0", "a0", "h1", "a1"]
+
+
+def test_a_message_that_the_head_is_about_to_take(saver: WyrdSaver) -> None:
+    """What a finished task of a step that waits has written goes too: the step starts anew."""
+
+    def says(state: Any) -> Any:
+        return {"messages": [AIMessage("said", id="said")]}
+
+    def waits(state: Any) -> Any:
+        return {"messages": [AIMessage(interrupt("?"), id="waited")]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("says", says)
+    builder.add_node("waits", waits)
+    builder.add_edge(START, "says")
+    builder.add_edge(START, "waits")
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"messages": [HumanMessage("go", id="h0")]}, CONFIG)
+    before = graph.get_state(CONFIG)
+    assert saver.thread("t").rewind("said") != before.config
+    now = graph.get_state(CONFIG)
+    assert now.next == ("says", "waits")
+    assert not now.interrupts
+    assert saver.get_tuple(CONFIG).pending_writes == []
+
+
+# ---- agents
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"sunny in {city}"
+
+
+def rule(messages: list[Any]) -> AIMessage:
+    last = messages[-1]
+    if isinstance(last, ToolMessage):
+        return AIMessage(f"It is {last.content}")
+    return calls(messages, ("weather", {"city": last.text}))
+
+
+AGENTS: dict[str, Any] = {
+    "langchain": lambda saver: create_agent(Scripted(rule=rule), [weather], checkpointer=saver),
+    "deepagents": lambda saver: create_deep_agent(
+        Scripted(rule=rule), [weather], checkpointer=saver
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+async def test_agents(durable: Backend, call: Call, kind: str) -> None:
+    """An agent with tools, rewound to each of its checkpoints, does what it does from there on
+    InMemorySaver."""
+    saver = durable.open()
+    runs = []
+    for each in (InMemorySaver(), saver):
+        agent = AGENTS[kind](each)
+        for city in ("Oslo", "Rome"):
+            said = {"messages": [HumanMessage(city, id=f"ask {city}")]}
+            await call(agent, "invoke", said, CONFIG)
+        history = [state async for state in agent.aget_state_history(CONFIG)][::-1]
+        found = []
+        for old in history[1:-1:2]:
+            if isinstance(each, WyrdSaver):
+                await call(each.thread("t"), "rewind", old.config["configurable"]["checkpoint_id"])
+                config = CONFIG
+            else:
+                config = old.config
+            ended = await call(agent, "invoke", None, config)
+            found.append([(m.type, m.text) for m in ended["messages"]] if ended else ended)
+        runs.append(found)
+    assert runs[0] == runs[1]
+    assert len(runs[1]) >= 3
+    agent = AGENTS[kind](durable.open())
+    await call(durable.open().thread("t"), "rewind", "ask Rome")
+    assert [m.text for m in agent.get_state(CONFIG).values["messages"]][-1] == "It is sunny in Oslo"
+
+
+class Sub(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+    memory: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("remembers", [True, None])
+def test_subgraphs(saver: WyrdSaver, remembers: bool | None) -> None:
+    """A subgraph with a memory of its own stands again where it stood; one without starts anew."""
+    inner = StateGraph(Sub)
+    inner.add_node("note", lambda s: {"memory": [f"call {len(s.get('memory', []))}"]})
+    inner.add_node("tell", lambda s: {"log": [" ".join(s["memory"])]})
+    inner.add_edge(START, "note")
+    inner.add_edge("note", "tell")
+    outer = StateGraph(Log)
+    compiled = inner.compile(checkpointer=remembers)
+    outer.add_node("call", lambda s: {"log": compiled.invoke({"log": []})["log"][-1:]})
+    outer.add_edge(START, "call")
+    graph = outer.compile(checkpointer=saver)
+    for n in range(4):
+        graph.invoke({"log": [f"in {n}"]}, CONFIG)
+    ends = [s for s in graph.get_state_history(CONFIG) if not s.next][::-1]
+    handle = saver.thread("t")
+    for n in (2, 0, 3, 1):
+        handle.rewind(ends[n].config["configurable"]["checkpoint_id"])
+        assert graph.get_state(CONFIG).values == ends[n].values
+        calls_so_far = range(n + 2 if remembers else 1)
+        again = graph.invoke({"log": ["again"]}, CONFIG)["log"][-1]
+        assert again == " ".join(f"call {i}" for i in calls_so_far)
+    first = list(graph.get_state_history(CONFIG))[-1]
+    handle.rewind(first.config["configurable"]["checkpoint_id"])
+    assert graph.invoke(None, CONFIG)["log"] == ["in 0", "call 0"]
+
+
+def test_a_question_inside_a_subgraph(saver: WyrdSaver) -> None:
+    """The step that asked begins anew, and asks again; the answer then goes where it belongs."""
+    ran: list[str] = []
+    compiled = asking(None, ran)
+    outer = StateGraph(Log)
+    outer.add_node("sub", compiled)
+    outer.add_edge(START, "sub")
+    graph = outer.compile(checkpointer=saver)
+    graph.invoke({"log": ["one"]}, CONFIG)
+    waits = graph.get_state(CONFIG).config["configurable"]["checkpoint_id"]
+    done = graph.invoke(Command(resume="yes"), CONFIG)
+    ran.clear()
+    saver.thread("t").rewind(waits)
+    state = saver.thread("t").working_state()
+    assert (state.status, [d.node for d in state.due]) == ("due", ["sub"])
+    assert graph.invoke(None, CONFIG)["__interrupt__"][0].value == "go?"
+    assert ran == ["a", "b"]
+    assert saver.thread("t").working_state().status == "interrupted"
+    assert graph.invoke(Command(resume="yes"), CONFIG) == done
+
+
+def test_what_a_person_declared_comes_along(saver: WyrdSaver) -> None:
+    """Edits on the point (events of tasks `edit:…`) are in the state of its copy."""
+    graph = asking(saver, [])
+    graph.invoke({"log": ["one"]}, CONFIG)
+    handle = saver.thread("t")
+    (old, *_) = [s for s in graph.get_state_history(CONFIG) if s.next == ("b",)]
+    id = old.config["configurable"]["checkpoint_id"]
+    declare(saver, id, "ring Ann")
+    assert "ring Ann" in [todo.content for todo in handle.working_state(id).todos]
+    graph.invoke(Command(resume="yes"), CONFIG)
+    handle.rewind(id)
+    assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
+    saver.reweave("t")
+    assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
+    graph.invoke(Command(resume="yes"), CONFIG)
+    assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
+
+
+def declare(saver: WyrdSaver, checkpoint: str, content: str) -> None:
+    """A todo as an edit leaves it in the ledger."""
+    from langgraph_wyrd.pillars.events import Event, Moment
+    from langgraph_wyrd.plans.weaving import event_rows
+    from langgraph_wyrd.store.names import thread_key
+    from langgraph_wyrd.store.statements import Ask, Tell
+
+    def plan() -> Any:
+        number = (yield Ask("lock_thread", (thread_key("t"),)))[0][0]
+        event = Event("todo", "open", "t-1", {"content": content})
+        at = Moment(checkpoint, task="edit:1")
+        yield Tell("put_event", event_rows(saver._codec, number, at, [event]))
+        yield Tell("touch", [(1000, datetime.now(timezone.utc).isoformat(), number)])
+
+    saver._core.run(lambda core: core.write(plan))
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_runs_that_store_their_end_alone(saver: WyrdSaver, channel: str) -> None:
+    """With durability="exit" a message takes its run back, as that is one step then."""
+    graph = conversing(saver, CHANNELS[channel])
+    for n in range(4):
+        said = {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+        graph.invoke(said, CONFIG, durability="exit")
+    handle = saver.thread("t")
+    handle.rewind("a2")
+    assert ids(graph) == ["h0", "a0", "h1", "a1"]
+    again = {"messages": [HumanMessage("do 2", id="h2")]}
+    assert [m.id for m in graph.invoke(again, CONFIG, durability="exit")["messages"]] == [
+        "h0", "a0", "h1", "a1", "h2", "a2",
+    ]  # fmt: skip
+    handle.rewind("h0")
+    assert ids(graph) == []
+
+
+def test_beside_a_writer(durable: Backend) -> None:
+    """One saver goes back again and again while another one writes: no checkpoint is lost or
+    damaged, each has its parent's values, and the tables follow the head."""
+    one, other = durable.open(), durable.open()
+    first = append(one, "t", "m0")["configurable"]["checkpoint_id"]
+
+    def write() -> None:
+        for n in range(25):
+            append(other, "t", f"w{n}")
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        back = [one.thread("t").rewind(first) for _ in range(12)]
+        writing.result()
+    found = {each.checkpoint["id"]: each for each in one.list(CONFIG)}
+    logs = {id: [m.id for m in t.checkpoint["channel_values"]["log"]] for id, t in found.items()}
+    added = [t for t in found.values() if t.metadata["source"] == "loop"]
+    assert len(added) == 26
+    for each in added:
+        parent = each.parent_config and each.parent_config["configurable"]["checkpoint_id"]
+        before = logs[parent] if parent else []
+        assert logs[each.checkpoint["id"]] == [*before, each.metadata["token"]]
+    for config in back:
+        assert logs[config["configurable"]["checkpoint_id"]] == ["m0"]
+    check_tables(one, durable.url, "beside a writer")
+
+
+async def test_ids_of_any_kind(saver: WyrdSaver, call: Call) -> None:
+    """Thread ids and checkpoint ids may be any text; a copy's id sorts behind whatever it is."""
+    name = "odd\0\\id"
+    where: Any = {"configurable": {"thread_id": name}}
+    for id in ("a", "b\0", "zz"):
+        append(saver, name, id, checkpoint_id=id)
+    for point, log in (("a", ["a"]), ("b\0", ["a", "b\0"]), ("a", ["a"])):
+        config = await call(saver.thread(name), "rewind", point)
+        found = saver.get_tuple(where)
+        assert found.config == config
+        assert [m.id for m in found.checkpoint["channel_values"]["log"]] == log
+        assert config["configurable"]["checkpoint_id"] > "zz"
+
+
+def test_a_path_that_is_cut_off(saver: WyrdSaver) -> None:
+    """A run that is deleted takes the copies of its checkpoints along, and the thread goes on."""
+    graph = conversing(saver)
+    for n in range(3):
+        said = {"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}
+        graph.invoke(said, {**CONFIG, "metadata": {"run_id": f"run {n}"}})
+    saver.thread("t").rewind("h2")
+    assert ids(graph)[-1] == "a1"
+    saver.delete_for_runs(["run 1"])
+    assert ids(graph)[-1] == "a2"
+    assert all(each.metadata.get("run_id") != "run 1" for each in saver.list(CONFIG))
+
+
+def test_a_damaged_point(durable: Backend) -> None:
+    """What fails its checksum is not copied under a new one."""
+    saver = durable.open()
+    first = append(saver, "t", "m0")["configurable"]["checkpoint_id"]
+    append(saver, "t", "m1")
+    with raw(durable.url) as connection:
+        connection.execute(f"UPDATE wyrd_checkpoints SET ts = 'yesterday' WHERE id = '{first}'")
+    with pytest.raises(CheckpointDamaged):
+        saver.thread("t").rewind(first)
+    assert len(list(saver.list(CONFIG, limit=1))) == 1
