@@ -19,7 +19,7 @@ from langgraph_wyrd.pillars.values import diff_values, is_users
 from langgraph_wyrd.store.values import Codec
 from tests.story import NULL_TASK, Teller, without_loop
 
-SEEDS = [range(start, start + 6) for start in (0, 6)]
+SEEDS = [range(start, start + 4) for start in (0, 4, 8)]
 
 
 # ---- random graphs: every entry, by a plain reading
@@ -46,7 +46,7 @@ class Played:
             for row in saver.list({"configurable": {"thread_id": teller.thread}})
             if row.config["configurable"]["checkpoint_ns"]
         ]
-        self.had_subgraphs = {row.metadata["parents"].get("") for row in inside}
+        self.had_subgraphs = {row.metadata.get("parents", {}).get("") for row in inside}
         self.due = {
             each.config["configurable"]["checkpoint_id"]: {task.name for task in each.tasks}
             for each in teller.graph.get_state_history(teller.config)
@@ -76,137 +76,149 @@ class Played:
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
-def test_history_of_random_programs(durable: Backend, seeds: range) -> None:
-    """Each entry says of its checkpoint what LangGraph says, what reading the values says, and
-    what a diff of the working states says; pages are the history, cut."""
+def test_the_past_of_random_programs(durable: Backend, seeds: range) -> None:
+    """History, diffs and first changes say what a plain reading of every checkpoint says."""
     saver = durable.open()
     for seed in seeds:
         played = Played(saver, seed)
-        entries = played.thread.history(1000)
-        assert [e.checkpoint_id for e in entries] == [r.checkpoint["id"] for r in played.rows]
-        assert [e for e in entries if e.head] == entries[:1]
-        for entry, row in zip(entries, played.rows, strict=True):
-            parent = played.parent(row)
-            meta = row.metadata
-            assert (entry.ts, entry.step, entry.source, entry.run_id) == (
-                row.checkpoint["ts"], meta.get("step"), meta.get("source"), meta.get("run_id"),
-            )  # fmt: skip
-            assert entry.parent_id == (parent and parent.checkpoint["id"])
-            assert entry.children == tuple(
-                sorted(e.checkpoint_id for e in entries if e.parent_id == entry.checkpoint_id)
-            )
-            compare_channels(played, entry, parent, row)
-            compare_nodes(played, entry, parent)
-            told = replace(diff(played.state(parent), played.state(row)), fields={})
-            alone = played.had_subgraphs.isdisjoint((entry.checkpoint_id, entry.parent_id))
-            if alone and not told.empty:
-                assert entry.summary.startswith(told.summary()), (seed, entry)
-        paged: list[HistoryEntry] = []
-        while page := played.thread.history(7, paged[-1] if paged else None):
-            paged += page
-        assert paged == entries
+        history_is_right(played)
+        diffs_are_right(played)
+        first_changes_are_right(played)
+
+
+def history_is_right(played: Played) -> None:
+    """Each entry says of its checkpoint what LangGraph says, what reading the values says, and
+    what a diff of the working states says; pages are the history, cut."""
+    entries = played.thread.history(1000)
+    assert [e.checkpoint_id for e in entries] == [r.checkpoint["id"] for r in played.rows]
+    assert [e for e in entries if e.head] == entries[:1]
+    for entry, row in zip(entries, played.rows, strict=True):
+        parent = played.parent(row)
+        meta = row.metadata
+        assert (entry.ts, entry.step, entry.source, entry.run_id) == (
+            row.checkpoint["ts"], meta.get("step"), meta.get("source"), meta.get("run_id"),
+        )  # fmt: skip
+        assert entry.parent_id == (parent and parent.checkpoint["id"])
+        assert entry.children == tuple(
+            sorted(e.checkpoint_id for e in entries if e.parent_id == entry.checkpoint_id)
+        )
+        compare_channels(played, entry, parent, row)
+        compare_nodes(played, entry, parent)
+        told = replace(diff(played.state(parent), played.state(row)), fields={})
+        alone = played.had_subgraphs.isdisjoint((entry.checkpoint_id, entry.parent_id))
+        if alone and not told.empty:
+            assert entry.summary.startswith(told.summary()), entry
+    paged: list[HistoryEntry] = []
+    while page := played.thread.history(7, paged[-1] if paged else None):
+        paged += page
+    assert paged == entries
+    tree = played.thread.tree()
+    light = [replace(each, nodes=(), changed=(), summary="") for each in entries]
+    assert [*tree.entries.values()] == light
+    assert tree.newest == tuple(row.checkpoint["id"] for row in played.line(played.rows[0]))
+    assert set(tree.roots) == {e.checkpoint_id for e in entries if e.parent_id is None}
 
 
 def compare_channels(played: Played, entry: HistoryEntry, parent: Any, row: Any) -> None:
-    """Exactly those channels are told of whose values differ; of delta channels, their versions."""
+    """All channels are told of whose values differ; of delta channels, if they were written to.
+    Besides them only what was written anew, as it was before."""
     old, new = played.values(parent), played.values(row)
     found = diff_values(old, new)
     paths = (*found.added, *found.removed, *found.changed, *found.messages)
-    differ = {path.partition("[")[0] for path in paths} - {"trace"}
-    versions = [{} if r is None else r.checkpoint["channel_versions"] for r in (parent, row)]
-    if versions[0].get("trace") != versions[1].get("trace"):
-        differ.add("trace")
-    assert set(entry.changed) == differ, entry
+    differ = {path.partition("[")[0] for path in paths}
+    a, b = ({} if r is None else r.checkpoint["channel_versions"] for r in (parent, row))
+    if "trace" not in old or "trace" not in new:
+        differ -= {"trace"}
+        if a.get("trace") != b.get("trace"):
+            differ.add("trace")
+    assert set(entry.changed) >= differ, entry
+    for name in set(entry.changed) - differ:
+        assert name in old, entry
+        assert name in new, entry
+        assert a[name] != b[name], entry
 
 
 def compare_nodes(played: Played, entry: HistoryEntry, parent: Any) -> None:
     """What ran is what LangGraph was about to run at the parent."""
     if entry.source != "loop" or parent is None:
         return
-    if any(task == NULL_TASK for task, _, _ in parent.pending_writes):
-        return  # a Command went elsewhere from there
+    if any(task.endswith(NULL_TASK[8:]) for task, _, _ in parent.pending_writes):
+        return  # a Command went elsewhere from there, or a run was saved at its end only
     if entry.step == parent.metadata.get("step", -9) + 1:
         ran = played.due[parent.checkpoint["id"]]
-        assert set(entry.nodes) == ran - {"__start__"}, entry
+        assert not ran or set(entry.nodes) == ran - {"__start__"}, entry
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=str)
-def test_diffs_of_random_programs(durable: Backend, seeds: range) -> None:
+def diffs_are_right(played: Played) -> None:
     """Between any two checkpoints: applied to one side a diff gives the other, inverted it leads
     back; of one checkpoint it is empty; its channels are those of the values."""
-    saver = durable.open()
-    for seed in seeds:
-        played = Played(saver, seed)
-        thread, rng = played.thread, played.rng
-        for _ in range(6):
-            one, other = rng.choice(played.rows), rng.choice(played.rows)
-            a, b = one.checkpoint["id"], other.checkpoint["id"]
-            found = thread.diff(a, b)
-            at_a, at_b = thread.working_state(a), thread.working_state(b)
-            assert apply(at_a, found) == at_b
-            assert apply(at_b, found.invert()) == at_a
-            assert apply(at_a, diff(at_a, at_b)) == at_b
-            assert thread.diff(a, a).empty
-            assert merge(at_a, at_a, at_b) == (at_b, ())
-            assert found.channels is not None
-            values = [played.values(each) for each in (one, other)]
-            without = [{k: v for k, v in each.items() if k != "trace"} for each in values]
-            held = diff_values(*without)
-            for kind in ("added", "removed", "changed", "messages"):
-                told = {k: v for k, v in getattr(found.channels, kind).items() if k != "trace"}
-                assert told == getattr(held, kind)
-            light = thread.diff(a, b, channels=False)
-            assert light.channels is None
-            assert (light.changes, light.fields) == (found.changes, found.fields)
+    thread, rng = played.thread, played.rng
+    for _ in range(6):
+        one, other = rng.choice(played.rows), rng.choice(played.rows)
+        a, b = one.checkpoint["id"], other.checkpoint["id"]
+        found = thread.diff(a, b)
+        at_a, at_b = thread.working_state(a), thread.working_state(b)
+        assert apply(at_a, found) == at_b
+        assert apply(at_b, found.invert()) == at_a
+        assert apply(at_a, diff(at_a, at_b)) == at_b
+        assert thread.diff(a, a).empty
+        assert merge(at_a, at_a, at_b) == (at_b, ())
+        assert found.channels is not None
+        values = [played.values(each) for each in (one, other)]
+        versions = [each.checkpoint["channel_versions"].get("trace") for each in (one, other)]
+        hidden = any(v and "trace" not in held for v, held in zip(versions, values, strict=True))
+        if hidden:  # kept as deltas, and no snapshot there
+            values = [{k: v for k, v in each.items() if k != "trace"} for each in values]
+        unread = ("trace",) if hidden and versions[0] != versions[1] else ()
+        assert found.channels == replace(diff_values(*values), unread=unread)
+        light = thread.diff(a, b, channels=False)
+        assert light.channels is None
+        assert (light.changes, light.fields) == (found.changes, found.fields)
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=str)
-def test_first_changes_in_random_programs(durable: Backend, seeds: range) -> None:
+def first_changes_are_right(played: Played) -> None:
     """Of a channel, a path into a value and an item: the first checkpoint that a plain reading of
     the whole line finds."""
-    saver = durable.open()
-    for seed in seeds:
-        played = Played(saver, seed)
-        rng = played.rng
-        line = played.line(rng.choice([played.rows[0], rng.choice(played.rows)]))
-        start = rng.choice([0, 0, rng.randrange(len(line))])
-        a = None if start == 0 else line[start - 1].checkpoint["id"]
-        b = line[-1].checkpoint["id"]
-        rows = [line[start - 1] if start else None, *line[start:]]
-        values = [played.values(row) for row in rows]
+    rng = played.rng
+    line = played.line(rng.choice([played.rows[0], rng.choice(played.rows)]))
+    start = rng.choice([0, 0, rng.randrange(len(line))])
+    a = None if start == 0 else line[start - 1].checkpoint["id"]
+    b = line[-1].checkpoint["id"]
+    rows = [line[start - 1] if start else None, *line[start:]]
+    values = [played.values(row) for row in rows]
+    ids = [row and row.checkpoint["id"] for row in rows]
 
-        def first(differs: Callable[[int], bool], rows: list[Any] = rows) -> str | None:
-            found = (n for n in range(1, len(rows)) if differs(n))
-            return next((rows[n].checkpoint["id"] for n in found), None)
+    def first(differs: Callable[[int], bool], rows: list[Any] = rows) -> str | None:
+        found = (n for n in range(1, len(rows)) if differs(n))
+        return next((rows[n].checkpoint["id"] for n in found), None)
 
-        def asked(what: Any, a: Any = a, b: str = b, played: Played = played) -> str | None:
-            entry = played.thread.first_change(what, a, b)
-            return entry and entry.checkpoint_id
+    def asked(what: Any, a: Any = a, b: str = b) -> str | None:
+        entry = played.thread.first_change(what, a, b)
+        return entry and entry.checkpoint_id
 
-        def differ(old: Any, new: Any) -> bool:
-            return not diff_values({"it": old}, {"it": new}).empty
+    def differ(old: Any, new: Any) -> bool:
+        return not diff_values({"it": old}, {"it": new}).empty
 
-        for name in sorted({name for each in values for name in each} - {"trace"}):
-            got = [each.get(name, NOTHING) for each in values]
-            wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
-            assert asked(name) == wanted, (seed, name)
-        keys = sorted({key for each in values for key in each.get("facts", {})})
-        for key in keys[:6]:
-            got = [each.get("facts", {}).get(key, NOTHING) for each in values]
-            wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
-            assert asked(f'facts["{key}"]') == wanted, (seed, key)
-        states = [played.state(row) for row in rows]
-        items = {i.id: i for state in states for name in PILLARS for i in getattr(state, name)}
-        if not played.had_subgraphs.isdisjoint(row and row.checkpoint["id"] for row in rows):
-            items = {}  # the states have what a subgraph says of an item while it runs
-        for id, item in items.items():
-            got = [held(state, id) for state in states]
-            wanted = first(
-                lambda n, got=got: (
-                    got[n] is not got[n - 1] and Change(got[n - 1], got[n]).verb is not None
-                )
+    changed = {e.checkpoint_id: e.changed for e in played.thread.history(1000)}
+    for name in sorted({name for each in values for name in each}):
+        assert asked(name) == first(lambda n, name=name: name in changed[ids[n]]), name
+    keys = sorted({key for each in values for key in each.get("facts", {})})
+    for key in keys[:6]:
+        got = [each.get("facts", {}).get(key, NOTHING) for each in values]
+        wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
+        assert asked(f'facts["{key}"]') == wanted, key
+    states = [played.state(row) for row in rows]
+    items = {i.id: i for state in states for name in PILLARS for i in getattr(state, name)}
+    if not played.had_subgraphs.isdisjoint(row and row.checkpoint["id"] for row in rows):
+        items = {}  # the states have what a subgraph says of an item while it runs
+    for id, item in items.items():
+        got = [held(state, id) for state in states]
+        wanted = first(
+            lambda n, got=got: (
+                got[n] is not got[n - 1] and Change(got[n - 1], got[n]).verb is not None
             )
-            assert asked(rng.choice([id, item])) == wanted, (seed, item)
+        )
+        assert asked(rng.choice([id, item])) == wanted, item
 
 
 NOTHING = object()

@@ -13,6 +13,7 @@ from langgraph_wyrd.pillars.model import ContextItem, Intention, Item, OpenLoop,
 from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans import comparing
 from langgraph_wyrd.plans.comparing import Side, compared
+from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.statements import Plan
 
 Compared = When | Handle | tuple[Handle, When]
@@ -42,13 +43,14 @@ class Comparing(Reading):
             ThreadNotFound: No such thread, or no such point in it.
             CheckpointDamaged: A value that is compared can't be read.
         """
-        one, other = (self._side(each, channels) for each in (a, b))
-        return compared(one[0]._read(one[1]), other[0]._read(other[1]))
+        found = [s for handle, plan in self._sides(a, b, channels) for s in handle._read(plan)]
+        return compared(*found)
 
     async def adiff(self, a: Compared, b: Compared = None, channels: bool = True) -> StateDiff:
         """Async version of `diff`."""
-        one, other = (self._side(each, channels) for each in (a, b))
-        return compared(await one[0]._aread(one[1]), await other[0]._aread(other[1]))
+        wanted = self._sides(a, b, channels)
+        found = [side for handle, plan in wanted for side in await handle._aread(plan)]
+        return compared(*found)
 
     def first_change(self, what: str | Item, a: When = None, b: When = None) -> HistoryEntry | None:
         """The first checkpoint behind `a`, on the way to `b`, at which something changed.
@@ -83,10 +85,23 @@ class Comparing(Reading):
         """Async version of `first_change`."""
         return await self._aread(self._first_change(what, a, b))
 
-    def _side(self, given: Compared, channels: bool) -> tuple[Reading, Callable[[], Plan[Side]]]:
+    def _sides(
+        self, a: Compared, b: Compared, channels: bool
+    ) -> list[tuple[Reading, Callable[[], Plan[list[Side]]]]]:
+        """What is to be read, and from where: both at once if it is one thread."""
+        one, other = self._point(a), self._point(b)
+        groups = [(one[0], [one[1], other[1]])]
+        if (one[0]._core, one[0]._stored) != (other[0]._core, other[0]._stored):
+            groups = [(handle, [at]) for handle, at in (one, other)]
+        return [
+            (handle, partial(comparing.sides, handle._codec, handle._stored, points, channels))
+            for handle, points in groups
+        ]
+
+    def _point(self, given: Compared) -> tuple[Reading, Point]:
         handle: Handle = self
         at: When
-        if isinstance(given, tuple):
+        if isinstance(given, tuple) and len(given) == 2:
             handle, at = given
         elif isinstance(given, Handle):
             handle, at = given, None
@@ -94,7 +109,7 @@ class Comparing(Reading):
             at = given
         if not isinstance(handle, Reading):
             raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
-        return handle, partial(comparing.side, handle._codec, handle._stored, checked(at), channels)
+        return handle, checked(at)
 
     def _first_change(
         self, what: str | Item, a: When, b: When

@@ -15,11 +15,11 @@ from langgraph_wyrd.pillars.overlay import advance, overlaid
 from langgraph_wyrd.pillars.pairing import PILLARS, Change
 from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.pillars.values import NOTHING, diff_values, is_same_at, is_users, keys_of
-from langgraph_wyrd.plans import loading, moments, past, read, states
+from langgraph_wyrd.plans import loading, moments, past, states
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.states import SILENT
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
-from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
@@ -38,25 +38,47 @@ class Side(NamedTuple):
     state: WorkingState
     values: Mapping[str, Any] | None = None
     versions: Mapping[str, Any] = {}
-    deltas: frozenset[str] = frozenset()  # channels that were written to since their last snapshot
+    deltas: frozenset[str] = frozenset()  # channels that are kept as deltas, and have no value here
 
 
-def side(codec: Codec, thread_id: str, at: Point, channels: bool) -> Plan[Side]:
-    """What there is to compare at a point."""
+def sides(
+    codec: Codec, thread_id: str, points: Sequence[Point], channels: bool
+) -> Plan[list[Side]]:
+    """What there is to compare at points of a thread. A value that is the same at all of them is
+    not read; of others, what they share is loaded once, and known to be equal."""
     number = yield from moments.number_of(thread_id)
-    id = yield from moments.found_at(number, thread_id, at)
-    state = yield from moments.state_of(codec, number, thread_id, id)
+    ids = []
+    for at in points:
+        ids.append((yield from moments.found_at(number, thread_id, at)))
+    found = []
+    for id in ids:
+        state = yield from moments.state_of(codec, number, thread_id, id)
+        found.append(Side(state))
     if not channels:
-        return Side(state)
-    found, _ = yield from read.get(codec, thread_id, "", id, None)
-    assert found is not None
-    held = found.checkpoint["channel_values"].items()
-    return Side(
-        state,
-        {name: codec.bare(value) for name, value in held if is_users(name)},
-        found.checkpoint["channel_versions"],
-        frozenset(past.deltas_of(found.metadata)),
-    )
+        return found
+    answers = yield [Ask("checkpoint", (thread_key(thread_id), "", id)) for id in ids]
+    rows = [loading.checked(row) for (row,) in answers]
+    frames = yield from loading.read_frames(codec, number, [row.place for row in rows])
+    held = [_users_values(frames[row.place]) for row in rows]
+    if len(held) > 1:
+        same = {name for name, e in held[0].items() if all(e == h.get(name) for h in held)}
+        held = [{n: entry for n, entry in each.items() if n not in same} for each in held]
+    values, _ = yield from loading.read_values(codec, number, [Frame(h, {}, {}) for h in held])
+    return [
+        Side(
+            side.state,
+            {given(n): codec.bare(loading.value_of(codec, e, values)) for n, e in each.items()},
+            {given(n): e.version for n, e in frames[row.place].channels.items()},
+            frozenset(past.deltas(codec, row.metadata, row.exact)).intersection(
+                given(n) for n, e in frames[row.place].channels.items() if not e.has_value
+            ),
+        )
+        for side, row, each in zip(found, rows, held, strict=True)
+    ]
+
+
+def _users_values(frame: Frame) -> dict[str, Entry]:
+    return {n: entry for n, entry in frame.channels.items() if entry.has_value and is_users(n)}
 
 
 def compared(a: Side, b: Side) -> StateDiff:
@@ -64,7 +86,7 @@ def compared(a: Side, b: Side) -> StateDiff:
     found = diff(a.state, b.state)
     if a.values is None or b.values is None:
         return found
-    hidden = sorted((a.deltas - a.values.keys()) | (b.deltas - b.values.keys()))
+    hidden = sorted(a.deltas | b.deltas)
     one, other = (
         {name: value for name, value in each.items() if name not in hidden}
         for each in (a.values, b.values)

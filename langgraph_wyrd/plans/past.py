@@ -260,7 +260,7 @@ def _summary(
         told.add("todos")
     others = []
     for name, (old, new) in changed.items():
-        if name in told:
+        if name in told or (told and name.startswith("__")):
             continue
         grown = _grown(codec, old, new)
         if grown:
