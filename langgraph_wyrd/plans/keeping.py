@@ -69,6 +69,10 @@ def edited(woven: Woven) -> WorkingState:
     return with_edits(woven.state, woven.overlay)
 
 
+def is_pruned(event: Event) -> bool:
+    return event.op == "base" and event.source.get("rule") == PRUNED
+
+
 def is_kept(event: Event) -> bool:
     """Whether a base says what no checkpoint does."""
     return event.op == "base" and event.source.get("rule") in (PRUNED, REWOUND, DECLARED)

@@ -20,6 +20,7 @@ from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.pillars.values import is_users
 from langgraph_wyrd.pillars.words import listing
 from langgraph_wyrd.plans import loading, moments, states
+from langgraph_wyrd.plans.keeping import is_pruned
 from langgraph_wyrd.plans.labels import labels_on
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of
@@ -97,7 +98,7 @@ def told(
     labels = yield from labels_on(number, page)
     steps = {**parents, **page}
     frames = yield from _frames(codec, number, {step.place for step in steps.values()})
-    seen = yield from _states(codec, number, thread_id, page, parents)
+    seen, pruned = yield from _states(codec, number, thread_id, page, parents)
     found = []
     for step in page.values():
         parent = None if step.parent is None else steps.get(step.parent)
@@ -111,10 +112,12 @@ def told(
         said = _summary(codec, state, seen[step.id], changed)
         if not said:
             said = "new input" if step.source == "input" else "no changes"
-        if step.parent is not None and parent is None:
-            said = "its parent is gone (pruned): what it changed is not known"
+        if step.id in pruned or (step.parent is not None and parent is None):
+            gone = "what came before was pruned" if step.id in pruned else "its parent is not there"
+            said = f"{gone}: what it changed is not known"
         elif frame is None or before is None:
-            said += f" (damaged: {'its' if frame is None else 'its parent'}'s frame can't be read)"
+            whose = "its frame" if frame is None else "its parent's frame"
+            said += f" (damaged: {whose} can't be read)"
         found.append(
             HistoryEntry(
                 given(step.id),
@@ -155,8 +158,9 @@ def _frames(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict[P
 
 def _states(
     codec: Codec, number: int, thread_id: str, page: dict[str, Step], outside: Collection[str]
-) -> Plan[dict[str, WorkingState]]:
-    """The root's state at each checkpoint of a page, and at the parents that are outside of it.
+) -> Plan[tuple[dict[str, WorkingState], set[str]]]:
+    """The root's state at each checkpoint of a page, and at the parents that are outside of it; and
+    the checkpoints before which a prune took everything.
 
     The ledger of the page is read and replayed once; only a parent outside has a path of its own.
     """
@@ -179,7 +183,9 @@ def _states(
             moment, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
             state = replay(advance(lasting, overlay, moment), here.own, moment)
             known[step.id] = (state, here.overlay)
-    return {id: overlaid(state, overlay) for id, (state, overlay) in known.items()}
+    shown = {id: overlaid(state, overlay) for id, (state, overlay) in known.items()}
+    roots = (id for id, step in page.items() if step.parent is None)
+    return shown, {id for id in roots if any(map(is_pruned, said.get(id, SILENT).own))}
 
 
 def _ran(before: Frame, frame: Frame, step: Step, parent: Step | None) -> list[str]:
