@@ -71,7 +71,8 @@ class Resuming(Across):
             InvalidInput: A filter can't be used.
         """
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        return _resumed(self._core.run(lambda core: core.read(self._newest(asked))))
+        job = self._newest(asked)
+        return _resumed(self._core.run(lambda core: core.read(job)))
 
     async def alatest(
         self,
@@ -84,7 +85,8 @@ class Resuming(Across):
     ) -> Resumed | None:
         """Async version of `latest`."""
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        return _resumed(await self._core.arun(lambda core: core.read(self._newest(asked))))
+        job = self._newest(asked)
+        return _resumed(await self._core.arun(lambda core: core.read(job)))
 
     def resume(
         self,
@@ -103,7 +105,8 @@ class Resuming(Across):
             InvalidInput: A filter can't be used; or a thread and filters at once.
         """
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        found = _found(self._core.run(lambda core: core.read(self._named(thread_id, asked))))
+        job = self._named(thread_id, asked)
+        found = _found(self._core.run(lambda core: core.read(job)))
         fire(self._core, _happening(found))
         return found
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from conftest import Backend
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from langgraph_wyrd import WyrdSaver, apply, diff, merge
 from langgraph_wyrd.pillars.model import Item, WorkingState
 from langgraph_wyrd.pillars.pairing import PILLARS, Change
-from langgraph_wyrd.pillars.past import HistoryEntry
-from langgraph_wyrd.pillars.values import diff_values, is_users
+from langgraph_wyrd.pillars.past import HistoryEntry, Tree
+from langgraph_wyrd.pillars.values import diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.store.values import Codec
 from tests.story import NULL_TASK, Teller, without_loop
 
@@ -219,6 +221,68 @@ def first_changes_are_right(played: Played) -> None:
             )
         )
         assert asked(rng.choice([id, item])) == wanted, item
+
+
+# ---- the parts
+
+
+keys = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.tuples(st.text()))
+trees = st.recursive(
+    st.integers(0, 2), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.sampled_from(("a", "b c", "d.e")), trees), st.data())
+def test_a_path_leads_where_the_diff_says(values: dict[str, Any], data: Any) -> None:
+    """Each path that a diff prints leads to what it says differs, and to nothing else."""
+    other = data.draw(st.dictionaries(st.sampled_from(("a", "b c", "d.e")), trees))
+    found = diff_values(values, other)
+    for path in (*found.added, *found.removed, *found.changed):
+        channel, path_keys = keys_of(path)
+        sides = (each.get(channel, NOTHING) for each in (values, other))
+        assert not is_same_at(path_keys, *sides), path
+    for path, value in found.added.items():
+        channel, path_keys = keys_of(path)
+        at: Any = other[channel]
+        for key in path_keys:
+            at = next(held for name, held in at.items() if (name, type(name)) == (key, type(key)))
+        assert at == value
+
+
+@pytest.mark.parametrize("odd", ["a[", "a]", "[0]", "", 'a["x"', "a[b]", "a[1](2)", "a[f()]", "é["])
+def test_what_is_no_path_is_a_channel(odd: str) -> None:
+    """Anything that a diff would not print is taken as a channel's name, and nothing is run."""
+    assert keys_of(odd) in ((odd, ()), ("", (0,)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_a_drawn_tree(parents: list[int]) -> None:
+    """Whatever its shape, a tree is drawn with each checkpoint once, newest first, and every line
+    leads from a checkpoint down to its parent."""
+    rows = {f"c{n}": f"c{p}" if p < n else None for n, p in enumerate(parents)}
+    entries = {id: HistoryEntry(id, rows[id]) for id in reversed(rows)}
+    drawn = str(Tree("t", entries, (), next(iter(entries), None))).splitlines()
+    marked = [line for line in drawn if "*" in line]
+    assert [line.split()[-1] for line in marked] == list(entries)
+    wanted: list[str | None] = []  # what each column leads to, as one follows the picture
+    for line in drawn:
+        marks, _, id = line.partition("  ")
+        columns = marks.split(" ")
+        if "*" not in line:
+            met = [n for n, mark in enumerate(columns) if mark == "/"]
+            assert len({wanted[n] for n in met}) == 1
+            wanted = [each for n, each in enumerate(wanted) if n not in met]
+            continue
+        at = columns.index("*")
+        assert len(columns) in (len(wanted), len(wanted) + 1)
+        if at < len(wanted):
+            assert wanted[at] == id
+        else:
+            assert id not in wanted
+            wanted.append(id)
+        wanted[at : at + 1] = [rows[id]] if rows[id] is not None else []
 
 
 NOTHING = object()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -208,10 +209,7 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
     flow.invoke(4, CONFIG)
     thread = saver.thread(THREAD)
     entries = await call(thread, "history")
-    assert [e.nodes for e in entries] == [("flow",), (), ("flow",), ()] or entries[2].nodes == (
-        "flow",
-        "double",
-    )
+    assert [e.nodes for e in entries] == [("flow",), (), ("flow", "double"), ()]
     assert [e.changed for e in entries] == [("__end__", "__previous__"), ()] * 2
     found = (await call(thread, "diff", entries[2])).channels
     assert found.changed == {"__end__": (6, 8), '__previous__["n"]': (3, 4)}
@@ -503,3 +501,33 @@ async def test_a_message_that_was_edited(durable: Backend, call: Call) -> None:
     found = await call(thread, "diff", before)
     assert found.channels.messages["messages"].edited == ((last, edited),)
     assert found.channels.summary() == "~1 messages"
+
+
+# ---- the page
+
+PAGE = Path(__file__).parent.parent / "docs" / "thread.md"
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block of the page runs, one after the other, in one namespace; its history is
+    the one that it shows."""
+    monkeypatch.chdir(tmp_path)
+    held: dict[str, Any] = {"__name__": "page"}
+    text = PAGE.read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 7
+    shown = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    try:
+        for number, block in enumerate(blocks):
+            exec(compile(block, PAGE.name, "exec", dont_inherit=True), held)
+            if number == 0:
+                lines = [
+                    f"{e.step} {e.source} {e.nodes} {e.summary}\n" for e in held["thread"].history()
+                ]
+                assert "".join(lines) == shown[0]
+            elif "tree" in held and "found" not in held:
+                drawn = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "#", str(held["tree"]))
+                assert drawn == re.sub(r"[0-9a-f]{8}-…", "#", shown[1]).rstrip("\n")
+    finally:
+        if "saver" in held:
+            held["saver"].close()
