@@ -55,7 +55,7 @@ async def test_a_new_process_reads_once(durable: Backend, asked: Counter[str]) -
     asked.clear()
     await talk(saver, range(3, 4))
     assert (asked["lock_thread"], asked["top"]) == (1, 1)
-    assert asked["round trips"] <= 18
+    assert asked["round trips"] <= 10
     asked.clear()
     await talk(saver, range(4, 5))
     assert (asked["lock_thread"], asked["top"], asked["steps"]) == (0, 0, 0)
@@ -70,4 +70,4 @@ async def test_a_fork_reads_once(durable: Backend, asked: Counter[str]) -> None:
         asked.clear()
         await talk(saver, range(number, number + 1), where)
         assert asked["lock_thread"] == 1
-        assert asked["round trips"] <= 34
+        assert asked["round trips"] <= 24

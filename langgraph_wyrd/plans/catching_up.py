@@ -11,13 +11,13 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.known import Known
-from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared
+from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, show
 from langgraph_wyrd.plans.woven import Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
-from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell, WriteSet, merged
+from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet, merged
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
@@ -64,8 +64,6 @@ class ColdWeave:
         new = put.id if put.ns == "" else None
         if new is not None and weave.top is not None and new >= weave.top != put.parent:
             weave = yield from self._turned_back(weave, put.parent, before)
-        if thread.tick:  # what an earlier put of the same checkpoint said
-            yield Tell("drop_events", [(self.number, put.ns, put.id, "")])
         return replace(thread, weave=weave), before
 
     def after(self, known: Known, put: Placed, weaver: Weaver) -> Plan[Weave | None]:
@@ -74,16 +72,20 @@ class ColdWeave:
         woven = None if weave is None else weave.at(put.ns, put.id)
         if weave is None or woven is None:
             return weave
-        overlay = yield from states.said_at(self.codec, self.number, put.ns, put.id, put.ts)
-        rows = yield Ask("writes", (self.number, put.ns, put.id))
+        here = (self.number, put.ns, put.id)
+        said, rows, below, *early = yield [
+            Ask("events", (*here, put.id)),
+            Ask("writes", here),
+            Ask("children", (self.number, put.id)),
+            *states.early(*here),
+        ]
+        overlay = states.said(self.codec, put.ns, put.id, put.ts, said).overlay
         notes = notes_of(self.codec, put.ns, put.id, rows, EMPTY, whole=True)
         children: dict[str, Woven] = {}
         if put.ns == "":
-            children = yield from states.children_at(
-                self.codec, self.number, self.thread_id, put.id
-            )
+            children = yield from states.children_at(self.codec, self.number, self.thread_id, below)
         weave.early.pop((put.ns, put.id), None)
-        yield from states.awaits(self.number, weave, put.ns, put.id)
+        states.awaits(weave, put.ns, early)
         if woven.unread:
             woven = replace(woven, notes=notes)
             weave = weave.aside(put.ns, woven)
@@ -164,23 +166,11 @@ class ColdWeave:
             return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
         back = Weave(to, {"": woven}, WorkingState(thread_id=given(self.thread_id)))
         back = replace(back, shown=back.visible())
-        if not (yield from states.is_ancestor(self.number, "", weave.top, to)):
+        start = yield from states.parting(self.number, "", weave.top, to)
+        if start is None:
             yield from states.project(self.codec, self.number, self.thread_id, back)
-            return back
-        answers = yield [Ask(f"changed_{name}s", (self.number, to)) for name in PILLARS]
-        found = changed_rows(
-            self.codec, self.number, self.thread_id, WorkingState(), back.shown, to
-        )
-        for name, rows in zip(PILLARS, answers, strict=True):
-            ids = {row[0] for row in rows}
-            if ids:
-                yield Tell(f"drop_{name}", [(self.number, id) for id in sorted(ids)])
-            # What was dropped since then left no row that says so.
-            again: list[Row] = [
-                row for row in found.get(f"put_{name}", ()) if row[2] in ids or name == "context"
-            ]
-            if again:
-                yield Tell(f"put_{name}", again)
+        else:
+            yield from states.turned(self.codec, self.number, self.thread_id, start, back)
         return back
 
 

@@ -174,7 +174,7 @@ def _of_item(
         woven = yield from states.load_woven(codec, number, thread_id, "", start)
         assert woven is not None
         state, overlay = woven.state, woven.overlay
-    path, said = yield from states.path_to(codec, number, "", end, after=start)
+    path, said = yield from states.path_behind(codec, number, "", end, start)
     before = _item(overlaid(state, overlay), item)
     for step in path:
         moment, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)

@@ -10,14 +10,8 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import (
-    advance,
-    along,
-    moment_of,
-    rank,
-    with_edits,
-)
-from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
+from langgraph_wyrd.pillars.overlay import advance, along, moment_of, rank, with_edits
+from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given
@@ -25,7 +19,9 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = BASE_EVERY + 2
-LAST_BASE = "\0"  # no checkpoint's id: where a path begins that only has to give a state
+_LINEAGE = 512
+
+_decode = json.JSONDecoder().decode
 
 Overlay = tuple[tuple[Moment, tuple[Event, ...]], ...]
 
@@ -60,36 +56,48 @@ def load_weave(codec: Codec, number: int, thread_id: str) -> Plan[Weave]:
     top = (yield Ask("top", (number,)))[0][0]
     if top is None:
         return Weave(None, {}, WorkingState(thread_id=given(thread_id)))
-    spaces = yield from spaces_at(codec, number, thread_id, top)
-    shown = Weave(top, spaces, WorkingState()).visible()
-    weave = Weave(top, spaces, shown, loaded=True)
-    for ns, woven in spaces.items():
-        yield from awaits(number, weave, ns, woven.checkpoint)
+    also = [Ask("children", (number, top)), *early(number, "", top)]
+    root, (children, *behind) = yield from _load(codec, number, thread_id, "", top, also)
+    held: list[tuple[Woven | None, Sequence[Sequence[Row]]]] = [(root, behind)]
+    for ns, newest in children if root is not None else ():
+        held.append(
+            (yield from _load(codec, number, thread_id, ns, newest, early(number, ns, newest)))
+        )
+    names = ("", *(ns for ns, _ in children))
+    spaces = {ns: each[0] for ns, each in zip(names, held, strict=False) if each[0] is not None}
+    weave = Weave(top, spaces, Weave(top, spaces, WorkingState()).visible(), loaded=True)
+    for ns, (_, found) in zip(names, held, strict=False):
+        awaits(weave, ns, found)
     return weave
 
 
-def awaits(number: int, weave: Weave, ns: str, newest: str) -> Plan[None]:
+def early(number: int, ns: str, newest: str) -> list[Ask]:
+    """What to ask for `awaits`."""
+    return [Ask("early_writes", (number, ns, newest)), Ask("early_events", (number, ns, newest))]
+
+
+def awaits(weave: Weave, ns: str, found: Sequence[Sequence[Row]]) -> None:
     """Note for which checkpoints of a namespace there are writes already."""
-    behind = (number, ns, newest)
-    writes, events = yield [Ask("early_writes", behind), Ask("early_events", behind)]
-    for (checkpoint,) in sorted({*map(tuple, writes), *map(tuple, events)})[-MOST_EARLY:]:
+    for (checkpoint,) in sorted({tuple(row) for rows in found for row in rows})[-MOST_EARLY:]:
         weave.early[ns, checkpoint] = [TaskWrite("", "", "", UNREAD)]
 
 
 def spaces_at(codec: Codec, number: int, thread_id: str, root: str) -> Plan[dict[str, Woven]]:
     """The root namespace at one of its checkpoints, and the subgraphs that ran there."""
-    spaces: dict[str, Woven] = {}
-    woven = yield from load_woven(codec, number, thread_id, "", root)
-    if woven is not None:
-        children = yield from children_at(codec, number, thread_id, root)
-        spaces = {"": woven, **children}
-    return spaces
+    also = [Ask("children", (number, root))]
+    woven, (rows,) = yield from _load(codec, number, thread_id, "", root, also)
+    if woven is None:
+        return {}
+    children = yield from children_at(codec, number, thread_id, rows)
+    return {"": woven, **children}
 
 
-def children_at(codec: Codec, number: int, thread_id: str, root: str) -> Plan[dict[str, Woven]]:
-    """The subgraphs that ran at a root checkpoint."""
+def children_at(
+    codec: Codec, number: int, thread_id: str, rows: Sequence[Row]
+) -> Plan[dict[str, Woven]]:
+    """The subgraphs that ran at a root checkpoint, from the rows of `children`."""
     spaces: dict[str, Woven] = {}
-    for ns, newest in (yield Ask("children", (number, root))):
+    for ns, newest in rows:
         child = yield from load_woven(codec, number, thread_id, ns, newest)
         if child is not None:
             spaces[ns] = child
@@ -100,87 +108,125 @@ def load_woven(
     codec: Codec, number: int, thread_id: str, ns: str, checkpoint: str
 ) -> Plan[Woven | None]:
     """A namespace at a checkpoint; None if there is no such checkpoint."""
-    path, said = yield from path_to(codec, number, ns, checkpoint)
+    found, _ = yield from _load(codec, number, thread_id, ns, checkpoint)
+    return found
+
+
+def _load(
+    codec: Codec, number: int, thread_id: str, ns: str, checkpoint: str, also: Sequence[Ask] = ()
+) -> Plan[tuple[Woven | None, Sequence[Sequence[Row]]]]:
+    """The same, and the answers to what else is asked on the way."""
+    also = [Ask("write_paths", (number, ns, checkpoint)), *also]
+    path, said, (paths, *answers) = yield from _path(
+        codec, number, ns, checkpoint, to_base=True, also=also
+    )
     if not path:
-        return None
-    steps = [(Moment(step.id, ns, step.ts), said.get(step.id, SILENT)) for step in path]
-    start = WorkingState(thread_id=given(thread_id))
-    state = along(start, [(at, here.own, here.overlay) for at, here in steps])
-    overlay = steps[-1][1].overlay
+        return None, answers
+    state = _along(thread_id, ns, path, said)
+    overlay = said.get(checkpoint, SILENT).overlay
     last = path[-1]
-    notes = yield from notes_at(number, ns, checkpoint)
+    # Who wrote to what at the checkpoint; the values were not looked at.
+    notes = [
+        TaskWrite(given(task), given(path), given(name), None if plain(name) else UNREAD)
+        for task, path, name in paths
+    ]
     depth = 0 if said.get(path[0].id, SILENT).has_base else 1
-    return Woven(
+    woven = Woven(
         checkpoint, state, due_of(last.due), last.root, depth + len(path) - 1, overlay, notes
     )
+    return woven, answers
 
 
-def path_to(
-    codec: Codec, number: int, ns: str, checkpoint: str, *, after: str | None = LAST_BASE
-) -> Plan[tuple[list[Step], dict[str, Said]]]:
-    """The steps to a checkpoint, oldest first, and what each said: from the last base on, or from
-    behind a checkpoint, or (None) all."""
+def _along(
+    thread_id: str, ns: str, steps: Sequence[Step], said: Mapping[str, Said]
+) -> WorkingState:
+    """The lasting state at the end of a path that begins with a base, or with nothing."""
+    told = [(Moment(step.id, ns, step.ts), said.get(step.id, SILENT)) for step in steps]
+    start = WorkingState(thread_id=given(thread_id))
+    return along(start, [(at, here.own, here.overlay) for at, here in told])
+
+
+def _path(
+    codec: Codec,
+    number: int,
+    ns: str,
+    checkpoint: str,
+    *,
+    to_base: bool,
+    past: str | None = None,
+    after: str | None = None,
+    also: Sequence[Ask] = (),
+) -> Plan[tuple[list[Step], dict[str, Said], Sequence[Sequence[Row]]]]:
+    """The steps to a checkpoint, oldest first, and what each said: from the last base, or all.
+
+    `past` is a step that has to be among them, `after` one that they stop at. `also` is asked
+    together with the first page, and its answers come third.
+    """
     path: list[Step] = []
-    said: dict[str, Said] = {}
+    said_of: dict[str, Said] = {}
     page: dict[str, Step] = {}
+    rows: dict[str, list[Row]] = {}
+    answers: Sequence[Sequence[Row]] = [() for _ in also]
     walked: set[str] = set()
     current: str | None = checkpoint
     while current is not None and current not in walked and current != after:
         walked.add(current)
         if current not in page:
             # Ids mostly follow the parents; where they don't, the parent heads a page of its own.
-            rows = yield Ask("steps", (number, ns, current, _PAGE))
-            page = {row[0]: Step(*row) for row in rows}
+            here = (number, ns, current, _PAGE)
+            steps, events, *more = yield [
+                Ask("steps", here), Ask("events_of_steps", (*here, number, ns, current)), *also,
+            ]  # fmt: skip
+            if also:
+                answers, also = more, ()
+            page = {row[0]: Step(*row) for row in steps}
             if current not in page:
                 break  # a pruned parent is an end like any other
-            held = yield Ask("events", (number, ns, min(page), current))
-            said.update(said_by(codec, ns, {id: each.ts for id, each in page.items()}, held))
+            rows = {}
+            for row in events:
+                rows.setdefault(row[0], []).append(row)
         step = page[current]
         path.append(step)
-        if after == LAST_BASE and said.get(current, SILENT).has_base:
+        if current in rows:  # read when it is needed: a page reaches further than most paths
+            said_of[current] = said(codec, ns, current, step.ts, rows[current])
+        if current == past:
+            past = None
+        if to_base and past is None and said_of.get(current, SILENT).has_base:
             break
         current = step.parent
-    return path[::-1], said
+    return path[::-1], said_of, answers
+
+
+def path_behind(
+    codec: Codec, number: int, ns: str, checkpoint: str, start: str | None
+) -> Plan[tuple[list[Step], dict[str, Said]]]:
+    """The steps to a checkpoint that come after another one (None: all), and what each said."""
+    path, told, _ = yield from _path(codec, number, ns, checkpoint, to_base=False, after=start)
+    return path, told
 
 
 def said_by(
     codec: Codec, ns: str, times: Mapping[str, str | None], rows: Sequence[Row]
 ) -> dict[str, Said]:
     """What checkpoints and their tasks said, from rows of the ledger."""
-    tasks: dict[str, dict[str, list[Event]]] = {}
-    for checkpoint, task, _, pillar, op, item, body, source in rows:
-        event = Event(pillar, op, item, codec.open_json(body), json.loads(source))
-        tasks.setdefault(checkpoint, {}).setdefault(task, []).append(event)
-    found = {}
-    for checkpoint, by_task in tasks.items():
-        ts = times.get(checkpoint)
-        own = tuple(by_task.pop("", ()))
-        overlay = tuple(
-            (moment_of(checkpoint, ns, ts, task), tuple(by_task[task]))
-            for task in sorted(by_task, key=rank)
-        )
-        found[checkpoint] = Said(own, overlay)
-    return found
-
-
-def said_at(codec: Codec, number: int, ns: str, checkpoint: str, ts: str | None) -> Plan[Overlay]:
-    """What tasks said of a checkpoint, which may have been before it was stored."""
-    rows = yield Ask("events", (number, ns, checkpoint, checkpoint))
-    return said(codec, ns, checkpoint, ts, rows).overlay
+    by_checkpoint: dict[str, list[Row]] = {}
+    for row in rows:
+        by_checkpoint.setdefault(row[0], []).append(row)
+    return {id: said(codec, ns, id, times.get(id), held) for id, held in by_checkpoint.items()}
 
 
 def said(codec: Codec, ns: str, checkpoint: str, ts: str | None, rows: Sequence[Row]) -> Said:
-    """What a checkpoint and its tasks said, from these rows of the ledger."""
-    return said_by(codec, ns, {checkpoint: ts}, rows).get(checkpoint, SILENT)
-
-
-def notes_at(number: int, ns: str, checkpoint: str) -> Plan[list[TaskWrite]]:
-    """Who wrote to what at a checkpoint; the values were not looked at."""
-    rows = yield Ask("write_paths", (number, ns, checkpoint))
-    return [
-        TaskWrite(given(task), given(path), given(name), None if plain(name) else UNREAD)
-        for task, path, name in rows
-    ]
+    """What a checkpoint and its tasks said, from its rows of the ledger."""
+    tasks: dict[str, list[Event]] = {}
+    for _, task, _, pillar, op, item, body, source in rows:
+        event = Event(pillar, op, item, codec.open_json(body), _decode(source))
+        tasks.setdefault(task, []).append(event)
+    own = tuple(tasks.pop("", ()))
+    overlay = tuple(
+        (moment_of(checkpoint, ns, ts, task), tuple(tasks[task]))
+        for task in sorted(tasks, key=rank)
+    )
+    return Said(own, overlay)
 
 
 def plain(channel: str) -> bool:
@@ -188,20 +234,21 @@ def plain(channel: str) -> bool:
     return channel.startswith(("__", "branch:to:"))
 
 
-def is_ancestor(number: int, ns: str, of: str, id: str) -> Plan[bool]:
-    """Whether a checkpoint is on the path to another one."""
-    current: str | None = of
-    page: dict[str, str | None] = {}
-    walked: set[str] = set()
-    while current is not None and current != id and current not in walked:
-        walked.add(current)
-        if current not in page:
-            rows = yield Ask("lineage", (number, ns, current, 512))
-            page = {row[0]: row[1] for row in rows}
-            if current not in page:
-                return False
-        current = page[current]
-    return current == id
+def parting(number: int, ns: str, one: str, other: str) -> Plan[str | None]:
+    """The newest checkpoint on the paths to two; None where ids don't follow the parents."""
+    parents: dict[str, str | None] = {}
+    while one != other:
+        if one < other:
+            one, other = other, one
+        if one not in parents:
+            rows = yield Ask("lineage", (number, ns, one, _LINEAGE))
+            parents = {row[0]: row[1] for row in rows}
+        parent = parents.get(one)
+        if parent is None or parent >= one:
+            return None
+        one = parent
+    there = one in parents or (yield Ask("ancestor", (number, ns, one)))
+    return one if there else None  # else it was pruned
 
 
 # ---- the tables, made from the ledger
@@ -216,33 +263,77 @@ def project(codec: Codec, number: int, thread_id: str, weave: Weave) -> Plan[Non
             yield Tell(name, held)
 
 
+class _Tables:
+    """The rows of a thread's tables while states follow each other; None: there is none."""
+
+    def __init__(self, codec: Codec, number: int, thread_id: str) -> None:
+        self._thread = (codec, number, thread_id)
+        self.rows: dict[str, dict[str, Row | None]] = {name: {} for name in PILLARS}
+
+    def show(self, before: WorkingState, after: WorkingState, at: str) -> None:
+        for name, rows in changed_rows(*self._thread, before, after, at).items():
+            op, _, pillar = name.partition("_")
+            for row in rows:
+                self.rows[pillar][row[2] if op == "put" else row[1]] = row if op == "put" else None
+
+    def along(
+        self, state: WorkingState, overlay: Overlay, steps: Sequence[Step], said: dict[str, Said]
+    ) -> WorkingState:
+        """Follow a path from a state, and what lies over it; the last state that was shown."""
+        shown = with_edits(state, overlay)
+        for step in steps:
+            at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
+            state = replay(advance(state, overlay, at), here.own, at)
+            overlay = here.overlay
+            edited = with_edits(state, overlay)
+            self.show(shown, edited, step.id)
+            shown = edited
+        return shown
+
+
 def projected(
     codec: Codec, number: int, thread_id: str, weave: Weave
 ) -> Plan[dict[str, list[Row]]]:
     """The rows that a thread's tables hold, by the statement that puts them."""
-    kept: dict[str, dict[str, Row]] = {}
-
-    def show(before: WorkingState, after: WorkingState, at: str) -> None:
-        for name, rows in changed_rows(codec, number, thread_id, before, after, at).items():
-            op, _, pillar = name.partition("_")
-            held = kept.setdefault(f"put_{pillar}", {})
-            for row in rows:
-                if op == "put":
-                    held[row[2]] = row
-                else:
-                    held.pop(row[1], None)
-
     if weave.top is None:
         return {}
-    path, said = yield from path_to(codec, number, "", weave.top, after=None)
-    state, overlay = WorkingState(thread_id=given(thread_id)), SILENT.overlay
-    shown = state
-    for step in path:
-        at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
-        state = replay(advance(state, overlay, at), here.own, at)
-        overlay = here.overlay
-        edited = with_edits(state, overlay)
-        show(shown, edited, step.id)
-        shown = edited
-    show(shown, weave.visible(), weave.top)
-    return {name: list(held.values()) for name, held in kept.items()}
+    path, said, _ = yield from _path(codec, number, "", weave.top, to_base=False)
+    tables = _Tables(codec, number, thread_id)
+    state = tables.along(WorkingState(thread_id=given(thread_id)), (), path, said)
+    tables.show(state, weave.visible(), weave.top)
+    return {
+        f"put_{name}": [row for row in rows.values() if row is not None]
+        for name, rows in tables.rows.items()
+    }
+
+
+def turned(codec: Codec, number: int, thread_id: str, start: str, weave: Weave) -> Plan[None]:
+    """The tables, as they are at the end of another path through `start`, made those of this one.
+
+    Only what changed behind `start` is touched.
+    """
+    assert weave.top is not None
+    changed = yield [Ask(f"changed_{name}s", (number, start)) for name in PILLARS]
+    tables = _Tables(codec, number, thread_id)
+    state, overlay, steps, said = weave.visible(), SILENT.overlay, [], dict[str, Said]()
+    if start != weave.top:
+        path, said, _ = yield from _path(codec, number, "", weave.top, to_base=True, past=start)
+        behind = [step.id for step in path].index(start) + 1
+        state = _along(thread_id, "", path[:behind], said)
+        overlay, steps = said.get(start, SILENT).overlay, path[behind:]
+    tables.show(WorkingState(), with_edits(state, overlay), start)
+    again = tables.rows
+    tables.rows = {
+        name: {id: again[name].get(id) for (id,) in rows}
+        for name, rows in zip(PILLARS, changed, strict=True)
+    }
+    # What was dropped since then left no row that says so.
+    tables.rows["context"] = {**again["context"], **tables.rows["context"]}
+    if steps:
+        state = tables.along(state, overlay, steps, said)
+        tables.show(state, weave.visible(), weave.top)
+    for name, rows in tables.rows.items():
+        if gone := [id for id, row in rows.items() if row is None]:
+            yield Tell(f"drop_{name}", [(number, id) for id in sorted(gone)])
+        if put := [row for row in rows.values() if row is not None]:
+            yield Tell(f"put_{name}", put)

@@ -104,6 +104,8 @@ class Put:
             weave = yield from labels.counted(policy, thread.number, weave)
             thread = replace(thread, weave=weave)
         rows, after = self._rows(thread, space, before, fork)
+        # What an earlier put of the same checkpoint said.
+        rows.rows["drop_events"] = [(thread.number, self.ns, self.id, "")] if thread.tick else []
         yield from run_alone(rows)
         weave = yield from cold.after(after, self, self.weaver)
         return replace(after, weave=weave, change=change)

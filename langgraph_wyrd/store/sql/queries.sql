@@ -378,6 +378,15 @@ SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? GROUP BY 
 SELECT id, parent, ts, CAST(due AS TEXT), root FROM wyrd_checkpoints
 WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 
+-- name: events_of_steps
+-- The ledger of such a page of checkpoints.
+WITH page AS (
+  SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+)
+SELECT checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+WHERE thread = ? AND ns = ? AND checkpoint <= ? AND checkpoint >= (SELECT min(id) FROM page)
+ORDER BY checkpoint, task, n
+
 -- name: write_paths
 -- Which tasks of a checkpoint wrote to what, without the values.
 SELECT task, path, channel FROM wyrd_writes
