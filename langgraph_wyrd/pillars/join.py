@@ -73,7 +73,7 @@ def _meet(places: dict[_Known, int], result: list[OpenLoop], key: _Known, loop: 
     place = places.get(key)
     if place is not None:
         held = result[place]
-        if loop.resolved and not held.resolved:
+        if loop.resolved and (not held.resolved or _later(loop, held)):
             result[place] = replace(
                 held,
                 changed_at=loop.changed_at,
@@ -85,6 +85,11 @@ def _meet(places: dict[_Known, int], result: list[OpenLoop], key: _Known, loop: 
             return
     places[key] = len(result)
     result.append(loop)
+
+
+def _later(loop: OpenLoop, held: OpenLoop) -> bool:
+    """Whether a loop was closed after the other one: what was asked before that is over."""
+    return (loop.closed_at or "") > (held.closed_at or "")
 
 
 def _after(loop: OpenLoop, held: OpenLoop) -> bool:

@@ -8,14 +8,22 @@ from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.facts import PASSING
+from langgraph_wyrd.pillars.facts import PASSING, Opens
 from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
 from langgraph_wyrd.pillars.overlay import is_edit, overlaid
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.states import Overlay
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over, task_view
 from langgraph_wyrd.plans.woven import Woven
-from langgraph_wyrd.signals.due import CONTROL, INTERRUPT, NULL_TASK, RESUME
+from langgraph_wyrd.signals import tasks as signals
+from langgraph_wyrd.signals.due import (
+    CONTROL,
+    ERROR,
+    ERROR_SOURCE,
+    INTERRUPT,
+    NULL_TASK,
+    RESUME,
+)
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given
@@ -53,7 +61,7 @@ def retold(
 
     def heard(again: bool) -> Woven:
         found = start
-        for task, some in _attempts(tasks, again):
+        for task, some in _attempts(start, at.ns, tasks, again):
             if _matter(some):
                 view = task_view(found, at.ns, versions, some)
                 events = weaver.writes(view, found, task, thread_id)
@@ -94,12 +102,13 @@ def _by_task(
 
 
 def _attempts(
-    tasks: Mapping[Place, Sequence[TaskWrite]], again: bool
+    woven: Woven, ns: str, tasks: Mapping[Place, Sequence[TaskWrite]], again: bool
 ) -> list[tuple[str, Sequence[TaskWrite]]]:
     """What each task said, in the order in which it must have been: it asks, is answered, ends.
 
     A question that stands beside an answer may have been asked `again` after it. The writes alone
-    don't tell, but who answers mostly lets the task run, too.
+    don't tell, but who answers mostly lets the task run, too. One that stands beside an error was
+    asked after it, if it was not answered.
     """
     asked: list[tuple[str, Sequence[TaskWrite]]] = []
     answers: list[tuple[str, Sequence[TaskWrite]]] = []
@@ -110,7 +119,11 @@ def _attempts(
         if given(task) == NULL_TASK:
             answers.append((task, writes))
         elif len(control) == len(writes):
-            (now_asked if again else asked).append((task, control))
+            errors = [write for write in control if write.channel in (ERROR, ERROR_SOURCE)]
+            others = [write for write in control if write.channel not in (ERROR, ERROR_SOURCE)]
+            apart = errors and others and _asks(woven, ns, control)
+            for part in (errors, others) if apart else (control,):
+                (now_asked if again else asked).append((task, part))
         else:
             failed = [w for w in control if w.channel not in (INTERRUPT, RESUME)]
             waited = [w for w in control if w.channel == INTERRUPT]
@@ -118,6 +131,12 @@ def _attempts(
             asked += [(task, some) for some in (failed, waited) if some]
             ends.append((task, ended))
     return [*asked, *answers, *now_asked, *ends]
+
+
+def _asks(woven: Woven, ns: str, writes: Sequence[TaskWrite]) -> bool:
+    """Whether a question among a task's writes waits for an answer."""
+    found = signals.tasks(task_view(woven, ns, {}, writes))
+    return any(type(fact) is Opens and fact.kind == "interrupt" for fact in found)
 
 
 def _matter(writes: Sequence[TaskWrite]) -> bool:
