@@ -90,6 +90,27 @@ def test_what_was_written_without_pillars(
                 assert lasting(found[id]) == lasting(state), f"seed {seed} at {id}"
 
 
+@pytest.mark.parametrize("seed", [4008, 4015, 31006, 31007])
+def test_programs_that_were_told_otherwise(
+    sqlite: Backend, seed: int, asynchronous: bool, tmp_path: Any
+) -> None:
+    """Where a question stands beside an error or an answer, the writes tell which was last."""
+    other = Backend("sqlite", f"sqlite:///{tmp_path / 'other.db'}")
+    try:
+        plain = other.open(pillars=False)
+        saver = watching(sqlite).begin([[plain]], watch=False)
+        teller = played(seed, [saver], asynchronous=asynchronous)
+        reader = other.open()
+        reader.reweave()
+        found, wanted = states_of(reader, teller.thread), states_of(saver, teller.thread)
+        assert {id: lasting(state) for id, state in found.items()} == {
+            id: lasting(state) for id, state in wanted.items()
+        }
+    finally:
+        for each in other.opened:
+            each.close()
+
+
 def test_a_lost_ledger_comes_back(durable: Backend) -> None:
     """Dropping all that is derived loses nothing that checkpoints can tell."""
     saver = durable.open()

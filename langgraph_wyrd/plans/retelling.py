@@ -23,6 +23,7 @@ from langgraph_wyrd.signals.due import (
     INTERRUPT,
     NULL_TASK,
     RESUME,
+    node_of,
 )
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry
@@ -69,11 +70,12 @@ def retold(
                     found = over(found, replace(at, task=task), events)
         return found
 
-    found = heard(again=True)
+    answered = any(given(task) == NULL_TASK for task, _ in tasks)
+    again = not answered or any(_may_have_run_on(start, at.ns, each) for each in tasks.items())
+    found = heard(again)
     if _comes_to_the_same(kept, found, newest):
         return kept
-    nobody = any(given(task) == NULL_TASK for task, _ in tasks)
-    if nobody and _comes_to_the_same(kept, heard(again=False), newest):
+    if answered and _comes_to_the_same(kept, heard(not again), newest):
         return kept
     for here, _ in told:
         if not is_edit(here):
@@ -106,9 +108,9 @@ def _attempts(
 ) -> list[tuple[str, Sequence[TaskWrite]]]:
     """What each task said, in the order in which it must have been: it asks, is answered, ends.
 
-    A question that stands beside an answer may have been asked `again` after it. The writes alone
-    don't tell, but who answers mostly lets the task run, too. One that stands beside an error was
-    asked after it, if it was not answered.
+    A question that stands beside an answer may have been asked `again` after it, if a task ran
+    that took the answer. One that stands beside an error was asked after it, if it was not
+    answered.
     """
     asked: list[tuple[str, Sequence[TaskWrite]]] = []
     answers: list[tuple[str, Sequence[TaskWrite]]] = []
@@ -133,10 +135,26 @@ def _attempts(
     return [*asked, *answers, *now_asked, *ends]
 
 
+def _may_have_run_on(woven: Woven, ns: str, each: tuple[Place, Sequence[TaskWrite]]) -> bool:
+    """Whether a task may have taken an answer, which it then keeps; so does a subgraph of its."""
+    (task, path), writes = each
+    if given(task) == NULL_TASK:
+        return False
+    if any(write.channel == RESUME for write in writes):
+        return True
+    own = signals.own_ids(ns, node_of(given(path), woven.sends), given(task), 1)
+    asked = [fact for fact in _opens(woven, ns, writes) if fact.kind == "interrupt"]
+    return any(fact.ref not in own for fact in asked)
+
+
 def _asks(woven: Woven, ns: str, writes: Sequence[TaskWrite]) -> bool:
     """Whether a question among a task's writes waits for an answer."""
+    return any(fact.kind == "interrupt" for fact in _opens(woven, ns, writes))
+
+
+def _opens(woven: Woven, ns: str, writes: Sequence[TaskWrite]) -> list[Opens]:
     found = signals.tasks(task_view(woven, ns, {}, writes))
-    return any(type(fact) is Opens and fact.kind == "interrupt" for fact in found)
+    return [fact for fact in found if isinstance(fact, Opens)]
 
 
 def _matter(writes: Sequence[TaskWrite]) -> bool:

@@ -159,18 +159,20 @@ def _over(view: View, task: _Task) -> Iterator[Fact]:
 
 
 def _was_answered(view: View, task: _Task, interrupt: Any) -> bool:
-    """Whether a task that failed did so after the answer; its question is still in its slot.
+    """Whether a task that failed did so after the answer; its question is still in its slot."""
+    ids = own_ids(view.ns, node_of(task.path, view.values), task.id, task.answers)
+    return _id_of(interrupt) in ids
+
+
+def own_ids(ns: str, node: str | None, task: str, count: int) -> list[str]:
+    """The ids of a task's first interrupts, apart from those of subgraphs that it calls.
 
     An interrupt's id is made of its task's namespace and of how many answers the task has.
     """
-    node = node_of(task.path, view.values)
-    if not task.answers or node is None:
-        return False
-    ns = f"{view.ns}|{node}:{task.id}" if view.ns else f"{node}:{task.id}"
-    return any(
-        _id_of(interrupt) == xxh3_128_hexdigest((f"{ns}|{n}" if n else ns).encode())
-        for n in range(task.answers)
-    )
+    if node is None:
+        return []
+    mine = f"{ns}|{node}:{task}" if ns else f"{node}:{task}"
+    return [xxh3_128_hexdigest((f"{mine}|{n}" if n else mine).encode()) for n in range(count)]
 
 
 def _settled(view: View, task: _Task, loop: OpenLoop, outcome: str) -> Settles:
