@@ -13,7 +13,7 @@ from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, show
-from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.plans.woven import Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
@@ -182,9 +182,9 @@ def notes_of(
     frame: Frame,
     *,
     whole: bool = False,
-) -> list[TaskWrite]:
+) -> Notes:
     """A checkpoint's stored writes, as far as the next checkpoint, or it itself, has to know."""
-    notes = []
+    notes = Notes()
     for row in rows:
         write = loading.Write(*row)
         entry = frame.channels.get(write.channel)

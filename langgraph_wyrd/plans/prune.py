@@ -236,7 +236,7 @@ def drop(
         if parent != light.parent:
             adopted[light.key] = parent
     strands = yield from settle(codec, thread, kept, adopted)
-    yield Tell("touch", [(strands, now(), number)])
+    yield Tell("tidy", [(strands, number)])
     if (yield Ask("thread_status", (number,)))[0][0] is not None:  # None: the pillars were off
         yield from show_again(codec, number, thread_id)
 

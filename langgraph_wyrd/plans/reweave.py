@@ -28,9 +28,8 @@ from langgraph_wyrd.plans.loading import LoadedStrand
 from langgraph_wyrd.plans.retelling import retold
 from langgraph_wyrd.plans.shown import due_json, due_of
 from langgraph_wyrd.plans.states import Said
-from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, event_rows, put_view
-from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.plans.woven import Notes, Woven
 from langgraph_wyrd.signals.view import View
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given, thread_key
@@ -61,7 +60,7 @@ def reweave(codec: Codec, weaver: Weaver, thread_id: str) -> Plan[None]:
     number, _, strands, _ = found[0]
     work = _Reweaving(codec, weaver, number, thread_id)
     yield from work.all()
-    yield Tell("touch", [(strands, now(), number)])
+    yield Tell("tidy", [(strands, number)])
     yield from show_again(codec, number, thread_id, work.user)
 
 
@@ -190,7 +189,7 @@ class _Reweaving:
         held, before = yield from self._parent(row)
         view = yield from self._view(row, metadata, frame, held, before, loaded)
         said = yield from self._said(row)
-        woven, events = self.weaver.put(view, before, root, self.thread_id, [])
+        woven, events = self.weaver.put(view, before, root, self.thread_id, Notes())
         events = (*(yield from self._fork(row, said)), *events)
         copied_from = is_rewound(said.own)
         target = copied_from and (
@@ -302,6 +301,7 @@ class _Reweaving:
             channels=channels,
             fresh=fresh,
             notes=() if before is None else before.notes,
+            sealed=self.codec.sealed,
         )
 
     # ---- what is new in a list

@@ -12,7 +12,7 @@ from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along, moment_of, rank, with_edits
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
-from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
+from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
@@ -79,7 +79,7 @@ def early(number: int, ns: str, newest: str) -> list[Ask]:
 def awaits(weave: Weave, ns: str, found: Sequence[Sequence[Row]]) -> None:
     """Note for which checkpoints of a namespace there are writes already."""
     for (checkpoint,) in sorted({tuple(row) for rows in found for row in rows})[-MOST_EARLY:]:
-        weave.early[ns, checkpoint] = [TaskWrite("", "", "", UNREAD)]
+        weave.early[ns, checkpoint] = Notes([TaskWrite("", "", "", UNREAD)])
 
 
 def spaces_at(codec: Codec, number: int, thread_id: str, root: str) -> Plan[dict[str, Woven]]:
@@ -126,10 +126,10 @@ def _load(
     overlay = said.get(checkpoint, SILENT).overlay
     last = path[-1]
     # Who wrote to what at the checkpoint; the values were not looked at.
-    notes = [
+    notes = Notes(
         TaskWrite(given(task), given(path), given(name), None if plain(name) else UNREAD)
         for task, path, name in paths
-    ]
+    )
     depth = 0 if said.get(path[0].id, SILENT).has_base else 1
     woven = Woven(
         checkpoint, state, due_of(last.due), last.root, depth + len(path) - 1, overlay, notes

@@ -13,8 +13,7 @@ from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, over, said_by, show, task_view
-from langgraph_wyrd.plans.woven import Weave, Woven
-from langgraph_wyrd.signals.due import CONTROL
+from langgraph_wyrd.plans.woven import Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given
@@ -81,7 +80,7 @@ class PutWrites:
             yield from run_alone(self._rows(thread.number))
             return thread
         if place == "newest":
-            woven = replace(woven, notes=[*woven.notes, *self._notes(None)])
+            woven = replace(woven, notes=Notes([*woven.notes, *self._notes(None)]))
         held = yield from cold.channels(self.ns, self.checkpoint)
         rows, after = self._told(thread, woven, held, shown=place == "newest")
         yield from run_alone(rows)
@@ -98,10 +97,10 @@ class PutWrites:
         """Whether the thread waits, or will once what is on its way is stored."""
         if self.weaver is None:
             return False
-        if weave.shown.status in WAITS or any(note.channel in CONTROL for note in woven.notes):
+        if weave.shown.status in WAITS or woven.notes.has_control:
             return True
         notes = [*weave.early.values(), *(held.notes for held in weave.spaces.values())]
-        return len(notes) > 1 and any(note.channel in CONTROL for each in notes for note in each)
+        return any(each.has_control for each in notes)
 
     def _notes(self, frame: Frame | None, *, whole: bool = False) -> list[TaskWrite]:
         """What the next checkpoint, or (`whole`) their own, has to know of these writes."""

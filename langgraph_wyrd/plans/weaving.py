@@ -12,7 +12,7 @@ from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, rank
 from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
-from langgraph_wyrd.plans.woven import BASE_EVERY, Weave, Woven
+from langgraph_wyrd.plans.woven import BASE_EVERY, Notes, Weave, Woven
 from langgraph_wyrd.signals.due import CONTROL, due
 from langgraph_wyrd.signals.extracting import messages_of
 from langgraph_wyrd.signals.messages import has_results
@@ -43,7 +43,7 @@ class Weaver:
         before: Woven | None,
         root: str | None,
         thread_id: str,
-        notes: list[TaskWrite],
+        notes: Notes,
     ) -> tuple[Woven, tuple[Event, ...]]:
         """A checkpoint, and the events that it adds to the ledger; `notes` are of its own tasks."""
         at = Moment(view.checkpoint_id, view.ns, view.ts)
@@ -144,6 +144,7 @@ def put_view(
     channels: Mapping[str, Entry],
     fresh: Mapping[str, Sequence[int]],
     notes: Sequence[TaskWrite],
+    sealed: bool,
 ) -> View:
     """What extractors see of a checkpoint; `before` are its parent's channels."""
     changed = frozenset(
@@ -163,7 +164,7 @@ def put_view(
         changed |= {"messages"}
     return View(
         id, ns, parent, ts, source, step, metadata, values, versions, seen, changed, gone, news,
-        notes,
+        notes, sealed=sealed,
     )  # fmt: skip
 
 

@@ -11,12 +11,30 @@ from langgraph_wyrd.pillars.join import join
 from langgraph_wyrd.pillars.model import Due, WorkingState
 from langgraph_wyrd.pillars.overlay import overlaid
 from langgraph_wyrd.pillars.status import with_status
-from langgraph_wyrd.signals.due import SENDS, remaining
+from langgraph_wyrd.signals.due import CONTROL, SENDS, remaining
 from langgraph_wyrd.signals.view import TaskWrite
 
 UNREAD: Any = object()  # the value of a write that was found in the database, and not looked at
 MOST_EARLY = 32  # checkpoints that are awaited
 BASE_EVERY = 64  # checkpoints between two bases: a fold reads no more of the ledger than that
+
+
+class Notes(list[TaskWrite]):
+    """What tasks of a checkpoint wrote; it only grows, so each is looked at once."""
+
+    __slots__ = ("_control", "_looked_at")
+
+    def __init__(self, notes: Iterable[TaskWrite] = ()) -> None:
+        super().__init__(notes)
+        self._control, self._looked_at = False, 0
+
+    @property
+    def has_control(self) -> bool:
+        """Whether any of them says what happened to its task."""
+        while self._looked_at < len(self) and not self._control:
+            self._control = self[self._looked_at].channel in CONTROL
+            self._looked_at += 1
+        return self._control
 
 
 def is_unread(notes: Sequence[TaskWrite]) -> bool:
@@ -38,7 +56,7 @@ class Woven:
     root: str | None = None  # a subgraph's: the root checkpoint that its run belongs to
     depth: int = 0  # checkpoints since the last base
     overlay: tuple[tuple[Moment, tuple[Event, ...]], ...] = ()
-    notes: list[TaskWrite] = field(default_factory=list, compare=False)
+    notes: Notes = field(default_factory=Notes, compare=False)
 
     @property
     def sends(self) -> Mapping[str, Sequence[Due]]:
@@ -70,7 +88,7 @@ class Weave:
     top: str | None
     spaces: Mapping[str, Woven]
     shown: WorkingState
-    early: dict[tuple[str, str], list[TaskWrite]] = field(default_factory=dict, compare=False)
+    early: dict[tuple[str, str], Notes] = field(default_factory=dict, compare=False)
     loaded: bool = False  # of what is early, only what is of its own namespaces is known
     unlabelled: int | None = None  # root checkpoints since the last "every-N" label, if counted
 
@@ -126,7 +144,7 @@ class Weave:
 
     def expects(self, ns: str, checkpoint: str, notes: Sequence[TaskWrite]) -> None:
         """Keep what tasks of a checkpoint wrote that is not there yet."""
-        self.early.setdefault((ns, checkpoint), []).extend(notes)
+        self.early.setdefault((ns, checkpoint), Notes()).extend(notes)
         while len(self.early) > MOST_EARLY:
             self.early.pop(next(iter(self.early)))
 
@@ -141,11 +159,11 @@ class Weave:
             return False
         return ns != "" or self.top is None or checkpoint > self.top
 
-    def awaited(self, ns: str, parent: str | None, checkpoint: str) -> list[TaskWrite]:
+    def awaited(self, ns: str, parent: str | None, checkpoint: str) -> Notes:
         """What came before a checkpoint that is being stored, and will come while it is."""
         if parent is not None:
             self.early.pop((ns, parent), None)
-        return self.early.setdefault((ns, checkpoint), [])
+        return self.early.setdefault((ns, checkpoint), Notes())
 
     def visible(self) -> WorkingState:
         """The thread's state: its root's, with the subgraphs that run."""

@@ -288,6 +288,7 @@ class Put:
                 if name in values
             },
             notes=notes,
+            sealed=self.codec.sealed,
         )
 
     def _frame(self, space: Space, writer: Writer) -> tuple[Frame, dict[str, Tip]]:

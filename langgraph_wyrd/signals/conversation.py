@@ -126,12 +126,17 @@ class _Walk:
         return self.view.at(rule, channel=self.channel, message_id=message.id, tool_call_id=call)
 
     def _stand_in(self, message: Message, place: int, complete: bool) -> str:
-        """What a message without an id is known by: the same when its list is read again."""
+        """What a message without an id is known by: the same when its list is read again.
+
+        Ids are stored in the clear, and what a short text says could be guessed from its hash: of a
+        text that is sealed, the hash is of its length, which the sealed bytes show as well.
+        """
         where = f"@{self.channel}/{place}"
         if not complete:  # places begin anew with each checkpoint
             return f"{where}/{self.view.checkpoint_id}"
         call = message.calls[0].id if message.calls else None
-        told = f"{message.role}\0{message.text[:_READ_OF_ONE]}\0{call}"
+        text = str(len(message.text)) if self.view.sealed else message.text[:_READ_OF_ONE]
+        told = f"{message.role}\0{text}\0{call}"
         return f"{where}/{blake2b(told.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
     def _add(self, fact: Fact, sort: str | None = None) -> None:

@@ -58,6 +58,7 @@ class View:
     putting: bool = True  # False: only `writes` are new
     previous: WorkingState = field(default_factory=WorkingState)
     channels: Channels = DEFAULT
+    sealed: bool = False  # whether values are encrypted: then nothing of them may be told by ids
     # What several extractors look for is found once.
     found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -70,5 +71,5 @@ class View:
         return View(
             self.checkpoint_id, self.ns, self.parent_id, self.ts, self.source, self.step,
             self.metadata, self.values, self.versions, self.seen, self.changed, self.gone,
-            self.fresh, self.writes, self.putting, previous, channels,
+            self.fresh, self.writes, self.putting, previous, channels, self.sealed,
         )  # fmt: skip

@@ -23,6 +23,12 @@ UPDATE wyrd_threads SET tick = tick + 1, strands = ?, updated = ?,
   head = (SELECT max(id) FROM wyrd_checkpoints WHERE thread = wyrd_threads.id)
 WHERE id = ?
 
+-- name: tidy
+-- The same for what nobody did in it: it keeps its place among the threads.
+UPDATE wyrd_threads SET tick = tick + 1, strands = ?,
+  head = (SELECT max(id) FROM wyrd_checkpoints WHERE thread = wyrd_threads.id)
+WHERE id = ?
+
 -- name: put_splice
 INSERT INTO wyrd_splices (thread, strand, seq, part, keep, cut, count, data, sum, chain)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
