@@ -9,14 +9,16 @@ from collections.abc import Sequence
 
 from langgraph_wyrd.errors import ThreadNotFound, WyrdError
 from langgraph_wyrd.show.plain import line
-from langgraph_wyrd.terminal import keeping, looking, starting, watching
+from langgraph_wyrd.terminal import carrying, changing, looking, starting, tidying, watching
 from langgraph_wyrd.terminal.command import NOTHING, WRONG, Asked, Command
 from langgraph_wyrd.terminal.screen import screen
 
 COMMANDS: tuple[Command, ...] = (
     *looking.COMMANDS,
     *watching.COMMANDS,
-    *keeping.COMMANDS,
+    *changing.COMMANDS,
+    *tidying.COMMANDS,
+    *carrying.COMMANDS,
     *starting.COMMANDS,
 )
 _ABOUT = "What LangGraph agents were doing, as WyrdSaver has stored it."

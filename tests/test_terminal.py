@@ -398,3 +398,28 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_installed_command() -> None:
     """The package names the command `langgraph-wyrd`."""
     assert 'langgraph-wyrd = "langgraph_wyrd.cli:main"' in (ROOT / "pyproject.toml").read_text()
+
+
+@pytest.mark.skipif(not hasattr(Thread, "export"), reason="comes with thread.export")
+def test_into_a_file_and_back(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """A thread that was exported is imported under another id, or into a new database."""
+    file = str(tmp_path / "t1.json")
+    assert run("export", "t1", file, "--payloads")[0] == 0
+    assert run("import", file, "--as", "t8")[:2] == (0, "t8 is here\n")
+    assert run("show", "t8")[1].startswith("t8  interrupted")
+    fresh = str(tmp_path / "fresh.db")
+    assert run("import", file, "--url", fresh)[0] == 0
+    assert run("threads", "--url", fresh)[1].splitlines()[1].startswith("t1 ")
+
+
+@pytest.mark.skipif(not hasattr(WyrdSaver, "sweep"), reason="comes with saver.sweep")
+def test_sweeping(run: Callable[..., Ran]) -> None:
+    """A dry run deletes nothing; without one it asks. `size` says where the bytes are."""
+    before = json.loads(run("size", "--json")[1])
+    code, out, _ = run("sweep", "--keep-last", "1", "--dry-run")
+    assert (code, "would go" in out) == (0, True)
+    assert json.loads(run("size", "--json")[1])["threads"] == before["threads"]
+    assert run("sweep", "--keep-last", "1")[0] == 2
+    assert "are gone" in run("sweep", "--keep-last", "1", "--yes")[1]
+    assert "wyrd_checkpoints" in run("size")[1]
+    assert run("sweep")[0] == 2

@@ -47,16 +47,29 @@ class Asked:
         address = parse(given)
         if address.in_memory:
             raise InvalidInput(f"{given!r} is in memory: nobody else can look into it")
-        if address.dialect == "sqlite" and not os.path.exists(address.target):
+        if not self.makes and address.dialect == "sqlite" and not os.path.exists(address.target):
             raise InvalidInput(f"there is no file {line(address.target)!r} (from {given!r})")
         return str(given)
 
     @cached_property
     def saver(self) -> WyrdSaver:
-        """Opened on first use; no tables are made."""
+        """Opened on first use. Only a command that brings something along makes tables."""
+        setup = "auto" if self.makes else "never"
         return WyrdSaver.from_conn_string(
-            self.url, schema=self.args.schema, setup="never", serde=_serde()
+            self.url, schema=self.args.schema, setup=setup, serde=_serde()
         )
+
+    @property
+    def makes(self) -> bool:
+        return bool(getattr(self.args, "makes", False))
+
+    def done(self, said: str, **data: Any) -> int:
+        """What a command that changes something says in the end."""
+        if self.screen.json:
+            self.screen.data(data)
+        else:
+            self.screen.say(line(said))
+        return FINE
 
     def close(self) -> None:
         if "saver" in self.__dict__:

@@ -1,0 +1,65 @@
+"""Commands that carry threads: into files and back, and over from other savers."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from importlib import import_module
+from typing import Any
+
+from langgraph_wyrd.pillars.records import record
+from langgraph_wyrd.show.plain import plain
+from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command
+
+
+def adopt(asked: Asked) -> int:
+    args, screen = asked.args, asked.screen
+    port = import_module("langgraph_wyrd.port")
+    bar = screen.progress("adopt")
+    report = port.adopt(asked.url, args.into, threads=args.thread, progress=bar)
+    if screen.json:
+        screen.data(record(report))
+    else:
+        screen.say(plain(str(report)))
+        for thread_id, why in report.left:
+            screen.say(plain(f"left {thread_id}: {why}"))
+    return NOTHING if report.left else FINE
+
+
+def export(asked: Asked) -> int:
+    args = asked.args
+    thread: Any = asked.thread
+    thread.export(args.file, payloads=args.payloads)
+    return asked.done(f"wrote {args.thread} to {args.file}", thread_id=args.thread, file=args.file)
+
+
+def bring_back(asked: Asked) -> int:
+    saver: Any = asked.saver
+    found = saver.import_thread(asked.args.file, asked.args.thread)
+    return asked.done(f"{found} is here", thread_id=found)
+
+
+def _adopt(parser: ArgumentParser) -> None:
+    parser.add_argument("--into", metavar="URL", help="another database; else beside their tables")
+    parser.add_argument("--thread", action="append", help="only this thread")
+
+
+def _export(parser: ArgumentParser) -> None:
+    parser.add_argument("thread")
+    parser.add_argument("file", help="a JSON file; one that is there is replaced")
+    parser.add_argument("--payloads", action="store_true", help="with all that `import` needs")
+
+
+def _import(parser: ArgumentParser) -> None:
+    parser.add_argument("file", help="what `export --payloads` wrote")
+    parser.add_argument("--as", dest="thread", metavar="THREAD", help="under another id")
+    parser.set_defaults(makes=True)
+
+
+COMMANDS = (
+    Command("export", "write a thread to a file", export, _export, "thread:Thread.export"),
+    Command(
+        "import", "bring a thread back from one", bring_back, _import,
+        "saver:WyrdSaver.import_thread",
+    ),
+    Command("adopt", "take over the official savers' database", adopt, _adopt, "port:adopt"),
+)  # fmt: skip
