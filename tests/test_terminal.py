@@ -421,5 +421,5 @@ def test_sweeping(run: Callable[..., Ran]) -> None:
     assert json.loads(run("size", "--json")[1])["threads"] == before["threads"]
     assert run("sweep", "--keep-last", "1")[0] == 2
     assert "are gone" in run("sweep", "--keep-last", "1", "--yes")[1]
-    assert "wyrd_checkpoints" in run("size")[1]
+    assert "checkpoints" in run("size")[1]
     assert run("sweep")[0] == 2

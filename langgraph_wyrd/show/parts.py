@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from langgraph_wyrd.pillars.model import (
@@ -88,8 +89,15 @@ def told(item: Item) -> Part:
 def about(item: Item, *said: str | None) -> Markup:
     """The small print: what else is known of an item."""
     guessed = "guessed from prose" if item.confidence == "heuristic" else None
-    known = [each for each in (*said, where(item.source), guessed) if each]
+    known = [each for each in (*said, _place(item), guessed) if each]
     return tag("small", " · ".join(known), title=f"{item.id} ({item.confidence})")
+
+
+def _place(item: Item) -> str:
+    """Where it was seen, unless its name says so."""
+    own = item.key if isinstance(item, ContextItem) else getattr(item, "tracker", None)
+    source = item.source
+    return where(source if source.channel != own else replace(source, channel=None))
 
 
 def where(source: Source) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from langgraph_wyrd.pillars.model import OpenLoop, Todo
@@ -22,7 +22,7 @@ Point = tuple[float, int]
 class Plot:
     """A picture: shown in a cell, or written to a file as `svg`."""
 
-    svg: str
+    svg: str = field(repr=False)
     text: str
 
     def __str__(self) -> str:

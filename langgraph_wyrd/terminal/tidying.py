@@ -52,8 +52,8 @@ def size(asked: Asked) -> int:
         for id, held in report.threads.items()
     ]
     for name, rows in (("table", tables), ("thread", threads)):
-        columns = [Column(name, most=60), Column("rows", right=True), Column("MB", right=True)]
-        cells = [(each, f"{n:,}", f"{held / 1e6:,.2f}") for each, n, held in rows]
+        columns = [Column(name, most=60), Column("rows", right=True), Column("kB", right=True)]
+        cells = [(each, f"{n:,}", f"{held / 1e3:,.1f}") for each, n, held in rows]
         screen.say(plain("\n".join(["", *table(columns, cells, screen.width)])))
     return FINE
 
