@@ -10,7 +10,7 @@ from langgraph_wyrd.pillars.listed import ThreadInfo
 from langgraph_wyrd.pillars.model import Intention, OpenLoop, Todo
 from langgraph_wyrd.pillars.words import listing, nodes
 from langgraph_wyrd.show.columns import Column, Paint, table, unpainted
-from langgraph_wyrd.show.markup import Markup, Part, folded, tag, words
+from langgraph_wyrd.show.markup import Markup, Part, folded, tag, under, words
 from langgraph_wyrd.show.markup import table as html_table
 from langgraph_wyrd.show.parts import (
     KIND_COLOURS,
@@ -55,9 +55,10 @@ def page_parts(
         head.append(tag("small", note))
     said: list[Part] = [tag("div", *head, class_="w-head")]
     if page and of is not None:
-        rows = [of.html(each) for each in page[:MOST]]
+        rows, texts = ([show(each) for each in page[:MOST]] for show in (of.html, of.text))
+        kept = [n for n in range(len(rows[0])) if any(row[n] for row in texts)]
         names = [f"#{c.name}" if c.right else c.name for c in of.columns]
-        said.append(html_table(names[: len(rows[0])], rows))
+        said.append(html_table([names[n] for n in kept], [[row[n] for n in kept] for row in rows]))
     elif page:
         said.append(tag("ul", [tag("li", folded(repr(each))) for each in page[:MOST]]))
     more = [f"and {len(page) - MOST:,} more in this list"] if len(page) > MOST else []
@@ -131,7 +132,7 @@ def _loop_html(loop: OpenLoop) -> Sequence[Part]:
     thread, _, at, _, seen, over = _loop_text(loop)
     says: list[Part] = [folded(loop.description)]
     if loop.context and not loop.resolved:
-        says.append(tag("div", folded(dict(loop.context))))
+        says.append(tag("div", under("context", dict(loop.context))))
     small = tag("small", words(seen))
     return (folded(thread), kind(loop.kind), _nowrap(at), says, small, words(line(over, 120)))
 

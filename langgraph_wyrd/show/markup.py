@@ -43,6 +43,11 @@ def words(text: str) -> Markup:
     return tag("span", text, class_=None if _too_long(text) else "w-words")
 
 
+def under(name: str, value: Any) -> Markup:
+    """A value to be unfolded under a name."""
+    return tag("details", tag("summary", tag("small", name)), _whole(value), class_="w-fold")
+
+
 def folded(value: Any) -> Markup:
     """A text or a value: on a line if it is short, else to be unfolded."""
     text = value if isinstance(value, str) else outline(value)
@@ -51,12 +56,8 @@ def folded(value: Any) -> Markup:
     short = line(text, _SHORT // 2)
     if len(text) <= _SHORT and isinstance(value, str):
         return tag("span", text.strip(), class_="w-lines")
-    rest = len(text) - _LONG
-    more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
     size = tag("small", f" {count(len(text), 'character')}")
-    return tag(
-        "details", tag("summary", short, size), tag("pre", text[:_LONG] + more), class_="w-fold"
-    )
+    return tag("details", tag("summary", short, size), _whole(text), class_="w-fold")
 
 
 def table(headers: Iterable[str], rows: Iterable[Iterable[Part]], class_: str = "") -> Markup:
@@ -72,6 +73,13 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[Part]], class_: str = 
         for row in rows
     ]
     return tag("table", tag("thead", head), tag("tbody", body), class_=class_ or None)
+
+
+def _whole(value: Any) -> Markup:
+    text = value if isinstance(value, str) else outline(value)
+    rest = len(text) - _LONG
+    more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
+    return tag("pre", text[:_LONG] + more)
 
 
 def _too_long(text: str) -> bool:

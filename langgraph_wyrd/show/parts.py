@@ -15,7 +15,7 @@ from langgraph_wyrd.pillars.model import (
     Todo,
 )
 from langgraph_wyrd.pillars.words import KINDS, place
-from langgraph_wyrd.show.markup import Markup, Part, folded, html, tag
+from langgraph_wyrd.show.markup import Markup, Part, folded, html, tag, under
 from langgraph_wyrd.show.plain import count, line, when
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ def _loop(loop: OpenLoop) -> Seen:
     mark = "✓" if loop.resolved else tag("span", "●", class_=f"w-{_colour(loop)}")
     inside: list[Part] = [kind(loop.kind), " ", text, " ", small]
     if loop.context and not loop.resolved:
-        inside.append(tag("div", folded(dict(loop.context))))
+        inside.append(tag("div", under("context", dict(loop.context))))
     return mark, inside, "w-over" if loop.resolved else None
 
 
