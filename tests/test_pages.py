@@ -69,7 +69,7 @@ def test_the_commands_print_what_the_page_says(tmp_path: Path) -> None:
         else:
             wanted.append(line)
     ended = subprocess.run(
-        ["bash", "-c", "\n".join(script)], env=env, capture_output=True, text=True, timeout=120
+        ["bash", "-c", "\n".join(script)], env=env, capture_output=True, text=True, timeout=240
     )
     assert steady(ended.stdout) == steady("\n".join(wanted) + "\n"), ended.stderr
 

@@ -1,5 +1,6 @@
 """The tree keeps its rooms: imports go one way, modules can be read in a sitting."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,10 @@ def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
     assert "it is in the outbox, not mailed again" in ended.stdout
     assert "~ todo mail the invoice to Ada: in_progress -> completed" in ended.stdout
     assert "~ status due -> done" in ended.stdout
+    (shown,) = re.findall(r"```\n(Another process.*?)\n```", (ROOT / "README.md").read_text(), re.S)
+    assert steady(shown) in steady(ended.stdout), "the README says so"
+
+
+def steady(text: str) -> str:
+    """Without ids and times, which are others each time."""
+    return re.sub(r"[a-z]-[0-9a-f]{12}|\d{4}-\d\d-\d\d \d\d:\d\d", "…", text)

@@ -211,6 +211,21 @@ def test_who_reads_may_leave(durable: Backend) -> None:
     assert ended.stderr == ""
 
 
+def test_data_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a message says does nothing to a terminal with `--json`, and reads back as it was."""
+    file = str(tmp_path / "odd.db")
+    odd = "\x9b31m \u202e \U000e0041 é 日"
+    with WyrdSaver.from_conn_string(file) as saver:
+        booked(saver, odd)
+    assert cli.main(["threads", "--json", "--url", file]) == 0
+    out = capsys.readouterr().out
+    assert not UNSEEN.search(out)
+    assert "日" in out
+    assert json.loads(out)[0]["thread_id"] == odd
+
+
 # ---- in a real terminal
 
 

@@ -44,6 +44,12 @@ def outline(value: Any) -> str:
     return "".join(parts)
 
 
+def json_text(data: Any, indent: int | None = None) -> str:
+    """JSON that can be looked at as well: what can't be seen stands as an escape."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
 def count(n: int, one: str, several: str | None = None) -> str:
     """`1 todo`, `2,000 todos`."""
     return f"{n:,} {one if n == 1 else several or one + 's'}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from langgraph_wyrd.show.lists import page_text
-from langgraph_wyrd.show.plain import fitted, plain
+from langgraph_wyrd.show.plain import fitted, json_text, plain
 
 _WIDE = 100  # columns where nobody looks
 _COLOURS = {
@@ -50,14 +50,13 @@ class Screen:
         """What is not the answer: a hint, a question."""
         print(plain(text), file=self.err)
 
-    def data(self, data: Any) -> None:
-        text = json.dumps(data, ensure_ascii=False, indent=2, default=str)
-        if not text.isascii():
-            encoding = self.out.encoding or "ascii"
-            try:
-                text.encode(encoding)
-            except UnicodeEncodeError:  # half a surrogate pair, or a terminal without Unicode
-                text = json.dumps(data, indent=2, default=str)
+    def data(self, data: Any, indent: int | None = 2) -> None:
+        """A line for each if `indent` is None."""
+        text = json_text(data, indent)
+        try:
+            text.encode(self.out.encoding or "ascii")
+        except UnicodeEncodeError:  # a terminal without Unicode
+            text = json.dumps(data, indent=indent, default=str)
         self.say(text)
 
     def page(self, page: Sequence[Any], records: Iterable[dict[str, Any]]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from argparse import ArgumentParser
@@ -60,7 +59,7 @@ def _tell(asked: Asked, before: dict[str, OpenLoop], now: dict[str, OpenLoop]) -
             loop = these[key]
             if screen.json:
                 change = "opened" if sign == "+" else "closed"
-                screen.say(json.dumps({"change": change, **record(loop)}, default=str))
+                screen.data({"change": change, **record(loop)}, indent=None)
             else:
                 said = f"{sign} {loop.thread_id} {loop.kind}: {loop.description}"
                 screen.say(screen.paint(line(said, 400), colour))
