@@ -1,6 +1,7 @@
 """A LangGraph checkpointer that stores what a step changed, and knows what the agent was doing."""
 
 from langgraph_wyrd import errors
+from langgraph_wyrd.agents.repairing import repair_node
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.pillars.diff import apply, diff
 from langgraph_wyrd.pillars.labels import AutoLabels
@@ -26,6 +27,7 @@ __all__ = [
     "extract",
     "merge",
     "repair_messages",
+    "repair_node",
 ]
 
 attach()

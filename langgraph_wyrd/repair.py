@@ -130,16 +130,29 @@ class _Known:
         else:
             asked = self.asked.get(call.given) or _asked_at(of)
             started = self.started.get(call.given)
-            text = (
-                f"{what} was asked for{f' at {asked}' if asked else ''}"
-                f"{f', it was started at {started}' if started else ''}, and no result was recorded"
-                f"{f' until {_iso(self.now)}' if self.now else ''}. It may or may not have taken "
-                "effect: verify before redoing it."
-            )
+            return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
         return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
 
 
-def _iso(moment: datetime) -> str:
+def no_result(
+    name: str,
+    id: str,
+    *,
+    asked: str | None = None,
+    started: str | None = None,
+    now: datetime | None = None,
+) -> ToolMessage:
+    """What stands in place of a result that nobody knows."""
+    text = (
+        f"`{name}` (call {id}) was asked for{f' at {asked}' if asked else ''}"
+        f"{f', it was started at {started}' if started else ''}, and no result was recorded"
+        f"{f' until {iso(now)}' if now else ''}. It may or may not have taken "
+        "effect: verify before redoing it."
+    )
+    return ToolMessage(text, tool_call_id=id, name=name, status="error")
+
+
+def iso(moment: datetime) -> str:
     if moment.tzinfo is not None:
         moment = moment.astimezone(timezone.utc)
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
@@ -152,7 +165,7 @@ def _asked_at(message: AIMessage) -> str | None:
         if isinstance(said, str) and said:
             return said[:40]
         if isinstance(said, int | float) and 1e9 < said < 1e10:
-            return _iso(datetime.fromtimestamp(said, timezone.utc))
+            return iso(datetime.fromtimestamp(said, timezone.utc))
     return None
 
 

@@ -92,14 +92,14 @@ class _Teller:
         at = _moment(opened)
         if at is None or self.now is None:
             return []
-        said = [_ago(self.now - at)]
+        said = [ago(self.now - at)]
         still = self.now - (_moment(changed) or at)
         if self.stale_after is not None and still > self.stale_after:
             said.append("STALE")
         return said
 
 
-def _ago(age: timedelta) -> str:
+def ago(age: timedelta) -> str:
     minutes = int(age.total_seconds() // 60)
     if minutes < 1:
         return "just now"

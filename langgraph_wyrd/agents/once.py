@@ -1,0 +1,52 @@
+"""A tool call that was begun, and of which nothing is known, is not begun a second time.
+
+LangGraph runs every task again that left no output. Before a tool runs, a note goes into the
+pending writes of its checkpoint, under a task id that no task has: whoever goes on after a kill
+finds the note, and no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+
+from langgraph_wyrd.agents.standing import Asking, Place
+from langgraph_wyrd.repair import STARTED, iso, no_result
+
+
+def starting(
+    place: Place, name: str, id: str, *, is_new: bool, now: datetime
+) -> Asking[ToolMessage | None]:
+    """Note that a call begins; what to answer in its place, if it was begun before."""
+    if not place.stored:
+        return None
+    where = place.config(place.checkpoint_id)
+    if not is_new:
+        found = yield place.saver, "get_tuple", (where,), {}
+        begun = None if found is None else _begun(found.pending_writes or (), place.task_id, id)
+        if begun is not None and not (yield from _goes_on_by_itself(place)):
+            return no_result(name, id, started=begun, now=now)
+    note = (STARTED, {"call": id, "name": name, "at": iso(now)})
+    yield place.saver, "put_writes", (where, [note], f"started/{place.task_id}/{id}"), {}
+    return None
+
+
+def _begun(writes: Iterable[Sequence[Any]], task: str, id: str) -> str | None:
+    """When the call was begun, if nothing is known of its end: no output, question or error."""
+    begun: str | None = None
+    for by, channel, value, *_ in writes:
+        if by == task:
+            return None
+        if channel == STARTED and by == f"started/{task}/{id}":
+            begun = str(value.get("at"))
+    return begun
+
+
+def _goes_on_by_itself(place: Place) -> Asking[bool]:
+    """Whether the tool is a graph with checkpoints of its own, as deepagents' `task` is."""
+    below = {"thread_id": place.thread_id, "checkpoint_ns": place.task_ns}
+    found = yield place.saver, "get_tuple", ({"configurable": below},), {}
+    return found is not None

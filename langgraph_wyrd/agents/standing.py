@@ -1,0 +1,216 @@
+"""Where a run is, and where its thread stood before it: found by questions to the saver.
+
+What has to be asked is written once, as generators that yield questions; `ask` and `aask` answer
+them from the saver's sync or async methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
+
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.saver import WyrdSaver
+
+if TYPE_CHECKING:
+    from langgraph.runtime import ExecutionInfo
+
+T = TypeVar("T")
+# A question: a method of the saver (an `a` before it for the async one) and its arguments; or, as
+# a number, to wait for so many seconds.
+Question = tuple[Any, str, tuple[Any, ...], dict[str, Any]] | float
+Asking = Generator[Question, Any, T]
+
+# LangGraph's own names, in the config of a task.
+_CHECKPOINTER = "__pregel_checkpointer"
+_DURABILITY = "__pregel_durability"
+_PATIENCE = 2.0  # seconds for a checkpoint that is being stored in the background
+_MOST_THREADS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a task of an agent runs."""
+
+    saver: WyrdSaver
+    thread_id: str
+    ns: str  # of the graph, not of the task
+    checkpoint_id: str  # that the task's step began at
+    root_id: str  # the same, of the whole thread
+    task_id: str
+    task_ns: str
+    attempt: int
+    stored: bool  # whether the run's checkpoints are stored as it goes
+
+    def config(self, checkpoint_id: str, ns: str | None = None) -> RunnableConfig:
+        where = {"thread_id": self.thread_id, "checkpoint_id": checkpoint_id}
+        return {"configurable": {**where, "checkpoint_ns": self.ns if ns is None else ns}}
+
+
+def place_of(
+    saver: WyrdSaver | None, config: Mapping[str, Any] | None, info: ExecutionInfo | None
+) -> Place:
+    """Where the task is that this config and info are of.
+
+    Raises:
+        InvalidInput: There is no WyrdSaver, or no thread.
+    """
+    inside = (config or {}).get("configurable") or {}
+    if saver is None:
+        saver = _found(inside.get(_CHECKPOINTER))
+    if info is None or info.thread_id is None:
+        raise InvalidInput(
+            "the agent runs without a thread: compile it with checkpointer=WyrdSaver(…) and pass "
+            'config={"configurable": {"thread_id": …}}'
+        )
+    ns = info.checkpoint_ns.rpartition("|")[0]
+    above = inside.get("checkpoint_map") or {}
+    return Place(
+        saver,
+        str(info.thread_id),
+        ns,
+        info.checkpoint_id,
+        str(above.get("", info.checkpoint_id)) if ns else info.checkpoint_id,
+        info.task_id,
+        info.checkpoint_ns,
+        info.node_attempt,
+        inside.get(_DURABILITY) != "exit",
+    )
+
+
+def _found(checkpointer: object) -> WyrdSaver:
+    if isinstance(checkpointer, WyrdSaver):
+        return checkpointer
+    what = "no checkpointer" if checkpointer is None else f"a {type(checkpointer).__name__}"
+    raise InvalidInput(
+        f"WyrdMiddleware needs a WyrdSaver, and the agent runs with {what}: pass "
+        "checkpointer=WyrdSaver… to create_agent, or saver= to the middleware"
+    )
+
+
+# ---- answering
+
+
+def ask(asking: Asking[T]) -> T:
+    """Answer the questions with the saver's sync methods."""
+    step: Callable[[], Question] = partial(next, asking)
+    while True:
+        try:
+            question = step()
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        try:
+            if isinstance(question, float):
+                time.sleep(question)
+                answer = None
+            else:
+                of, name, args, kwargs = question
+                answer = getattr(of, name)(*args, **kwargs)
+        except Exception as error:
+            step = partial(asking.throw, error)
+        else:
+            step = partial(asking.send, answer)
+
+
+async def aask(asking: Asking[T]) -> T:
+    """Answer the questions with the saver's async methods."""
+    step: Callable[[], Question] = partial(next, asking)
+    while True:
+        try:
+            question = step()
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        try:
+            if isinstance(question, float):
+                await asyncio.sleep(question)
+                answer = None
+            else:
+                of, name, args, kwargs = question
+                answer = await getattr(of, "a" + name)(*args, **kwargs)
+        except Exception as error:
+            step = partial(asking.throw, error)
+        else:
+            step = partial(asking.send, answer)
+
+
+# ---- before the run
+
+
+def before_input(place: Place, ns: str, checkpoint_id: str) -> Asking[CheckpointTuple | None]:
+    """The checkpoint that stood in a namespace before this run's input came; None for a new one.
+
+    Only of a run that began with an input, which is the nearest one above the checkpoint.
+    """
+    found: CheckpointTuple | None = None
+    if not place.stored:  # nothing of this run is there yet
+        head = {"thread_id": place.thread_id, "checkpoint_ns": ns}
+        found = yield place.saver, "get_tuple", ({"configurable": head},), {}
+        return found
+    deadline = time.monotonic() + _PATIENCE
+    while found is None:
+        found = yield place.saver, "get_tuple", (place.config(checkpoint_id, ns),), {}
+        if found is None:
+            if time.monotonic() > deadline:
+                return None
+            yield 0.005
+    while found is not None:
+        above = found.parent_config
+        began = found.metadata.get("source") == "input"
+        found = None if above is None else (yield place.saver, "get_tuple", (above,), {})
+        if began:
+            break
+    return found
+
+
+def state_at(place: Place, at: str | None) -> Asking[WorkingState]:
+    """The thread's working state at a checkpoint, or at its head; empty where nothing is stored."""
+    try:
+        state: WorkingState = yield place.saver.thread(place.thread_id), "working_state", (at,), {}
+    except ThreadNotFound:
+        return WorkingState()
+    return state
+
+
+# ---- which threads this process has served
+
+
+class _Served:
+    """The threads of one database that an agent in this process has gone on with, and when."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._at: OrderedDict[str, float] = OrderedDict()
+
+    def last(self, thread_id: str) -> float | None:
+        """Seconds since then."""
+        with self._lock:
+            at = self._at.get(thread_id)
+        return None if at is None else time.monotonic() - at
+
+    def now(self, thread_id: str) -> None:
+        with self._lock:
+            self._at[thread_id] = time.monotonic()
+            self._at.move_to_end(thread_id)
+            if len(self._at) > _MOST_THREADS:
+                self._at.popitem(last=False)
+
+
+_ALL: WeakKeyDictionary[object, _Served] = WeakKeyDictionary()
+_ALL_LOCK = Lock()
+
+
+def served(saver: WyrdSaver) -> _Served:
+    """The record of a saver and its clones: an agent may be made anew for each request."""
+    with _ALL_LOCK:
+        return _ALL.setdefault(saver._core, _Served())

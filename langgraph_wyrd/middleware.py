@@ -1,0 +1,262 @@
+"""The working state for `langchain.agents.create_agent` and deepagents, without writing nodes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from langgraph_wyrd.agents.carrying import CarryFrom, open_before
+from langgraph_wyrd.agents.once import starting
+from langgraph_wyrd.agents.repairing import differ, now, repaired_at, replacing
+from langgraph_wyrd.agents.standing import (
+    Asking,
+    Place,
+    aask,
+    ask,
+    before_input,
+    place_of,
+    served,
+    state_at,
+)
+from langgraph_wyrd.agents.telling import Carried, carried, standing, with_block
+from langgraph_wyrd.agents.tools import loop_tools
+from langgraph_wyrd.errors import InvalidInput, MissingExtra
+from langgraph_wyrd.repair import repair_messages
+from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.signals.declared import TOOLS
+
+try:
+    from langchain.agents.middleware import (
+        AgentMiddleware,
+        AgentState,
+        ModelRequest,
+        ModelResponse,
+        ToolCallRequest,
+    )
+except ImportError as error:
+    raise MissingExtra(
+        "WyrdMiddleware is for langchain's agents: pip install 'langgraph-wyrd[agents]'"
+    ) from error
+
+_MOST = 10_000  # threads and calls that are kept in mind
+Answer = ToolMessage | Command[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _ToTell:
+    """What the next model call of a thread is to be told."""
+
+    standing: str = ""
+    carried: Carried | None = None
+
+
+class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """The model knows where a thread stood, says what it leaves open, and gets a sound history.
+
+    ```python
+    agent = create_agent(model, tools, middleware=[WyrdMiddleware()], checkpointer=saver)
+    ```
+
+    - A thread that is picked up again (by another process, or after `idle`) begins with the brief
+      of what stood open, behind the system prompt of its first model call; it is not stored.
+    - The tools `open_loop`, `close_loop`, `set_intention` and `note_decision` make declared items.
+    - The history is repaired before the model sees it: see `repair_messages`.
+    - A tool call that a killed process had begun is not begun again: the model is told.
+
+    Args:
+        saver: The checkpointer; without it, the one that the agent runs with.
+        idle: How long nothing happened before a thread counts as picked up again; None: only in
+            another process.
+        max_chars: Of what is told at once; 0 tells nothing.
+        tools: Whether the agent gets the four tools.
+        repair: Whether the history is repaired.
+        once: Whether, or for which tools by name, a call that was begun and left no result is
+            reported rather than run again when a run goes on.
+        carry_from: Where a new thread gets open todos from: a thread's id; filters of
+            `saver.threads`, whose newest thread with open todos it is (`{"user_id": "u1"}`); or a
+            function that gives one of these (or None) for the config of the run.
+    """
+
+    def __init__(
+        self,
+        saver: WyrdSaver | None = None,
+        *,
+        idle: timedelta | None = timedelta(minutes=30),
+        max_chars: int = 6000,
+        tools: bool = True,
+        repair: bool = True,
+        once: bool | Collection[str] = True,
+        carry_from: CarryFrom = None,
+    ) -> None:
+        super().__init__()
+        if saver is not None and not isinstance(saver, WyrdSaver):
+            raise InvalidInput(f"saver={saver!r}: pass a WyrdSaver, or none")
+        if isinstance(once, str):
+            raise InvalidInput("once is one string: pass a list of tool names")
+        if max_chars < 0:
+            raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
+        self._saver = saver
+        self._idle = idle
+        self._max_chars = max_chars
+        self._repair = repair
+        self._once = once
+        self._carry_from = carry_from
+        self._to_tell: OrderedDict[str, _ToTell] = OrderedDict()
+        self._asked_for: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self.tools = loop_tools(saver) if tools else []
+
+    # ---- a run begins with new input
+
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Repair what earlier runs left broken, and find out what is to be told."""
+        return ask(self._begins(state, runtime, _config()))
+
+    async def abefore_agent(
+        self, state: AgentState[Any], runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Async version of `before_agent`."""
+        return await aask(self._begins(state, runtime, _config()))
+
+    def _begins(
+        self, state: AgentState[Any], runtime: Runtime[Any], config: RunnableConfig | None
+    ) -> Asking[dict[str, Any] | None]:
+        place = place_of(self._saver, config, runtime.execution_info)
+        update: dict[str, Any] = {}
+        tell = _ToTell()
+        if self._picked_up(place):
+            before = yield from before_input(place, "", place.root_id)
+            if before is not None:
+                text = yield from self._standing(place, before.checkpoint["id"])
+                tell = _ToTell(text)
+            elif not state.get("todos"):
+                found = yield from open_before(self._carry_from, place, config)
+                if found is not None:
+                    tell = _ToTell(carried=found)
+                    update["todos"] = found.channel()
+        _keep(self._to_tell, place.thread_id, tell)
+        if self._repair:
+            messages = state["messages"]
+            repaired = yield from repaired_at(place, messages)
+            update |= replacing(messages, repaired)
+        return update or None
+
+    # ---- a model call
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Tell where the thread stood, once; send a history that no provider refuses."""
+        place = self._place(request)
+        response = handler(ask(self._asks(place, request)))
+        self._answered(place, response)
+        return response
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Async version of `wrap_model_call`."""
+        place = self._place(request)
+        response = await handler(await aask(self._asks(place, request)))
+        self._answered(place, response)
+        return response
+
+    def _place(self, request: ModelRequest[Any]) -> Place:
+        return place_of(self._saver, _config(), request.runtime.execution_info)
+
+    def _asks(self, place: Place, request: ModelRequest[Any]) -> Asking[ModelRequest[Any]]:
+        tell = self._to_tell.get(place.thread_id) or (yield from self._goes_on(place))
+        text = tell.standing
+        if tell.carried is not None:
+            names = {getattr(tool, "name", None) for tool in request.tools}
+            listed = "write_todos" in names
+            text = carried(tell.carried, self._max_chars, now(), listed=listed)
+        if text:
+            request = request.override(system_message=with_block(request.system_message, text))
+        if self._repair:
+            repaired = repair_messages(request.messages)
+            if differ(request.messages, repaired):
+                request = request.override(messages=cast("list[AnyMessage]", repaired))
+        return request
+
+    def _answered(self, place: Place, response: ModelResponse[Any]) -> None:
+        self._to_tell.pop(place.thread_id, None)
+        served(place.saver).now(place.thread_id)
+        for message in response.result:
+            for call in message.tool_calls if isinstance(message, AIMessage) else ():
+                if call["id"]:
+                    _keep(self._asked_for, (place.thread_id, call["id"]), None)
+
+    # ---- a tool call
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]
+    ) -> Answer:
+        """Note that the call begins; one that a killed process had begun is reported instead."""
+        said = ask(self._starts(request))
+        return handler(request) if said is None else said
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
+    ) -> Answer:
+        """Async version of `wrap_tool_call`."""
+        said = await aask(self._starts(request))
+        return await handler(request) if said is None else said
+
+    def _starts(self, request: ToolCallRequest) -> Asking[ToolMessage | None]:
+        name, id = request.tool_call["name"], request.tool_call["id"]
+        place = place_of(self._saver, request.runtime.config, request.runtime.execution_info)
+        # What the model asked for in this process, and what is tried again, was not killed.
+        is_new = self._asked_for.pop((place.thread_id, id or ""), ()) is None or place.attempt > 1
+        if not is_new and place.thread_id not in self._to_tell:
+            # The run before goes on, and what stood open is about to be settled.
+            yield from self._goes_on(place)
+        chosen = self._once if isinstance(self._once, bool) else name in self._once
+        if not chosen or not id or name in TOOLS:
+            return None
+        return (yield from starting(place, name, id, is_new=is_new, now=now()))
+
+    # ---- what is told
+
+    def _picked_up(self, place: Place) -> bool:
+        """Whether this process did not go on with the thread lately."""
+        last = served(place.saver).last(place.thread_id)
+        return last is None or (self._idle is not None and last >= self._idle.total_seconds())
+
+    def _goes_on(self, place: Place) -> Asking[_ToTell]:
+        """What to tell where no input began the run."""
+        picked_up = self._picked_up(place)
+        tell = _ToTell((yield from self._standing(place, None)) if picked_up else "")
+        _keep(self._to_tell, place.thread_id, tell)
+        return tell
+
+    def _standing(self, place: Place, checkpoint_id: str | None) -> Asking[str]:
+        if not self._max_chars:
+            return ""
+        state = yield from state_at(place, checkpoint_id)
+        return standing(state, self._max_chars, now(), tools=bool(self.tools))
+
+
+def _config() -> RunnableConfig | None:
+    try:
+        return get_config()
+    except RuntimeError:  # async code before Python 3.11
+        return None
+
+
+def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    held[key] = value
+    if len(held) > _MOST:
+        held.popitem(last=False)
