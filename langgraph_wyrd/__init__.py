@@ -8,6 +8,7 @@ from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.merge import merge
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.repair import repair_messages
+from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.show.attach import attach
 from langgraph_wyrd.signals.extracting import extract
@@ -18,6 +19,7 @@ __all__ = [
     "AutoLabels",
     "Channels",
     "Extractors",
+    "Retention",
     "WorkingState",
     "WyrdError",
     "WyrdSaver",

@@ -32,11 +32,14 @@ from langgraph_wyrd.configs import (
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, Hook, afire, fire, given
 from langgraph_wyrd.importing import Importing
+from langgraph_wyrd.keep import Keeper, Keeping
 from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
+from langgraph_wyrd.plans.write import Put
 from langgraph_wyrd.resuming import Resuming
+from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.shown import Shown
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
@@ -46,6 +49,7 @@ from langgraph_wyrd.store.names import stored
 from langgraph_wyrd.store.running import Driver, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.statements import Plan
 from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.upkeep import Upkeep
@@ -59,7 +63,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSaver[str]):
+class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python
@@ -78,10 +82,12 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         *,
         serde: SerializerProtocol | None = None,
         weaver: Weaver | None = None,
+        retention: Retention | None = None,
     ) -> None:
         super().__init__(serde=serde)
         self._core = core
         self._weaver = weaver
+        self._keeper = None if retention is None else Keeper(core, retention)
         self._made: Codec | None = None
 
     @classmethod
@@ -99,6 +105,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         extractors: Extractors | Iterable[Extractor] = (),
         hooks: Mapping[str, Hook | Iterable[Hook]] | None = None,
         labels: AutoLabels | None = None,
+        retention: Retention | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -117,6 +124,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
             extractors: Your own, run after the default ones; or an `Extractors`.
             hooks: What to call on which event, as `on` takes it: `{"save": fn}`, or several.
             labels: Which boundaries are labelled by themselves; None: none of them.
+            retention: Which checkpoints and threads are kept: applied in the background as threads
+                are written.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -148,6 +157,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
         return cls(core, serde=serde, weaver=weaver)
+        weaver = Weaver(chosen, channels) if pillars else None
+        return cls(Core(made, Memory), serde=serde, weaver=weaver, retention=retention)
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -210,6 +221,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         """Store a checkpoint; the config that names it."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         watching.store(self._core, made, alone=True)
+        self._core.store(made, alone=True)
+        self._wrote(made)
         return config_of(place(config), checkpoint["id"])
 
     async def aput(
@@ -222,6 +235,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         """Async version of `put`."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         await watching.astore(self._core, made, alone=True)
+        await self._core.astore(made, alone=True)
+        self._wrote(made)
         return config_of(place(config), checkpoint["id"])
 
     def put_writes(
@@ -324,13 +339,19 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
             self._core, *await self._core.arun(lambda core: self._delete_runs(core, run_ids))
         )
 
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all of a thread to an id that has no checkpoints yet."""
-        self._core.run(lambda core: self._copy(core, source_thread_id, target_thread_id))
+    def copy_thread(
+        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
+    ) -> None:
+        """Copy a thread to an id that has no checkpoints yet: all of it, or what `prune` keeps."""
+        pair = (source_thread_id, target_thread_id)
+        self._core.run(lambda core: self._copy(core, *pair, latest_only))
 
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+    async def acopy_thread(
+        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
+    ) -> None:
         """Async version of `copy_thread`."""
-        await self._core.arun(lambda core: self._copy(core, source_thread_id, target_thread_id))
+        pair = (source_thread_id, target_thread_id)
+        await self._core.arun(lambda core: self._copy(core, *pair, latest_only))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete all but the latest checkpoint of each namespace, or everything (`"delete"`).
@@ -360,6 +381,10 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         if self._made is None or self._made.serde is not self.serde:
             self._made = Codec(self.serde)
         return self._made
+
+    def _wrote(self, put: Put) -> None:
+        if self._keeper is not None:
+            self._keeper.wrote(self._codec, put.thread_id, put.ns)
 
     async def _get(self, core: Running[Memory], config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, id = stored_place(config)
@@ -412,9 +437,18 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, BaseCheckpointSave
         ]
         return discarded(found, "delete_for_runs", run_ids=tuple(run_ids))
 
-    async def _copy(self, core: Running[Memory], source: str, target: str) -> None:
-        pair = (thread(source), thread(target))
-        await alone(core, pair[1], copy.CopyThread(self._codec, *pair).plan)
+    async def _copy(
+        self, core: Running[Memory], source: str, target: str, latest_only: bool
+    ) -> None:
+        codec, pair = self._codec, (thread(source), thread(target))
+        made = copy.CopyThread(codec, *pair, latest_only)
+
+        def plan() -> Plan[None]:
+            yield from made.plan()
+            if latest_only:
+                yield from prune.keep_latest(codec, pair[1])
+
+        await alone(core, pair[1], plan)
 
     async def _prune(
         self, core: Running[Memory], thread_ids: Sequence[str], strategy: str

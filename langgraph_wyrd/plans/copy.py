@@ -25,6 +25,7 @@ class CopyThread:
     codec: Codec
     source: str
     target: str
+    in_part: bool = False  # only some of the checkpoints stay
     tried: bool = False
 
     def plan(self) -> Plan[None]:
@@ -33,16 +34,18 @@ class CopyThread:
         again, self.tried = self.tried, True
         found = yield Ask("lock_thread", (thread_key(self.source),))
         if found:
-            yield from copied(self.codec, self.source, self.target, found[0], again)
+            yield from copied(self.codec, self.source, self.target, found[0], again, self.in_part)
 
 
-def copied(codec: Codec, source: str, target: str, row: Sequence[Any], again: bool) -> Plan[None]:
+def copied(
+    codec: Codec, source: str, target: str, row: Sequence[Any], again: bool, in_part: bool = False
+) -> Plan[None]:
     """Copy the thread of this row, which is locked; `again`: it may have been copied already."""
     old, _, strands, _ = row
     thread = yield from lock_or_add(target, [])
     new = thread.number
     if (yield Ask("has_checkpoints", (new,))):
-        if again and (yield from _same(old, new)):
+        if again and (yield from _same(old, new, in_part)):
             return  # the answer to the first try's commit was lost
         raise InvalidInput(
             f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
@@ -89,7 +92,9 @@ def _owned(
     return codec.metadata({**metadata, "thread_id": target})
 
 
-def _same(old: int, new: int) -> Plan[bool]:
-    """Whether two threads have the same checkpoints."""
+def _same(old: int, new: int, in_part: bool) -> Plan[bool]:
+    """Whether two threads have the same checkpoints, or one has some of the other's."""
     theirs, ours = yield [Ask("checkpoint_ids", (old,)), Ask("checkpoint_ids", (new,))]
+    if in_part:
+        return {row[:2] for row in ours} <= {row[:2] for row in theirs}
     return [row[:3] for row in theirs] == [row[:3] for row in ours]

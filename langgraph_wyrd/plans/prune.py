@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.keeping import bases, show_again
+from langgraph_wyrd.plans.keeping import bases, labelled, show_again
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import lineage
 from langgraph_wyrd.plans.shown import cleared
@@ -112,7 +112,7 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     if thread is None:
         return 0
     heads = {light.ns: light for light in all_of_it}  # ordered by id: the last one stands
-    wanted = [*heads.values(), *(yield from _labelled(thread.number, all_of_it))]
+    wanted = [*heads.values(), *(yield from kept_by_labels(thread.number, all_of_it))]
     rows = yield [Ask("checkpoint_row", (thread.number, each.ns, each.id)) for each in wanted]
     kept: set[Key] = set()
     metadata: dict[Key, dict[str, Any]] = {}
@@ -131,12 +131,10 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     return len(gone)
 
 
-def _labelled(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
+def kept_by_labels(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
     """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
-    names = yield Ask("labels", (number,))
-    marked = {row[1] for row in names}
     found: dict[Key, Light] = {}
-    for label in sorted(marked):
+    for _, label in sorted((yield from labelled(number))):
         for light in all_of_it:  # ordered by namespace and id: the last one stands
             if light.ns == "" and light.id == label:
                 found[light.key] = light
@@ -226,19 +224,24 @@ def drop(
     ]
     if held:
         yield Tell("put_event", held)
-    parents = {light.key: light.parent for light in all_of_it}
-    adopted: dict[Key, str | None] = {}
     kept = [light for light in all_of_it if light.key not in gone]
-    for light in kept:
-        parent = light.parent
-        while parent is not None and (light.ns, parent) in gone:
-            parent = parents[(light.ns, parent)]
-        if parent != light.parent:
-            adopted[light.key] = parent
-    strands = yield from settle(codec, thread, kept, adopted)
+    strands = yield from settle(codec, thread, kept, adopted(all_of_it, gone))
     yield Tell("tidy", [(strands, number)])
     if (yield Ask("thread_status", (number,)))[0][0] is not None:  # None: the pillars were off
         yield from show_again(codec, number, thread_id)
+
+
+def adopted(all_of_it: Sequence[Light], gone: Collection[Key]) -> dict[Key, str | None]:
+    """Other parents for those that stay: the nearest ancestors that stay as well."""
+    parents = {light.key: light.parent for light in all_of_it}
+    found: dict[Key, str | None] = {}
+    for light in all_of_it:
+        parent = light.parent
+        while parent is not None and (light.ns, parent) in gone:
+            parent = parents[(light.ns, parent)]
+        if parent != light.parent and light.key not in gone:
+            found[light.key] = parent
+    return found
 
 
 def settle(
@@ -291,11 +294,11 @@ def settle(
         for place, row in zip(places_here, rows, strict=True):
             at[place] = Place(row.strand, row.seq, place.length, row.chain)
     changed = [light for light in kept if light.place in at or light.key in adopted]
-    yield from _rewrite(number, changed, at, adopted)
+    yield from rewrite(number, changed, at, adopted)
     return strands
 
 
-def _rewrite(
+def rewrite(
     number: int,
     changed: Sequence[Light],
     at: dict[Place, Place],

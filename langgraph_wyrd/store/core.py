@@ -9,6 +9,7 @@ job runs to its end here.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -20,6 +21,8 @@ from langgraph_wyrd.hooks import Hooks
 from langgraph_wyrd.store.running import Driver, Hot, M, Running
 
 T = TypeVar("T")
+
+logger = logging.getLogger("langgraph_wyrd")
 
 
 class Core(Generic[M]):
@@ -74,6 +77,15 @@ class Core(Generic[M]):
             write, alone, lambda error: running.tell(loop, lambda: _tell(answer, error))
         )
         await answer
+
+    def start(self, job: Callable[[Running[M]], Coroutine[Any, Any, object]]) -> None:
+        """Have a job run in the background; what goes wrong is logged."""
+
+        def settle(task: asyncio.Task[object]) -> None:
+            if (error := _error_of(task)) is not None:
+                logger.warning("a job in the background failed", exc_info=error)
+
+        self._ensure().post(job, settle)
 
     # ---- life
 

@@ -199,6 +199,8 @@ class SqliteDriver:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
+                if not raw.execute("PRAGMA page_count").fetchone()[0]:
+                    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only a new file takes it
                 raw.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:

@@ -55,3 +55,16 @@ AND lower(i.text COLLATE "C") LIKE ? ESCAPE '!'
 
 -- name: threads_say
 AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C") LIKE ? ESCAPE '!')
+
+-- ---- space: autovacuum looks after it
+
+-- name: free_pages
+SELECT 0
+
+-- name: give_back
+SELECT 0
+
+-- name: on_disk
+SELECT sum(pg_total_relation_size(c.oid))::bigint, NULL FROM pg_class c
+JOIN pg_class own ON own.relnamespace = c.relnamespace
+WHERE own.oid = 'wyrd_threads'::regclass AND c.relkind = 'r' AND left(c.relname, 5) = 'wyrd_'

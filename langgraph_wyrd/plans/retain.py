@@ -1,0 +1,327 @@
+"""Retention: which checkpoints go, what they weigh, and letting them go a batch at a time.
+
+A thread of any length goes in steps, each a transaction of its own, so that nobody waits for long.
+The first one makes what stays independent of what goes; then rows go, oldest first; the last of
+them, with all that only they held, goes in the last step. So a sweep that is stopped in between
+leaves a sound thread, and the next one finds what is left to do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+
+from langgraph_wyrd.plans import loading, prune
+from langgraph_wyrd.plans.keeping import bases, labelled, show_again
+from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.prune import Key, Light
+from langgraph_wyrd.retention import (
+    Aged,
+    Retention,
+    Size,
+    SizeReport,
+    SweepReport,
+    doomed,
+    is_before,
+)
+from langgraph_wyrd.store import frames
+from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.values import Codec
+
+_FRAMES = 256  # frames that are looked at together
+_LATE = timedelta(hours=1)  # what has not come by then does not come
+_SIZED = (
+    "checkpoints", "splices", "writes", "events", "todos", "context", "open_loops", "intentions",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """What is left to do of a thread, as long as nobody changes it."""
+
+    tick: int
+    kept: list[Light]
+    doomed: list[Key]  # oldest first
+    dead: list[int] | None = None  # strands that nothing names; None: not looked for yet
+
+
+def shed(
+    codec: Codec, thread_id: str, rule: Retention, most: int, going: Going | None
+) -> Plan[Going | None]:
+    """One step: at most so many checkpoints, or strands, go. None: there is nothing left to do."""
+    found = yield Ask("lock_to_bury", (thread_key(thread_id),))
+    if not found:
+        return None
+    thread = Known.locked(found[0])
+    number = thread.number
+    if going is None or going.tick != thread.tick:
+        going = yield from _going(codec, thread, thread_id, rule)
+        if going is None:
+            return None
+    if len(going.doomed) <= most and (going.dead is None or len(going.dead) <= most):
+        small = going.dead is not None or len(going.doomed) + len(going.kept) <= 2 * most
+        if small:
+            yield from _delete(number, going.doomed)
+            strands = yield from prune.settle(codec, thread, going.kept, {})
+            yield Tell("moved", [(strands, number)])
+            if (yield Ask("thread_status", (number,)))[0][0] is not None:
+                yield from show_again(codec, number, thread_id)
+            return None
+    after = replace(going, tick=thread.tick + 1)
+    if len(going.doomed) > 1:
+        some = going.doomed[: min(most, len(going.doomed) - 1)]
+        yield from _delete(number, some)
+        after = replace(after, doomed=going.doomed[len(some) :])
+    else:
+        dead = going.dead
+        if dead is None:
+            dead = yield from _dead(codec, thread, going)
+        yield Tell("drop_strand", [(number, strand) for strand in dead[:most]])
+        after = replace(after, dead=dead[most:])
+    yield Tell("moved", [(thread.strands, number)])
+    return after
+
+
+def _going(codec: Codec, thread: Known, thread_id: str, rule: Retention) -> Plan[Going | None]:
+    """Decide, and make what stays independent of what goes."""
+    number = thread.number
+    rows = yield Ask("checkpoint_ids", (number,))
+    all_of_it = list(map(Light._make, rows))
+    strays = yield from _strays(number, all_of_it)
+    if strays:
+        yield from _delete(number, strays)
+    gone = yield from _gone(codec, number, rule, all_of_it)
+    if not gone:
+        return None
+    cut = [
+        each.key for each in all_of_it if each.key not in gone and (each.ns, each.parent) in gone
+    ]
+    held = yield from bases(codec, number, thread_id, cut)
+    if held:
+        yield Tell("put_event", held)
+    adopted = prune.adopted(all_of_it, gone)
+    kept = [light for light in all_of_it if light.key not in gone]
+    yield from prune.rewrite(number, [each for each in kept if each.key in adopted], {}, adopted)
+    kept = [each._replace(parent=adopted.get(each.key, each.parent)) for each in kept]
+    return Going(thread.tick, kept, sorted(gone, key=lambda key: (key[1], key[0])))
+
+
+def _gone(codec: Codec, number: int, rule: Retention, all_of_it: Sequence[Light]) -> Plan[set[Key]]:
+    rows = list(map(Aged._make, (yield Ask("ages", (number,)))))
+    labels: set[Key] = set()
+    if rule.keep_labels:
+        labels = {each.key for each in (yield from prune.kept_by_labels(number, all_of_it))}
+    gone = doomed(rule, rows, labels, datetime.now(timezone.utc))
+    needed = yield from prune.needed_by_deltas(codec, number, all_of_it, gone)
+    if needed:  # they stay whole, with their subgraphs' calls
+        needed |= {row.key for row in rows if ":" in row.ns and ("", row.root) in needed}
+    return gone - needed
+
+
+def _delete(number: int, keys: Sequence[Key]) -> Plan[None]:
+    rows = [(number, *key) for key in sorted(keys)]
+    yield [
+        Tell("drop_writes", rows),
+        Tell("drop_checkpoint", rows),
+        Tell("drop_checkpoint_events", rows),
+        Tell("drop_labels", [(number, id) for ns, id in sorted(keys) if ns == ""]),
+    ]
+
+
+def _dead(codec: Codec, thread: Known, going: Going) -> Plan[list[int]]:
+    """Strands that neither what is kept names, nor the last checkpoint that is still to go."""
+    rows = yield Ask("checkpoint_ids", (thread.number,))
+    there = list(map(Light._make, rows))
+    named = yield from _named(codec, thread.number, there)
+    newest = yield Ask("strands_of", (thread.number,))
+    return sorted(strand for strand, _ in newest if strand not in named)
+
+
+def _named(codec: Codec, number: int, lights: Sequence[Light]) -> Plan[set[int]]:
+    """The strands that checkpoints name."""
+    named = {light.strand for light in lights}
+    places = sorted({light.place for light in lights})
+    for start in range(0, len(places), _FRAMES):
+        held = yield from loading.read_frames(codec, number, places[start : start + _FRAMES])
+        named |= frames.places(held.values()).keys()
+    return named
+
+
+# ---- rows of checkpoints that are not there
+
+
+def _strays(number: int, all_of_it: Sequence[Light]) -> Plan[list[Key]]:
+    """Checkpoints that are not there, but have rows, and won't come any more.
+
+    Writes may be stored before their checkpoint; an hour later it does not come.
+    """
+    answers = yield [Ask("stray_writes", (number,)), Ask("stray_events", (number,))]
+    found = {(ns, id) for rows in answers for ns, id in rows}
+    newest = max((light.id for light in all_of_it), default=None)
+    end = _time_of(newest)
+    if not found or end is None:
+        return []
+    return sorted(
+        key for key in found if (moment := _time_of(key[1])) is not None and moment < end - _LATE
+    )
+
+
+def _time_of(id: str | None) -> datetime | None:
+    """When a checkpoint id was made; None if it is of no kind that says so."""
+    try:
+        made = uuid.UUID(id)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    if made.version != 6:
+        return None
+    ticks = (made.int >> 80) << 12 | (made.int >> 64) & 0xFFF
+    return datetime(1582, 10, 15, tzinfo=timezone.utc) + timedelta(microseconds=ticks // 10)
+
+
+# ---- weighing
+
+
+def weigh(codec: Codec, thread_id: str, rule: Retention) -> Plan[SweepReport]:
+    """What would go of a thread."""
+    found = yield Ask("thread_state", (thread_key(thread_id),))
+    if not found:
+        return SweepReport()
+    number = found[0][0]
+    rows = yield Ask("checkpoint_ids", (number,))
+    all_of_it = list(map(Light._make, rows))
+    strays = yield from _strays(number, all_of_it)
+    gone: set[Key] = set()
+    if rule.by_checkpoint:
+        gone = yield from _gone(codec, number, rule, all_of_it)
+    if not gone and not strays:
+        return SweepReport()
+    keep = [light for light in all_of_it if light.key not in gone]
+    named = (yield from _named(codec, number, keep)) if gone else None
+    found_ = yield from _weighed(number, {*gone, *strays}, named)
+    return replace(found_, checkpoints=len(gone), orphans=len(strays))
+
+
+def _weighed(
+    number: int, gone: Collection[Key] | None, named: Collection[int] | None
+) -> Plan[SweepReport]:
+    """Rows and bytes of some checkpoints (None: all), and of strands that nothing else names."""
+    writes, events, strands = yield [
+        Ask("writes_weighed", (number,)),
+        Ask("events_weighed", (number,)),
+        Ask("strands_weighed", (number,)),
+    ]
+    writes = [row for row in writes if gone is None or (row[0], row[1]) in gone]
+    events = [row for row in events if gone is None or (row[0], row[1]) in gone]
+    if gone is not None:
+        strands = [row for row in strands if named is not None and row[0] not in named]
+    return SweepReport(
+        writes=sum(row[2] for row in writes),
+        events=sum(row[2] for row in events),
+        splices=sum(row[1] for row in strands),
+        bytes=sum(int(row[-1] or 0) for rows in (writes, events, strands) for row in rows),
+    )
+
+
+# ---- whole threads
+
+
+def alive() -> Plan[int]:
+    """How many threads there are."""
+    count: int = (yield Ask("threads_alive"))[0][0]
+    return count
+
+
+def page(after: int, size: int) -> Plan[list[tuple[int, str]]]:
+    """The next threads, in the order in which they were made."""
+    rows = yield Ask("threads_page", (after, size))
+    return [(number, id) for number, id in rows]
+
+
+def idle(rule: Retention, limit: int) -> Plan[list[str]]:
+    """Threads that nobody wrote to for longer than the rule allows, the oldest first."""
+    if rule.thread_ttl is None:
+        return []
+    rows = yield Ask("idle_threads", (_before(rule.thread_ttl), limit))
+    return [row[0] for row in rows]
+
+
+def expire(thread_id: str, rule: Retention, *, dry_run: bool = False) -> Plan[SweepReport]:
+    """Delete a thread that is still idle. A late write of its runs is refused, as ever."""
+    assert rule.thread_ttl is not None
+    asked = "thread_state" if dry_run else "lock_to_bury"
+    found = yield Ask(asked, (thread_key(thread_id),))
+    if not found or not (yield Ask("still_idle", (found[0][0], _before(rule.thread_ttl)))):
+        return SweepReport()
+    number = found[0][0]
+    if rule.keep_labels and (yield from labelled(number)):
+        return SweepReport()
+    weight = yield from _weighed(number, None, None)
+    rows = yield Ask("checkpoint_ids", (number,))
+    if not dry_run:
+        yield from prune.delete_thread(thread_id)
+    return replace(weight, threads=1, checkpoints=len(rows))
+
+
+def _before(age: timedelta) -> str:
+    return (datetime.now(timezone.utc) - age).isoformat()
+
+
+def forget_tombstones(age: timedelta, limit: int, *, dry_run: bool = False) -> Plan[int]:
+    """Forget threads that were deleted long ago; how many. From then on late writes of theirs are
+    not known to be late."""
+    rows = yield Ask("old_tombstones", (_before(age), limit))
+    if rows and not dry_run:
+        yield Tell("drop_tombstone", [(row[0],) for row in rows])
+    return len(rows)
+
+
+# ---- as threads are written
+
+
+def due(thread_id: str, rule: Retention, slack: int) -> Plan[bool]:
+    """Whether it is worth a look: more checkpoints than are kept, or too old ones."""
+    found = yield Ask("thread_state", (thread_key(thread_id),))
+    if not found:
+        return False
+    number = found[0][0]
+    if rule.keep_last is not None and (yield Ask("one_too_many", (number, rule.keep_last + slack))):
+        return True
+    if rule.max_age is None:
+        return False
+    rows = yield Ask("oldest_root", (number,))
+    return bool(rows) and is_before(rows[0][0], datetime.now(timezone.utc) - rule.max_age)
+
+
+# ---- space
+
+
+def give_back() -> Plan[int]:
+    """Give a piece of the free space back to the file system; how many pages were free."""
+    free: int = (yield Ask("free_pages"))[0][0]
+    if free:
+        yield Ask("give_back")
+    return free
+
+
+def sizes(limit: int) -> Plan[SizeReport]:
+    """Rows and bytes by table, and of the largest threads."""
+    ((on_disk, free),) = yield Ask("on_disk")
+    names = {row[0]: (row[1], bool(row[2])) for row in (yield Ask("thread_names"))}
+    tables: dict[str, Size] = {}
+    by_thread: dict[int, dict[str, Size]] = {}
+    for table in _SIZED:
+        rows = yield Ask(f"size_{table}")
+        tables[table] = sum((Size(count, int(held or 0)) for _, count, held in rows), Size())
+        for number, count, held in rows:
+            by_thread.setdefault(number, {})[table] = Size(count, int(held or 0))
+    tables["threads"] = Size(len(names), sum(len(name) for name, _ in names.values()))
+
+    def weight(number: int) -> int:
+        return sum(size.bytes for size in by_thread[number].values())
+
+    largest = sorted(by_thread, key=weight, reverse=True)[:limit]
+    threads = {given(names[number][0]): by_thread[number] for number in largest if number in names}
+    return SizeReport(int(on_disk), None if free is None else int(free), tables, threads)

@@ -1,0 +1,171 @@
+"""What is kept of threads, and for how long: the rules, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from langgraph_wyrd.errors import InvalidInput
+
+Key = tuple[str, str]  # namespace, checkpoint id
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Which checkpoints and threads are kept.
+
+    ```python
+    Retention(keep_last=50, max_age=timedelta(days=30), thread_ttl=timedelta(days=365))
+    ```
+
+    A checkpoint goes if any rule says so. The newest of a thread always stays, so a thread can
+    always go on; and so does what a kept one's delta channels are rebuilt from.
+
+    Attributes:
+        keep_last: So many of a thread's newest checkpoints stay.
+        max_age: Checkpoints older than that go.
+        thread_ttl: Threads that nobody wrote to for that long go altogether.
+        keep_labels: Labelled checkpoints stay, and so do threads that have some.
+        forget_after: So long is known which threads were deleted, so that what their runs still
+            send is refused. None: for ever.
+    """
+
+    keep_last: int | None = None
+    max_age: timedelta | None = None
+    thread_ttl: timedelta | None = None
+    keep_labels: bool = True
+    forget_after: timedelta | None = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        if self.keep_last is not None and (type(self.keep_last) is not int or self.keep_last < 1):
+            raise InvalidInput(f"keep_last={self.keep_last!r}: use a whole number, 1 or more")
+        for name in ("max_age", "thread_ttl", "forget_after"):
+            age = getattr(self, name)
+            if age is not None and not (isinstance(age, timedelta) and age > timedelta()):
+                raise InvalidInput(f"{name}={age!r}: use a timedelta above zero")
+
+    @property
+    def by_checkpoint(self) -> bool:
+        """Whether it looks at checkpoints, not only at whole threads."""
+        return self.keep_last is not None or self.max_age is not None
+
+
+class Aged(NamedTuple):
+    """A checkpoint, as far as retention asks."""
+
+    ns: str
+    id: str
+    ts: str | None
+    root: str | None  # the root checkpoint that a subgraph's run belongs to
+
+    @property
+    def key(self) -> Key:
+        return self.ns, self.id
+
+
+def doomed(rule: Retention, rows: Iterable[Aged], labels: set[Key], now: datetime) -> set[Key]:
+    """The checkpoints of a thread that a rule lets go.
+
+    What a subgraph's call left (a task id behind a colon) goes with the root checkpoint that the
+    call started from; a subgraph that lives on has checkpoints that count by themselves.
+    """
+    spaces: dict[str, list[Aged]] = {}
+    for row in rows:
+        spaces.setdefault(row.ns, []).append(row)
+    gone: set[Key] = set()
+    for ns, held in spaces.items():
+        if ":" not in ns:
+            held.sort(key=lambda row: row.id, reverse=True)
+            gone |= {row.key for row in _beyond(rule, held, now)} - labels
+    there = {row.id for row in spaces.get("", ())}
+    for ns, held in spaces.items():
+        if ":" in ns:
+            gone |= {row.key for row in held if row.root in there and ("", row.root) in gone}
+    return gone
+
+
+def _beyond(rule: Retention, newest_first: Sequence[Aged], now: datetime) -> Iterable[Aged]:
+    for place, row in enumerate(newest_first):
+        if place and (
+            (rule.keep_last is not None and place >= rule.keep_last)
+            or (rule.max_age is not None and is_before(row.ts, now - rule.max_age))
+        ):
+            yield row
+
+
+def is_before(ts: str | None, moment: datetime) -> bool:
+    """Whether a checkpoint's time is known and earlier."""
+    try:
+        return ts is not None and datetime.fromisoformat(ts) < moment
+    except (ValueError, TypeError):
+        return False
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What a sweep deleted, or would delete."""
+
+    dry_run: bool = False
+    threads: int = 0  # whole threads
+    checkpoints: int = 0  # with those of whole threads
+    writes: int = 0
+    events: int = 0
+    splices: int = 0
+    bytes: int = 0  # that their rows hold, at least
+    orphans: int = 0  # checkpoints that are not there, but had rows
+    tombstones: int = 0
+
+    def __add__(self, other: SweepReport) -> SweepReport:
+        return SweepReport(
+            self.dry_run,
+            self.threads + other.threads,
+            self.checkpoints + other.checkpoints,
+            self.writes + other.writes,
+            self.events + other.events,
+            self.splices + other.splices,
+            self.bytes + other.bytes,
+            self.orphans + other.orphans,
+            self.tombstones + other.tombstones,
+        )
+
+    def __str__(self) -> str:
+        verb = "would go" if self.dry_run else "are gone"
+        return (
+            f"{self.checkpoints} checkpoints, {self.writes} writes, {self.events} events and "
+            f"{self.splices} splices {verb}, {self.threads} threads altogether: "
+            f"{self.bytes / 1e6:.1f} MB or more"
+        )
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows, and the bytes of what they hold."""
+
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.rows + other.rows, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class SizeReport:
+    """Where the bytes of a database are."""
+
+    on_disk: int  # all of it; of SQLite the main file, other programs' tables with it
+    free: int | None  # of that, unused (SQLite)
+    tables: dict[str, Size]
+    threads: dict[str, dict[str, Size]]  # by table; the largest threads first
+
+    def __str__(self) -> str:
+        lines = [f"{self.on_disk / 1e6:.1f} MB on disk"]
+        lines += [
+            f"{name}: {size.rows} rows, {size.bytes / 1e6:.1f} MB"
+            for name, size in self.tables.items()
+        ]
+        for id, sizes in self.threads.items():
+            whole = sum(sizes.values(), Size())
+            lines.append(f"thread {id!r}: {whole.rows} rows, {whole.bytes / 1e6:.1f} MB")
+        return "\n".join(lines)

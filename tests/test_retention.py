@@ -1,0 +1,599 @@
+"""What a retention lets go is gone, what it keeps is as it was, and nobody waits for it."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from test_agents import APPROVE, CONFIG, decide, firm
+from test_pillar_tables import MORE, check_tables, played, read, rows_of
+from test_reweave import talk
+
+from langgraph_wyrd import Retention, WyrdSaver
+from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
+from langgraph_wyrd.plans import keeping, prune, retain
+from langgraph_wyrd.retention import Aged, SweepReport, doomed
+from tests.outside import path_of, raw
+from tests.rows import checkpoint, config, new_id, put
+from tests.story import Plain, Teller, first_difference, tell, without_loop
+
+Call = Callable[..., Any]
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+
+
+# ---- the rules
+
+
+def aged(*ids: str, ns: str = "", root: str | None = None, days: int = 0) -> list[Aged]:
+    ts = (NOW - timedelta(days=days)).isoformat()
+    return [Aged(ns, id, ts, root) for id in ids]
+
+
+def test_which_checkpoints_go() -> None:
+    """The newest stays whatever a rule says; labels stay; calls of subgraphs go with their root
+    checkpoint; a subgraph that lives on counts by itself; unknown times are not old."""
+    rows = aged("a", "b", "c", days=10) + aged("d")
+    calls = aged("x", "y", ns="n:1", root="a") + aged("z", ns="n:2", root="d")
+    lasting = aged("p", "q", ns="sub", root="a")
+
+    def gone(rule: Retention, rows: list[Aged], *labels: str) -> str:
+        found = doomed(rule, rows, {("", id) for id in labels}, NOW)
+        return "".join(sorted(id for _, id in found))
+
+    assert gone(Retention(keep_last=2), rows) == "ab"
+    assert gone(Retention(keep_last=2), rows, "a") == "b"
+    assert gone(Retention(keep_last=1), rows[:1]) == ""
+    assert gone(Retention(max_age=timedelta(days=5)), rows) == "abc"
+    assert gone(Retention(max_age=timedelta(days=5)), rows[:3]) == "ab"
+    assert gone(Retention(keep_last=3, max_age=timedelta(days=5)), rows) == "abc"
+    assert gone(Retention(), rows + calls + lasting) == ""
+    assert gone(Retention(keep_last=1), rows + calls + lasting) == "abcpxy"
+    assert gone(Retention(keep_last=1), rows + calls, "a") == "bc"
+    odd = [Aged("", "a", None, None), Aged("", "b", "yesterday", None), Aged("", "c", None, None)]
+    assert gone(Retention(max_age=timedelta(days=1)), odd) == ""
+    # A call whose root checkpoint is not stored yet stays.
+    assert gone(Retention(keep_last=1), rows + aged("x", ns="n:3", root="e")) == "abc"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"keep_last": 0}, {"keep_last": True}, {"keep_last": 1.5}, {"max_age": 30},
+     {"thread_ttl": timedelta()}, {"forget_after": timedelta(days=-1)}],
+)  # fmt: skip
+def test_rules_that_make_no_sense(options: dict[str, Any]) -> None:
+    """Each is refused by its name."""
+    with pytest.raises(InvalidInput, match=next(iter(options))):
+        Retention(**options)
+
+
+def test_what_is_no_retention(saver: WyrdSaver) -> None:
+    """A number or a dict in its place is refused."""
+    with pytest.raises(InvalidInput):
+        saver.sweep(5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        WyrdSaver.from_conn_string("sqlite://", retention={"keep_last": 5})  # type: ignore[arg-type]
+
+
+# ---- what is kept is as it was
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def asynchronous(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+@pytest.mark.parametrize("keep", [1, 3])
+def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int) -> None:
+    """Random programs tell the story that they tell unswept: a sweep takes nothing that the present
+    of a thread, or its future, rests on."""
+    saver = backend.open()
+
+    async def swept(teller: Teller) -> None:
+        if asynchronous:
+            await saver.asweep(Retention(keep_last=keep), dry_run=False)
+        else:
+            saver.sweep(Retention(keep_last=keep), dry_run=False)
+
+    import asyncio
+
+    for seed in range(800, 800 + 3 * MORE):
+        told = []
+        for each, between in ((InMemorySaver(), None), (saver, swept)):
+            story = tell(seed, each, asynchronous=asynchronous, history=False, between=between)
+            told.append(asyncio.run(story) if asynchronous else without_loop(story))
+        parted = first_difference(*told)
+        assert parted is None, f"seed {seed}, expected first, then found, {parted}"
+
+
+def seen(saver: Any, thread_id: str) -> dict[tuple[str, str], Any]:
+    """All of each checkpoint but its parent: values, metadata, writes, deltas, working state."""
+    found = {}
+    handle = saver.thread(thread_id)
+    for row in saver.list({"configurable": {"thread_id": thread_id}}):
+        place = row.config["configurable"]
+        ns, id = place["checkpoint_ns"], place["checkpoint_id"]
+        # LangGraph asks for the history of what the checkpoint itself does not hold.
+        away = [name for name in ("trace",) if name not in row.checkpoint["channel_values"]]
+        history = saver.get_delta_channel_history(config=row.config, channels=away)
+        state = handle.working_state(at=id) if not ns else None
+        still = state and (
+            [loop for loop in state.loops if not loop.resolved], state.todos, state.context,
+            state.intention, state.status, state.due,
+        )  # fmt: skip
+        found[ns, id] = Plain()((row.checkpoint, row.metadata, row.pending_writes)), history, still
+    return found
+
+
+def without_delta_history(found: Any) -> Any:
+    return found[0], found[2]
+
+
+@pytest.mark.parametrize("most", [500, 2])
+def test_what_is_kept_loads_as_before(
+    durable: Backend, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random threads with forks, deltas and subgraphs: every kept checkpoint has its values,
+    metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
+    nothing more; a dry run had said what would go."""
+    monkeypatch.setattr("langgraph_wyrd.keep._STEP", most)
+    saver = durable.open()
+    for seed in range(900, 900 + 3 * MORE):
+        thread = played(seed, [saver], asynchronous=False).thread
+        before = seen(saver, thread)
+        roots = sorted(id for ns, id in before if not ns)
+        rule = Retention(keep_last=3, forget_after=None)
+        told = saver.sweep(rule)
+        assert seen(saver, thread) == before
+        done = saver.sweep(rule, dry_run=False)
+        assert done == SweepReport(**{**vars(told), "dry_run": False})
+        after = seen(saver, thread)
+        assert len(before) - len(after) == done.checkpoints
+        assert set(roots[-3:]) <= {id for ns, id in after if not ns}
+        for key, found in after.items():
+            wanted = before[key]
+            # Kept only for the sake of later ones: what rebuilds it may be gone.
+            extra = not key[0] and key[1] not in roots[-3:]
+            if extra:
+                found, wanted = without_delta_history(found), without_delta_history(wanted)
+            assert found == wanted, f"seed {seed} at {key}"
+        cold = durable.open()
+        assert seen(cold, thread) == after
+        assert_nothing_over(cold, durable.url)
+        check_tables(saver, durable.url, f"seed {seed}")
+        assert saver.sweep(rule, dry_run=False).checkpoints == 0
+
+
+def assert_nothing_over(saver: WyrdSaver, url: str) -> None:
+    """Every splice belongs to a version that some checkpoint names."""
+    codec = saver._codec
+    for row in rows_of(url, "wyrd_threads", "WHERE deleted_at IS NULL"):
+        number = row["id"]
+
+        def plan(number: int = number) -> Any:
+            from langgraph_wyrd.store.statements import Ask
+
+            rows = yield Ask("checkpoint_ids", (number,))
+            named = yield from retain._named(codec, number, list(map(prune.Light._make, rows)))
+            return named
+
+        named = read(saver, plan)
+        held = {each["strand"] for each in rows_of(url, "wyrd_splices", f"WHERE thread = {number}")}
+        assert held == named
+
+
+def test_forks_keep_their_chain(saver: WyrdSaver) -> None:
+    """A kept checkpoint whose ancestors go has the nearest kept one as its parent."""
+    first = put(saver, "t", {"x": [1]})
+    second = put(saver, "t", {"x": [1, 2]}, parent=first)
+    fork = put(saver, "t", {"x": [1, 9]}, parent=first)
+    last = put(saver, "t", {"x": [1, 2, 3]}, parent=second)
+    saver.sweep(Retention(keep_last=3), dry_run=False)
+    rows = [*saver.list(config("t"))]
+    ids = {row.checkpoint["id"]: row.parent_config for row in rows}
+    assert ids[fork["configurable"]["checkpoint_id"]] is None
+    assert ids[second["configurable"]["checkpoint_id"]] is None
+    parent = ids[last["configurable"]["checkpoint_id"]]
+    assert parent["configurable"]["checkpoint_id"] == second["configurable"]["checkpoint_id"]
+    saver.sweep(Retention(keep_last=1), dry_run=False)
+    (row,) = saver.list(config("t"))
+    assert row.checkpoint["channel_values"] == {"x": [1, 2, 3]}
+    put(saver, "t", {"x": [1, 2, 3, 4]}, parent=last)
+
+
+def labels(monkeypatch: pytest.MonkeyPatch, *keys: tuple[str, str]) -> None:
+    """As if these checkpoints had labels."""
+
+    def labelled(number: int) -> Any:
+        yield from ()
+        return set(keys)
+
+    for module in (keeping, prune, retain):
+        monkeypatch.setattr(module, "labelled", labelled)
+
+
+def test_labels_are_kept(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labelled checkpoints survive a sweep, and a prune, with what their deltas need; unless the
+    retention says otherwise."""
+    saver = durable.open()
+    thread = played(901, [saver], asynchronous=False).thread
+    before = seen(saver, thread)
+    roots = sorted(id for ns, id in before if not ns)
+    chosen = ("", roots[len(roots) // 2])
+    labels(monkeypatch, chosen)
+    saver.sweep(Retention(keep_last=1), dry_run=False)
+    assert seen(saver, thread)[chosen] == before[chosen]
+    saver.prune([thread])
+    after = seen(saver, thread)
+    assert after[chosen] == before[chosen]
+    assert after["", roots[-1]] == before["", roots[-1]]
+    check_tables(saver, durable.url, "pruned")
+    saver.sweep(Retention(keep_last=1, keep_labels=False), dry_run=False)
+    assert chosen not in seen(saver, thread)
+
+
+async def test_an_agent_goes_on_after_a_sweep(durable: Backend) -> None:
+    """A deep agent that asks, its messages and files kept as deltas, is swept and answered."""
+    saver = durable.open()
+    await firm(saver).ainvoke({"messages": [HumanMessage("bees?", id="h1")]}, CONFIG)
+    await saver.asweep(Retention(keep_last=1), dry_run=False)
+    found = await firm(saver).ainvoke(decide(APPROVE), CONFIG)
+    assert found["messages"][-1].text == "report: the hive: deleted /hive"
+    assert "/notes.md" in found["files"]
+
+
+def test_a_copy_of_the_latest_only(saver: WyrdSaver) -> None:
+    """copy_thread(latest_only=True): the copy has what prune keeps, the source all that it had."""
+    thread = played(902, [saver], asynchronous=False).thread
+    before = seen(saver, thread)
+    saver.copy_thread(thread, "whole")
+    saver.prune(["whole"])
+    saver.copy_thread(thread, "latest", latest_only=True)
+    assert [*seen(saver, "latest")] == [*seen(saver, "whole")]
+    assert len(seen(saver, "latest")) < len(before)
+    assert seen(saver, thread) == before
+
+
+# ---- under a running writer, stopped, in many steps
+
+
+class Counter(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def counting(saver: Any) -> Any:
+    builder = StateGraph(Counter)
+    builder.add_node("step", lambda state: {"log": [f"step {len(state['log'])}"]})
+    builder.add_edge(START, "step")
+    return builder.compile(checkpointer=saver)
+
+
+def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writers of the swept thread, and forks from what is about to go, lose nothing."""
+    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 5)
+    saver, other = durable.open(), durable.open()
+    graph, busy = counting(saver), counting(other)
+    for _ in range(30):
+        graph.invoke({"log": ["in"]}, config("t"))
+    oldest = [*saver.list(config("t"))][-4]
+    wanted = oldest.checkpoint["channel_values"]["log"]
+    whole = len(graph.get_state(config("t")).values["log"])
+    done, failed = threading.Event(), []
+
+    def write() -> None:
+        try:
+            while not done.is_set():
+                busy.invoke({"log": ["more"]}, config("t"))
+        except Exception as error:
+            failed.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    fork = graph.update_state(oldest.config, {"log": ["forked"]}, as_node="step")
+    report = saver.sweep(Retention(keep_last=5), dry_run=False)
+    done.set()
+    writer.join()
+    assert not failed
+    assert report.checkpoints > 50
+    values = graph.get_state(config("t")).values["log"]
+    assert len(values) >= len(wanted)
+    saver.get_tuple(fork)
+    for row in saver.list(config("t")):
+        assert row.checkpoint["channel_values"]["log"][:1] == ["in"]
+    assert whole >= 60
+    check_tables(saver, durable.url, "swept")
+
+
+def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values."""
+    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 3)
+    saver, other = durable.open(), durable.open()
+    head = None
+    for n in range(12):
+        head = put(saver, "t", {"log": [f"m{k}" for k in range(n + 1)]}, parent=head)
+    doomed_one = [*saver.list(config("t"))][4]
+    forks: list[Any] = []
+    step = retain.shed
+
+    def shed(*args: Any) -> Any:
+        found = yield from step(*args)
+        if not forks:
+            forks.append(None)
+        return found
+
+    monkeypatch.setattr(retain, "shed", shed)
+    from langgraph_wyrd import keep
+
+    around = keep.alone
+
+    async def alone(core: Any, thread_id: str, plan: Any) -> Any:
+        found = await around(core, thread_id, plan)
+        if forks == [None]:
+            values = {"log": [*doomed_one.checkpoint["channel_values"]["log"], "forked"]}
+            forks[0] = values
+            forks.append(put(other, "t", values, parent=doomed_one.config))
+        return found
+
+    monkeypatch.setattr(keep, "alone", alone)
+    saver.sweep(Retention(keep_last=2), dry_run=False)
+    values, fork = forks
+    assert saver.get_tuple(fork).checkpoint["channel_values"] == values
+    assert len([*saver.list(config("t"))]) == 2
+    assert_nothing_over(durable.open(), durable.url)
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+def test_a_sweep_that_was_stopped(
+    durable: Backend, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after any step, the thread is sound; the next sweep finds the rest."""
+    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 2)
+    saver = durable.open()
+    head = None
+    for n in range(14):
+        head = put(saver, "t", {"log": [f"m{n}"] * (1 + n % 3), "n": n}, parent=head)
+    before = seen(saver, "t")
+    left = [steps]
+    step = retain.shed
+
+    class Stop(Exception):
+        pass
+
+    def shed(*args: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Stop
+        return (yield from step(*args))
+
+    monkeypatch.setattr(retain, "shed", shed)
+    with pytest.raises(Stop):
+        saver.sweep(Retention(keep_last=5), dry_run=False)
+    after = seen(durable.open(), "t")
+    assert all(before[key][0] == found[0] for key, found in after.items())
+    left[0] = 100
+    saver.sweep(Retention(keep_last=5), dry_run=False)
+    assert len(seen(saver, "t")) == 5
+    assert_nothing_over(durable.open(), durable.url)
+
+
+# ---- as threads are written
+
+
+def test_applied_as_a_thread_is_written(durable: Backend) -> None:
+    """A saver with a retention keeps a thread near its bound while it grows, and loses nothing that
+    its present rests on."""
+    saver = durable.open(retention=Retention(keep_last=10))
+    graph = counting(saver)
+    for _ in range(25):
+        graph.invoke({"log": ["in"]}, config("t"))
+    saver.close()
+    again = durable.open()
+    assert 10 <= len([*again.list(config("t"))]) <= 10 + 2 * 8 + 3
+    assert len(counting(again).get_state(config("t")).values["log"]) == 50
+    assert_nothing_over(again, durable.url)
+    check_tables(again, durable.url, "kept")
+
+
+async def test_short_lived_processes_apply_it_too(durable: Backend) -> None:
+    """A saver that stores a few checkpoints and ends looks at a thread the first time it writes."""
+    for _ in range(12):
+        async with WyrdSaver.from_conn_string(
+            durable.url, retention=Retention(keep_last=5)
+        ) as saver:
+            await counting(saver).ainvoke({"log": ["in"]}, config("t"))
+    again = durable.open()
+    assert 5 <= len([*again.list(config("t"))]) <= 5 + 8 + 6
+
+
+def test_idle_threads_expire_while_others_are_written(durable: Backend) -> None:
+    """A write to one thread lets go of others that nobody used for longer than thread_ttl."""
+    saver = durable.open()
+    talk(saver, "old", run="r", words=["one"])
+    talk(saver, "new", run="r", words=["one"])
+    age(durable.url, "old", days=40)
+    saver.close()
+    keeper = durable.open(retention=Retention(thread_ttl=timedelta(days=30)))
+    talk(keeper, "other", run="r", words=["one"])
+    keeper.close()
+    assert {each.thread_id for each in durable.open().threads()} == {"new", "other"}
+
+
+def age(url: str, thread_id: str, days: int) -> None:
+    """As if a thread had been used last so many days ago."""
+    then = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
+    with raw(url) as connection:
+        for column in ("updated", "deleted_at"):
+            connection.execute(
+                f"UPDATE wyrd_threads SET {column} = '{then}' WHERE thread_id = '{thread_id}'"
+                f" AND {column} IS NOT NULL"
+            )
+
+
+# ---- whole threads, tombstones, orphans, space
+
+
+async def test_idle_threads(durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """thread_ttl: a dry run counts, a sweep deletes, a late write is refused. A sweep is no use of
+    a thread. Labelled threads stay."""
+    saver = durable.open()
+    head = talk(saver, "old", run="r", words=["the planted marker", "two", "three"])
+    talk(saver, "new", run="r", words=["one", "two"])
+    age(durable.url, "old", days=40)
+    rule = Retention(thread_ttl=timedelta(days=30), forget_after=None)
+    await call(saver, "sweep", Retention(keep_last=2), dry_run=False)
+    told = await call(saver, "sweep", rule)
+    assert (told.threads, told.checkpoints, told.dry_run) == (1, 2, True)
+    assert told.bytes > 0
+    assert "1 threads" in str(told)
+    with monkeypatch.context() as patched:
+        labels(patched, ("", "some"))
+        assert (await call(saver, "sweep", rule, dry_run=False)).threads == 0
+    done = await call(saver, "sweep", rule, dry_run=False)
+    assert (done.threads, done.checkpoints, done.bytes) == (1, 2, told.bytes)
+    assert saver.get_tuple(config("old")) is None
+    with pytest.raises(ThreadDeleted):
+        saver.put_writes(head, [("x", 1)], "task")
+    with pytest.raises(ThreadDeleted):
+        put(saver, "old", {"x": 1}, parent=head)
+    assert {each.thread_id for each in saver.threads()} == {"new"}
+
+
+def test_tombstones_are_forgotten_in_time(durable: Backend) -> None:
+    """What a run of a deleted thread still sends is refused, on any saver, until the deletion is
+    older than forget_after; its row goes with a sweep."""
+    saver = durable.open()
+    head = talk(saver, "t", run="r", words=["one"])
+    saver.delete_thread("t")
+    assert saver.sweep(Retention(), dry_run=False).tombstones == 0
+    with pytest.raises(ThreadDeleted):
+        durable.open().put_writes(head, [("x", 1)], "task")
+    age(durable.url, "t", days=31)
+    assert saver.sweep(Retention(forget_after=None), dry_run=False).tombstones == 0
+    assert saver.sweep(Retention()).tombstones == 1
+    assert len(rows_of(durable.url, "wyrd_threads")) == 1
+    assert saver.sweep(Retention(), dry_run=False).tombstones == 1
+    assert rows_of(durable.url, "wyrd_threads") == []
+    talk(saver, "t", run="r", words=["anew"])
+    assert len([*saver.list(config("t"))]) == 1
+
+
+def test_orphans_are_collected(durable: Backend) -> None:
+    """Writes to checkpoints that are not there and won't come any more go with a sweep; those that
+    may still come stay."""
+    saver = durable.open()
+    first = put(saver, "t", {"x": 1}, id=hours_ago(5))
+    gone = put(saver, "t", {"x": 2}, parent=first, id=hours_ago(4))
+    head = put(saver, "t", {"x": 3}, parent=gone)
+    saver.prune(["t"])
+    saver.put_writes(gone, [("x", "late")], "task")  # of a run that was still going
+    early = config("t", new_id())
+    saver.put_writes(early, [("x", "early")], "task")
+    saver.put_writes(head, [("x", "fine")], "task")
+    told = saver.sweep(Retention())
+    assert (told.orphans, told.writes) == (1, 1)
+    assert saver.sweep(Retention(), dry_run=False).orphans == 1
+    kept = {row["checkpoint"] for row in rows_of(durable.url, "wyrd_writes")}
+    assert kept == {each["configurable"]["checkpoint_id"] for each in (early, head)}
+
+
+def hours_ago(hours: int) -> str:
+    from tests.steps import skewed_id
+
+    return skewed_id(-3600 * hours)
+
+
+def test_space_is_given_back(sqlite: Backend) -> None:
+    """The file of an SQLite database is smaller after a sweep, and what went is not in it."""
+    saver = sqlite.open()
+    head = None
+    for n in range(300):
+        # Values that don't compress, each whole.
+        head = put(saver, "t", {"x": os.urandom(4000), "secret": f"planted {n}"}, parent=head)
+    saver.close()
+    path = path_of(sqlite.url)
+    before = path.stat().st_size
+    assert before > 1_200_000
+    saver = sqlite.open()
+    saver.sweep(Retention(keep_last=10), dry_run=False)
+    saver.close()
+    assert path.stat().st_size < before / 5
+    held = b"".join(each.read_bytes() for each in path.parent.glob("wyrd.db*"))
+    assert b"planted 299" in held
+
+
+def test_progress_is_told(saver: WyrdSaver) -> None:
+    """After each thread: how many threads of how many."""
+    for name in ("a", "b", "c"):
+        talk(saver, name, run="r", words=["one"])
+    told: list[tuple[int, int]] = []
+    saver.sweep(Retention(keep_last=1), progress=lambda *each: told.append(each))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+async def test_sizes(durable: Backend, call: Call) -> None:
+    """Rows and bytes by table, and of the largest threads; they are those of the tables."""
+    saver = durable.open()
+    talk(saver, "small", run="r", words=["one"])
+    talk(saver, "large", run="r", words=["x" * 3000, "y" * 3000])
+    found = await call(saver, "size_report")
+    assert [*found.threads] == ["large", "small"]
+    assert found.on_disk > 50_000
+    for table, size in found.tables.items():
+        assert size.rows == len(rows_of(durable.url, f"wyrd_{table}")), table
+        if table != "threads":
+            assert size == sum(
+                (sizes[table] for sizes in found.threads.values() if table in sizes), type(size)()
+            )
+    (one,) = (await call(saver, "size_report", 1)).threads
+    assert one == "large"
+    assert "thread 'large'" in str(found)
+
+
+def test_a_long_thread_goes_while_others_are_written(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of checkpoints of one thread are swept; who writes to another thread meanwhile
+    never waits for all of it."""
+    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 100)
+    saver = durable.open(pillars=False)
+    head = None
+    made = checkpoint({"log": ["m"]})
+    for n in range(1500):
+        made = {**made, "id": str(uuid6()), "channel_values": {"log": [f"m{n}"]}}
+        made["channel_versions"] = {"log": f"{n:032}.5"}
+        parent = None if head is None else head["configurable"]["checkpoint_id"]
+        metadata = {"source": "loop", "step": n, "parents": {}}
+        head = saver.put(config("t", parent), made, metadata, made["channel_versions"])
+    other = durable.open()
+    longest, done = [0.0], threading.Event()
+    written = [0]
+
+    def write() -> None:
+        last = None
+        while not done.is_set():
+            begun = time.perf_counter()
+            last = put(other, "other", {"x": 1}, parent=last)
+            longest[0] = max(longest[0], time.perf_counter() - begun)
+            written[0] += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    begun = time.perf_counter()
+    report = saver.sweep(Retention(keep_last=3), dry_run=False)
+    took = time.perf_counter() - begun
+    done.set()
+    writer.join()
+    assert report.checkpoints >= 1497
+    assert len([*saver.list(config("t"))]) == 3
+    assert written[0] > 3
+    assert longest[0] < max(took / 2, 1)
