@@ -17,6 +17,7 @@ from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import task_writes, write
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, matter
+from langgraph_wyrd.redaction import Redaction
 from langgraph_wyrd.store.names import check_size, given, stored
 from langgraph_wyrd.store.values import Codec
 
@@ -31,10 +32,13 @@ def put(
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
     new_versions: ChannelVersions,
+    redact: Redaction | None = None,
 ) -> write.Put:
     thread_id, ns, parent = stored_place(config)
     check_size(ns, "checkpoint_ns")
     meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
+    if redact is not None:
+        meta = redact(meta)
     text, exact = codec.metadata(meta)
     step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
     root, user = belongs_to(meta, ns)

@@ -16,11 +16,11 @@ from langgraph_wyrd.driving import finish
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import retain
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+from langgraph_wyrd.store.running import Running
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.core import Core
-    from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
 
@@ -122,9 +122,8 @@ class Keeping:
             gone = await (read(plan_) if dry_run else run(lambda core: core.write(plan_)))
             report = replace(report, tombstones=gone)
         if not dry_run:
-            free = await run(lambda core: core.write(retain.give_back))
-            while free and (left := await run(lambda core: core.write(retain.give_back))) < free:
-                free = left
+            while await run(Running.give_back):
+                pass
         return report
 
 

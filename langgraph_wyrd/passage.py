@@ -151,7 +151,7 @@ class Passage:
         self._before = key, dict(checkpoint["channel_versions"]), {*checkpoint["channel_values"]}
 
     def _converted(self, found: CheckpointTuple) -> CheckpointTuple:
-        """A checkpoint with versions of the kind that the target counts in."""
+        """A checkpoint as the target takes it: versions of the kind that it counts in."""
         version, old = self._version, found.checkpoint
         checkpoint: Any = {
             **old,
@@ -161,7 +161,7 @@ class Passage:
                 for node, seen in old["versions_seen"].items()
             },
         }
-        return found._replace(checkpoint=checkpoint)
+        return found._replace(checkpoint=checkpoint, metadata=self.target.stored(found.metadata))
 
     # ---- the end of a thread
 

@@ -39,6 +39,7 @@ from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
 from langgraph_wyrd.resuming import Resuming
+from langgraph_wyrd.redaction import Redact, Redaction
 from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.shown import Shown
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
@@ -83,10 +84,12 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         serde: SerializerProtocol | None = None,
         weaver: Weaver | None = None,
         retention: Retention | None = None,
+        redact: Redact = (),
     ) -> None:
         super().__init__(serde=serde)
         self._core = core
         self._weaver = weaver
+        self._redaction = Redaction(redact) if redact else None
         self._keeper = None if retention is None else Keeper(core, retention)
         self._made: Codec | None = None
 
@@ -106,6 +109,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         hooks: Mapping[str, Hook | Iterable[Hook]] | None = None,
         labels: AutoLabels | None = None,
         retention: Retention | None = None,
+        redact: Redact = (),
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -126,6 +130,9 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
             labels: Which boundaries are labelled by themselves; None: none of them.
             retention: Which checkpoints and threads are kept: applied in the background as threads
                 are written.
+            redact: Names whose values never reach the database with a checkpoint's metadata, into
+                which LangGraph copies a run's `configurable`; or a callable that is given the
+                metadata, and returns what is stored.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -158,7 +165,9 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
             core.hooks.add(event, hook)
         return cls(core, serde=serde, weaver=weaver)
         weaver = Weaver(chosen, channels) if pillars else None
-        return cls(Core(made, Memory), serde=serde, weaver=weaver, retention=retention)
+        return cls(
+            Core(made, Memory), serde=serde, weaver=weaver, retention=retention, redact=redact
+        )
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -221,6 +230,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         """Store a checkpoint; the config that names it."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         watching.store(self._core, made, alone=True)
+        made = self._incoming(config, checkpoint, metadata, new_versions)
         self._core.store(made, alone=True)
         self._wrote(made)
         return config_of(place(config), checkpoint["id"])
@@ -235,6 +245,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         """Async version of `put`."""
         made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
         await watching.astore(self._core, made, alone=True)
+        made = self._incoming(config, checkpoint, metadata, new_versions)
         await self._core.astore(made, alone=True)
         self._wrote(made)
         return config_of(place(config), checkpoint["id"])
@@ -381,6 +392,12 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         if self._made is None or self._made.serde is not self.serde:
             self._made = Codec(self.serde)
         return self._made
+
+    def _incoming(
+        self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions
+    ) -> Put:
+        told = (config, checkpoint, metadata, new_versions)
+        return incoming.put(self._codec, self._weaver, *told, redact=self._redaction)
 
     def _wrote(self, put: Put) -> None:
         if self._keeper is not None:

@@ -120,6 +120,10 @@ class Side:
             spots.append(Spot(paths[task], task, counts[task]))
         return spots
 
+    def stored(self, metadata: Any) -> Any:
+        """Metadata as this saver stores them."""
+        return metadata
+
     async def expect(self, thread_id: Any) -> None:
         """A thread is about to arrive."""
 
@@ -166,6 +170,10 @@ class Ours(Teller):
             None if each is None else (tuple_of(each.read, thread_id, None), each.spots)
             for each in found
         ]
+
+    def stored(self, metadata: Any) -> Any:
+        redaction = self.saver._redaction
+        return metadata if redaction is None else redaction(metadata)
 
     async def expect(self, thread_id: Any) -> None:
         await self.change(thread_id, lambda: carry.expect(thread(thread_id)))

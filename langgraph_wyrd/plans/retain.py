@@ -298,14 +298,6 @@ def due(thread_id: str, rule: Retention, slack: int) -> Plan[bool]:
 # ---- space
 
 
-def give_back() -> Plan[int]:
-    """Give a piece of the free space back to the file system; how many pages were free."""
-    free: int = (yield Ask("free_pages"))[0][0]
-    if free:
-        yield Ask("give_back")
-    return free
-
-
 def sizes(limit: int) -> Plan[SizeReport]:
     """Rows and bytes by table, and of the largest threads."""
     ((on_disk, free),) = yield Ask("on_disk")

@@ -316,6 +316,9 @@ class PostgresDriver:
             raise Stale
         return stale
 
+    async def give_back(self) -> bool:
+        return False  # autovacuum looks after it
+
     # ---- connections
 
     async def _sure(self, work: Callable[[Connection], Awaitable[T]]) -> T:

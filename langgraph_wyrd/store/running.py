@@ -44,6 +44,9 @@ class Driver(Protocol):
     async def merge(self, sets: list[WriteSet]) -> set[int]:
         """Store write sets in one transaction. If some are stale, store none and name those."""
 
+    async def give_back(self) -> bool:
+        """Give a piece of the unused space back to the file system; whether there is more."""
+
     writers: int  # how many merged transactions it likes to run at once
     closes_to_fork: bool  # whether its connections must not be open while the process forks
 
@@ -286,6 +289,9 @@ class Running(Generic[M]):
 
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._drive(lambda driver: driver.write(plan))
+
+    async def give_back(self) -> bool:
+        return await self._drive(lambda driver: driver.give_back())
 
     # ---- merging
 

@@ -247,6 +247,17 @@ class SqliteDriver:
     async def merge(self, sets: list[WriteSet]) -> set[int]:
         return await self._call(self._writer, lambda raw: self._merge(raw, sets))
 
+    async def give_back(self) -> bool:
+        return await self._call(self._writer, self._give_back)
+
+    def _give_back(self, raw: sqlite3.Connection) -> bool:
+        """Files that were not made for it (`auto_vacuum`) keep what is free, and use it again."""
+        before = int(raw.execute("PRAGMA freelist_count").fetchone()[0])
+        if before:
+            raw.executescript("PRAGMA incremental_vacuum(500)")  # `execute` frees one page only
+        left = int(raw.execute("PRAGMA freelist_count").fetchone()[0])
+        return 0 < left < before
+
     async def _open_reader(self) -> Connection:
         reader = Connection(self._raw)
         try:

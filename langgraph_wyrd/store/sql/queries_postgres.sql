@@ -56,13 +56,7 @@ AND lower(i.text COLLATE "C") LIKE ? ESCAPE '!'
 -- name: threads_say
 AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C") LIKE ? ESCAPE '!')
 
--- ---- space: autovacuum looks after it
-
--- name: free_pages
-SELECT 0
-
--- name: give_back
-SELECT 0
+-- ---- space
 
 -- name: on_disk
 SELECT sum(pg_total_relation_size(c.oid))::bigint, NULL FROM pg_class c

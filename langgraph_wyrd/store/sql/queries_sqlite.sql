@@ -36,13 +36,6 @@ AND (lower(t.title) LIKE ? ESCAPE '!' OR lower(t.reason) LIKE ? ESCAPE '!')
 
 -- ---- space
 
--- name: free_pages
-SELECT freelist_count FROM pragma_freelist_count
-
--- name: give_back
--- Only in files that were made for it (`auto_vacuum`).
-PRAGMA incremental_vacuum(2000)
-
 -- name: on_disk
 SELECT page_count * page_size, freelist_count * page_size
 FROM pragma_page_count, pragma_page_size, pragma_freelist_count
