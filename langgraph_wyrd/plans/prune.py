@@ -236,10 +236,12 @@ def adopted(all_of_it: Sequence[Light], gone: Collection[Key]) -> dict[Key, str 
     parents = {light.key: light.parent for light in all_of_it}
     found: dict[Key, str | None] = {}
     for light in all_of_it:
+        if light.key in gone:
+            continue
         parent = light.parent
         while parent is not None and (light.ns, parent) in gone:
             parent = parents[(light.ns, parent)]
-        if parent != light.parent and light.key not in gone:
+        if parent != light.parent:
             found[light.key] = parent
     return found
 
