@@ -38,8 +38,8 @@ from langgraph_wyrd.plans import copy, prune, read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
-from langgraph_wyrd.resuming import Resuming
 from langgraph_wyrd.redaction import Redact, Redaction
+from langgraph_wyrd.resuming import Resuming
 from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.shown import Shown
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
@@ -163,11 +163,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         core = Core(made, Memory)
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
-        return cls(core, serde=serde, weaver=weaver)
-        weaver = Weaver(chosen, channels) if pillars else None
-        return cls(
-            Core(made, Memory), serde=serde, weaver=weaver, retention=retention, redact=redact
-        )
+        return cls(core, serde=serde, weaver=weaver, retention=retention, redact=redact)
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:

@@ -37,11 +37,6 @@ def bases(
     return rows
 
 
-def labelled(number: int) -> Plan[set[tuple[str, str]]]:
-    """The checkpoints that a label keeps, by namespace and id."""
-    return {("", row[1]) for row in (yield Ask("labels", (number,)))}
-
-
 def pruned(state: WorkingState) -> Event:
     """A state whose history is gone: what is over goes too, as its text may be of what went."""
     return replace(base(without_past(state)), source={"rule": PRUNED})

@@ -8,12 +8,12 @@ elements of no kept version is written anew without them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.keeping import bases, labelled, show_again
+from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import lineage
 from langgraph_wyrd.plans.shown import cleared
@@ -112,7 +112,7 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     if thread is None:
         return 0
     heads = {light.ns: light for light in all_of_it}  # ordered by id: the last one stands
-    wanted = [*heads.values(), *(yield from kept_by_labels(thread.number, all_of_it))]
+    wanted = [*heads.values(), *(yield from labelled(thread.number, all_of_it))]
     rows = yield [Ask("checkpoint_row", (thread.number, each.ns, each.id)) for each in wanted]
     kept: set[Key] = set()
     metadata: dict[Key, dict[str, Any]] = {}
@@ -131,10 +131,10 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     return len(gone)
 
 
-def kept_by_labels(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
+def labelled(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
     """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
     found: dict[Key, Light] = {}
-    for _, label in sorted((yield from labelled(number))):
+    for label in sorted({row[1] for row in (yield Ask("labels", (number,)))}):
         for light in all_of_it:  # ordered by namespace and id: the last one stands
             if light.ns == "" and light.id == label:
                 found[light.key] = light
@@ -211,17 +211,11 @@ def drop(
     if not gone:
         return
     number = thread.number
-    doomed = [(number, *key) for key in sorted(gone)]
     cut = [
         each.key for each in all_of_it if each.key not in gone and (each.ns, each.parent) in gone
     ]
     held = yield from bases(codec, number, thread_id, cut)
-    yield [
-        Tell("drop_writes", doomed),
-        Tell("drop_checkpoint", doomed),
-        Tell("drop_checkpoint_events", doomed),
-        Tell("drop_labels", [(number, id) for ns, id in sorted(gone) if ns == ""]),
-    ]
+    yield rows_of(number, gone)
     if held:
         yield Tell("put_event", held)
     kept = [light for light in all_of_it if light.key not in gone]
@@ -229,6 +223,18 @@ def drop(
     yield Tell("tidy", [(strands, number)])
     if (yield Ask("thread_status", (number,)))[0][0] is not None:  # None: the pillars were off
         yield from show_again(codec, number, thread_id)
+
+
+def rows_of(number: int, gone: Iterable[Key]) -> list[Tell]:
+    """Everything of these checkpoints but their values goes."""
+    keys = sorted(gone)
+    doomed = [(number, *key) for key in keys]
+    return [
+        Tell("drop_writes", doomed),
+        Tell("drop_checkpoint", doomed),
+        Tell("drop_checkpoint_events", doomed),
+        Tell("drop_labels", [(number, id) for ns, id in keys if ns == ""]),
+    ]
 
 
 def adopted(all_of_it: Sequence[Light], gone: Collection[Key]) -> dict[Key, str | None]:

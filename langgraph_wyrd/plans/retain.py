@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
 from langgraph_wyrd.plans import loading, prune
-from langgraph_wyrd.plans.keeping import bases, labelled, show_again
+from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.prune import Key, Light
 from langgraph_wyrd.retention import (
@@ -64,7 +64,7 @@ def shed(
     if len(going.doomed) <= most and (going.dead is None or len(going.dead) <= most):
         small = going.dead is not None or len(going.doomed) + len(going.kept) <= 2 * most
         if small:
-            yield from _delete(number, going.doomed)
+            yield prune.rows_of(number, going.doomed)
             strands = yield from prune.settle(codec, thread, going.kept, {})
             yield Tell("moved", [(strands, number)])
             if (yield Ask("thread_status", (number,)))[0][0] is not None:
@@ -73,7 +73,7 @@ def shed(
     after = replace(going, tick=thread.tick + 1)
     if len(going.doomed) > 1:
         some = going.doomed[: min(most, len(going.doomed) - 1)]
-        yield from _delete(number, some)
+        yield prune.rows_of(number, some)
         after = replace(after, doomed=going.doomed[len(some) :])
     else:
         dead = going.dead
@@ -92,7 +92,7 @@ def _going(codec: Codec, thread: Known, thread_id: str, rule: Retention) -> Plan
     all_of_it = list(map(Light._make, rows))
     strays = yield from _strays(number, all_of_it)
     if strays:
-        yield from _delete(number, strays)
+        yield prune.rows_of(number, strays)
     gone = yield from _gone(codec, number, rule, all_of_it)
     if not gone:
         return None
@@ -113,22 +113,12 @@ def _gone(codec: Codec, number: int, rule: Retention, all_of_it: Sequence[Light]
     rows = list(map(Aged._make, (yield Ask("ages", (number,)))))
     labels: set[Key] = set()
     if rule.keep_labels:
-        labels = {each.key for each in (yield from prune.kept_by_labels(number, all_of_it))}
+        labels = {light.key for light in (yield from prune.labelled(number, all_of_it))}
     gone = doomed(rule, rows, labels, datetime.now(timezone.utc))
     needed = yield from prune.needed_by_deltas(codec, number, all_of_it, gone)
     if needed:  # they stay whole, with their subgraphs' calls
         needed |= {row.key for row in rows if ":" in row.ns and ("", row.root) in needed}
     return gone - needed
-
-
-def _delete(number: int, keys: Sequence[Key]) -> Plan[None]:
-    rows = [(number, *key) for key in sorted(keys)]
-    yield [
-        Tell("drop_writes", rows),
-        Tell("drop_checkpoint", rows),
-        Tell("drop_checkpoint_events", rows),
-        Tell("drop_labels", [(number, id) for ns, id in sorted(keys) if ns == ""]),
-    ]
 
 
 def _dead(codec: Codec, thread: Known, going: Going) -> Plan[list[int]]:
@@ -256,10 +246,10 @@ def expire(thread_id: str, rule: Retention, *, dry_run: bool = False) -> Plan[Sw
     if not found or not (yield Ask("still_idle", (found[0][0], _before(rule.thread_ttl)))):
         return SweepReport()
     number = found[0][0]
-    if rule.keep_labels and (yield from labelled(number)):
+    rows = yield Ask("checkpoint_ids", (number,))
+    if rule.keep_labels and (yield from prune.labelled(number, list(map(Light._make, rows)))):
         return SweepReport()
     weight = yield from _weighed(number, None, None)
-    rows = yield Ask("checkpoint_ids", (number,))
     if not dry_run:
         yield from prune.delete_thread(thread_id)
     return replace(weight, threads=1, checkpoints=len(rows))
