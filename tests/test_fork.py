@@ -215,3 +215,17 @@ async def test_a_fork_that_is_refused_leaves_nothing(durable: Backend, call: Cal
     await call(saver.thread("t"), "fork", "new", places[1])
     assert head_tokens(saver, "new") == ["m0", "m1"]
     at_rest(durable.url)
+
+
+def test_what_a_person_declared_at_a_point(saver: WyrdSaver) -> None:
+    """Edits on the path come along, at an older point too, where the tasks' own words do not."""
+    graph = asking(saver, [])
+    graph.invoke({"log": ["one"]}, CONFIG)
+    at = id_of(graph.get_state(CONFIG).config)
+    declare(saver, at, "ring Ann")
+    graph.invoke(Command(resume="yes"), CONFIG)
+    made = saver.thread("t").fork("new", at)
+    state = made.working_state()
+    assert [todo.content for todo in state.todos] == ["ring Ann"]
+    assert (state.status, state.loops) == ("due", ())
+    assert saver.threads()[0].open_todos == 1

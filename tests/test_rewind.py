@@ -17,16 +17,20 @@ from langchain_core.tools import tool
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 from test_agents import Scripted, calls
+from test_faults import Wire, wire
 from test_pillar_tables import check_tables
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from tests.outside import raw
+from tests.outside import at_rest, raw
 from tests.steps import append, skewed_id
+
+__all__ = ["wire"]
 
 Call = Callable[..., Any]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -339,6 +343,40 @@ def test_a_message_that_was_edited_or_removed(saver: WyrdSaver) -> None:
     assert ids(graph) == ["h0"]
 
 
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("said", [HumanMessage, lambda text: {"role": "user", "content": text}])
+def test_a_message_whose_id_was_given_to_it(saver: WyrdSaver, channel: str, said: Any) -> None:
+    """A message that came without an id is found by the one that it got, and its input is gone."""
+    graph = conversing(saver, CHANNELS[channel])
+    for n in range(3):
+        graph.invoke({"messages": [said(f"do {n}")]}, CONFIG)
+    held = graph.get_state(CONFIG).values["messages"]
+    saver.thread("t").rewind(held[2].id)
+    assert ids(graph) == [held[0].id, "a0"]
+    assert graph.get_state(CONFIG).next == ()
+    saver.thread("t").rewind(held[0].id)
+    assert (ids(graph), graph.get_state(CONFIG).next) == ([], ())
+
+
+def test_a_functional_graph(saver: WyrdSaver) -> None:
+    """An entrypoint is one step: its answer takes it back to where it is due, its input before."""
+
+    @entrypoint(checkpointer=saver)
+    def talk(said: list[Any], *, previous: Any = None) -> Any:
+        n = len(previous or []) // 2
+        return entrypoint.final(
+            value=n, save=[*(previous or []), *said, AIMessage("ok", id=f"a{n}")]
+        )
+
+    for n in range(3):
+        talk.invoke([HumanMessage("do", id=f"h{n}")], CONFIG)
+    handle = saver.thread("t")
+    handle.rewind("a2")
+    assert talk.invoke(None, CONFIG) == 2
+    handle.rewind("h1")
+    assert talk.invoke([HumanMessage("do", id="h1")], CONFIG) == 1
+
+
 def test_a_message_far_back(saver: WyrdSaver) -> None:
     """A message of a long conversation is found, through pages of checkpoints and forks."""
     graph = conversing(saver)
@@ -600,3 +638,50 @@ def test_a_damaged_point(durable: Backend) -> None:
     with pytest.raises(CheckpointDamaged):
         saver.thread("t").rewind(first)
     assert len(list(saver.list(CONFIG, limit=1))) == 1
+
+
+async def test_a_commit_whose_answer_is_lost(wire: Wire, postgres: Backend, call: Call) -> None:
+    """Committed but not confirmed, each verb is done once, and reported as done."""
+    with WyrdSaver.from_conn_string(wire.url, min_size=1, max_size=2) as saver:
+        places = [append(saver, "t", f"m{n}")["configurable"]["checkpoint_id"] for n in range(3)]
+        handle = saver.thread("t")
+        for place in places[:2]:
+            handle.label("here", place)
+        wire.armed = True
+        assert await call(handle, "unlabel", "here") is True
+        assert [label.checkpoint_id for label in handle.labels()] == places[:1]
+        wire.armed = True
+        assert (await call(handle, "label", "here", places[2])).checkpoint_id == places[2]
+        wire.armed = True
+        config = await call(handle, "rewind", places[0])
+        assert saver.get_tuple(CONFIG).config == config
+        assert len(list(saver.list(CONFIG))) == 4
+        wire.armed = True
+        await call(handle, "fork", "new", places[1])
+        assert len(list(saver.list({"configurable": {"thread_id": "new"}}))) == 2
+        assert wire.cuts == 4
+    at_rest(postgres.url)
+
+
+def test_a_message_that_its_channel_numbers(saver: WyrdSaver) -> None:
+    """Where the reducer gives the ids, no input has them: it is found all the same."""
+
+    def numbered(old: list[Any], new: list[Any]) -> list[Any]:
+        fresh = [HumanMessage(m) if isinstance(m, str) else m for m in new]
+        named = [m.model_copy(update={"id": f"m{len(old) + n}"}) for n, m in enumerate(fresh)]
+        return [*old, *named]
+
+    builder: Any = StateGraph(TypedDict("Numbered", {"messages": Annotated[list, numbered]}))
+    builder.add_node("answer", lambda s: {"messages": [AIMessage("ok")]})
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=saver)
+    for n in range(3):
+        graph.invoke({"messages": [f"do {n}"]}, CONFIG)
+    assert ids(graph) == [f"m{n}" for n in range(6)]
+    handle = saver.thread("t")
+    handle.rewind("m4")
+    assert (ids(graph), graph.get_state(CONFIG).next) == (["m0", "m1", "m2", "m3"], ())
+    handle.rewind("m1")
+    assert (ids(graph), graph.get_state(CONFIG).next) == (["m0"], ("answer",))
+    handle.rewind("m0")
+    assert (ids(graph), graph.get_state(CONFIG).next) == ([], ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.pillars.labels import Label, checked_name
-from langgraph_wyrd.plans.labelling import Labelling
+from langgraph_wyrd.plans.labelling import Labelling, Unlabel
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ class Marks(Handle):
 
         Whether there was one. The checkpoint stays, until something prunes it.
         """
-        wanted, point = _name(name), checked(at)
-        return self._core.run(self._to_write(lambda: self._labelling().drop(wanted, point)))
+        work = Unlabel(self._stored, _name(name), checked(at))
+        return self._core.run(self._to_write(work.plan))
 
     async def aunlabel(self, name: str, at: When = None) -> bool:
         """Async version of `unlabel`."""
-        wanted, point = _name(name), checked(at)
-        return await self._core.arun(self._to_write(lambda: self._labelling().drop(wanted, point)))
+        work = Unlabel(self._stored, _name(name), checked(at))
+        return await self._core.arun(self._to_write(work.plan))
 
     def _labelling(self) -> Labelling:
         return Labelling(self._codec, self._stored)

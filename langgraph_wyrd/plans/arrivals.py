@@ -19,6 +19,7 @@ from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = 32  # checkpoints whose values are held at once
+_INPUT = "~__pregel_pull, __start__"  # the path of the task that hands a graph its input
 _DEEPEST = 6  # a message lies in a list, in a state, in a Send, in a list of these
 
 
@@ -26,7 +27,6 @@ class Arrival(NamedTuple):
     """`before` is the newest checkpoint without the message; None: all on the path have it."""
 
     before: str | None
-    pending: bool  # whether a task of that checkpoint wrote it
 
 
 class _Step(NamedTuple):
@@ -64,7 +64,7 @@ def arrival(codec: Codec, number: int, head: str, message: str) -> Plan[Arrival 
             break
     if not search.seen:
         return None
-    return Arrival(search.before, search.pending)
+    return Arrival(search.before)
 
 
 @dataclass(slots=True)
@@ -76,7 +76,6 @@ class _Search:
     message: str
     seen: bool = False
     before: str | None = None  # the newest checkpoint behind what was seen
-    pending: bool = False
     channels: set[str] = field(default_factory=set)  # where it was seen
     deltas: set[str] = field(default_factory=set)
     found: dict[Place, bool] = field(default_factory=dict)
@@ -102,12 +101,14 @@ class _Search:
                 if holds(value, self.message)
             }
             held = set(self._holding(frame, values))
-            if held:
-                self.seen, self.before = True, None
-            elif written:
-                self.seen, self.before, self.pending = True, step.id, True
-            elif self.seen and self.before is None:
-                self.before, self.pending = step.id, False
+            # What an input brings would be brought again, maybe without the id it was given then.
+            paths = {write.path for write in writes}
+            takes_input = metadata.get("source") == "input" and _INPUT in paths
+            self.seen = self.seen or bool(held or written)
+            if held or written:
+                self.before = None if held or takes_input else step.id
+            elif self.seen and self.before is None and not takes_input:
+                self.before = step.id
             self.channels |= held | written
             if self.before is not None and self._is_certain(frame):
                 return True

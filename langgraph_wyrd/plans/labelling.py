@@ -77,21 +77,6 @@ class Labelling:
         rows = yield Ask("get_label", (number, name, id))
         return self._label(rows[0])
 
-    def drop(self, name: str, at: Point) -> Plan[bool]:
-        """Take a label off a point, or off its newest checkpoint; whether it was there."""
-        found = yield Ask("lock_thread", (thread_key(self.thread_id),))
-        if not found:
-            return False
-        number = found[0][0]
-        if at is None:
-            id = yield from label_at(number, name)
-        else:
-            id = yield from moments.checkpoint_at(number, at)
-        if id is None or not (yield Ask("get_label", (number, name, id))):
-            return False
-        yield Tell("drop_label", [(number, name, id)])
-        return True
-
     def _label(self, row: Sequence[Any]) -> Label:
         name, checkpoint, created, automatic, keys, missing, *context = row
         items: list[Any] = []
@@ -109,3 +94,30 @@ class Labelling:
             tuple(plain.from_dict(ContextItem, each) for each in items),
             bool(automatic),
         )
+
+
+@dataclass(slots=True)
+class Unlabel:
+    """Take a label off a point, or (None) off its newest checkpoint."""
+
+    thread_id: str
+    name: str
+    at: Point
+    id: str | None = None  # of a first try, whose commit's answer may have been lost
+
+    def plan(self) -> Plan[bool]:
+        """Whether it was there."""
+        found = yield Ask("lock_thread", (thread_key(self.thread_id),))
+        if not found:
+            return False
+        number = found[0][0]
+        if self.id is None:
+            if self.at is None:
+                id = yield from label_at(number, self.name)
+            else:
+                id = yield from moments.checkpoint_at(number, self.at)
+            if id is None or not (yield Ask("get_label", (number, self.name, id))):
+                return False
+            self.id = id
+        yield Tell("drop_label", [(number, self.name, self.id)])
+        return True
