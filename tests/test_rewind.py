@@ -685,3 +685,18 @@ def test_a_message_that_its_channel_numbers(saver: WyrdSaver) -> None:
     assert (ids(graph), graph.get_state(CONFIG).next) == (["m0"], ("answer",))
     handle.rewind("m0")
     assert (ids(graph), graph.get_state(CONFIG).next) == ([], ())
+
+
+async def test_what_a_prune_took(saver: WyrdSaver, call: Call) -> None:
+    """Where the state before a message was pruned, that is said, and the head stays."""
+    graph = conversing(saver)
+    for n in range(3):
+        graph.invoke({"messages": [HumanMessage(f"do {n}", id=f"h{n}")]}, CONFIG)
+    saver.prune(["t"])
+    held = ids(graph)
+    with pytest.raises(ThreadNotFound, match="before message 'h1' is not there any more"):
+        await call(saver.thread("t"), "rewind", "h1")
+    assert ids(graph) == held
+    graph.invoke({"messages": [HumanMessage("do 3", id="h3")]}, CONFIG)
+    await call(saver.thread("t"), "rewind", "h3")
+    assert ids(graph) == held

@@ -260,3 +260,19 @@ def test_another_process_s_head(durable: Backend) -> None:
     assert head_tokens(saver, "t") == head_tokens(other, "t") == ["m0"]
     append(other, "t", "m2")
     assert head_tokens(saver, "t") == ["m0", "m2"]
+
+
+def test_a_point_that_was_pruned(saver: WyrdSaver) -> None:
+    """Where the point itself was pruned inside the block, the exception says so in a note."""
+    append(saver, "t", "m0")
+
+    def run() -> None:
+        with saver.thread("t").rollback():
+            append(saver, "t", "m1")
+            saver.prune(["t"])
+            raise Broken
+
+    with pytest.raises(Broken) as raised:
+        run()
+    assert "not there any more" in raised.value.__notes__[0]
+    assert head_tokens(saver, "t") == ["m0", "m1"]

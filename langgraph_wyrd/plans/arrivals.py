@@ -24,9 +24,10 @@ _DEEPEST = 6  # a message lies in a list, in a state, in a Send, in a list of th
 
 
 class Arrival(NamedTuple):
-    """`before` is the newest checkpoint without the message; None: all on the path have it."""
+    """`before` is the newest checkpoint without the message; None: even the `first` has it."""
 
     before: str | None
+    first: str
 
 
 class _Step(NamedTuple):
@@ -50,6 +51,7 @@ def arrival(codec: Codec, number: int, head: str, message: str) -> Plan[Arrival 
     page: dict[str, _Step] = {}
     walked: set[str] = set()
     current: str | None = head
+    first = head
     while current is not None and current not in walked:
         rows = yield Ask("path_rows", (number, current, _PAGE))
         page = {row[0]: _Step(*row) for row in rows}
@@ -57,14 +59,14 @@ def arrival(codec: Codec, number: int, head: str, message: str) -> Plan[Arrival 
         while current in page and current not in walked:
             walked.add(current)
             steps.append(page[current])
-            current = page[current].parent
+            first, current = current, page[current].parent
         if not steps:  # a pruned parent is an end like any other
             break
         if (yield from search.over(steps)):
             break
     if not search.seen:
         return None
-    return Arrival(search.before)
+    return Arrival(search.before, first)
 
 
 @dataclass(slots=True)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from langgraph_wyrd.errors import ThreadNotFound
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import arrivals, loading, moments, states
-from langgraph_wyrd.plans.keeping import rewound, show_again
+from langgraph_wyrd.plans.keeping import rewound, show_again, was_cut
 from langgraph_wyrd.plans.prune import remembers
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows
@@ -69,6 +70,11 @@ class Rewind:
             if arrival is None:
                 return None
             target = arrival.before
+            if target is None and (yield from was_cut(number, arrival.first)):
+                raise ThreadNotFound(
+                    f"what thread {given(self.thread_id)!r} was before message {message!r} is not "
+                    "there any more: it was pruned"
+                )
         work = Copies(self.codec, number, self.thread_id, self.fresh, strands, buried)
         self.made = yield from work.head(target)
         return self.made
@@ -152,6 +158,11 @@ class Copies:
             Ask("checkpoint", (thread_key(self.thread_id), ns, target)),
             Ask("checkpoint_row", (self.number, ns, target)),
         ]
+        if not found:
+            raise ThreadNotFound(
+                f"checkpoint {given(target)} of thread {given(self.thread_id)!r} is not there any "
+                "more"
+            )
         loading.checked(checked[0])  # what is damaged is not to be made to look whole
         _, _, parent, _, step, _, run_id, text, exact, *more = found[0]
         place, (due, root) = Place(*more[:4]), more[4:]

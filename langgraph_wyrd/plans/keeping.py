@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -76,6 +77,15 @@ def is_pruned(event: Event) -> bool:
 def is_kept(event: Event) -> bool:
     """Whether a base says what no checkpoint does."""
     return event.op == "base" and event.source.get("rule") in (PRUNED, REWOUND, DECLARED)
+
+
+def was_cut(number: int, id: str) -> Plan[bool]:
+    """Whether what led to a checkpoint of the root was pruned, as far as the ledger knows."""
+    rows = yield Ask("events", (number, "", id, id))
+    return any(
+        op == "base" and json.loads(source).get("rule") == PRUNED
+        for _, _, _, _, op, _, _, source in rows
+    )
 
 
 def is_rewound(events: Sequence[Event]) -> str | None:
