@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans.moments import Point
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
@@ -56,10 +56,12 @@ class Handle:
 
 
 def checked(at: When) -> Point:
-    """A point as a caller may give it."""
+    """A point as a caller may give it, text in stored form."""
     if isinstance(at, HistoryEntry):
-        return at.checkpoint_id
-    if isinstance(at, (str, datetime, type(None))):
+        at = at.checkpoint_id
+    if isinstance(at, str):
+        return stored(at, "a point")
+    if at is None or isinstance(at, datetime):
         return at
     raise InvalidInput(
         f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "

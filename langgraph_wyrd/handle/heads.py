@@ -82,7 +82,7 @@ class Heads(Handle):
         found = self._found(self._core.run(lambda core: self._given(core, point)), at)
         id, state = found
         event = keeping.declared(_state(transform(state)))
-        there = self._core.run(lambda core: self._fork(core, target, given(id), event))
+        there = self._core.run(lambda core: self._fork(core, target, id, event))
         return self._other(target, there, at)
 
     async def afork(
@@ -96,7 +96,7 @@ class Heads(Handle):
         found = self._found(await self._core.arun(lambda core: self._given(core, point)), at)
         id, state = found
         event = keeping.declared(_state(transform(state)))
-        there = await self._core.arun(lambda core: self._fork(core, target, given(id), event))
+        there = await self._core.arun(lambda core: self._fork(core, target, id, event))
         return self._other(target, there, at)
 
     def rollback(self) -> Rollback:

@@ -23,7 +23,7 @@ from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Frame
-from langgraph_wyrd.store.names import thread_key
+from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.strands import Place, splice
 from langgraph_wyrd.store.values import Codec
@@ -66,7 +66,7 @@ class Rewind:
         if target is None:
             if not isinstance(self.to, str):
                 return None
-            arrival = yield from arrivals.arrival(self.codec, number, top, self.to)
+            arrival = yield from arrivals.arrival(self.codec, number, top, given(self.to))
             if arrival is None:
                 return None
             target = arrival.before
