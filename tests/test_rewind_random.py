@@ -203,15 +203,16 @@ def test_two_savers_rewind_in_turns(durable: Backend) -> None:
     assert expect_same(range(100, 105), *savers, asynchronous=False)
 
 
-def test_the_tables_follow(durable: Backend) -> None:
-    """The tables are the ledger's projection after each rewind, and a reweave changes nothing."""
+@pytest.mark.parametrize("kind", [Rewinding, Forking])
+def test_the_tables_follow(durable: Backend, kind: type[Rewinding]) -> None:
+    """The tables are the ledger's projection after each turn, and a reweave changes nothing."""
     saver = durable.open()
     for seed in range(200, 204):
 
         def look(teller: Teller, seed: int = seed) -> None:
             check_tables(saver, durable.url, f"seed {seed} turn {teller.turn}")
 
-        told(seed, saver, asynchronous=False, between=look)
+        told(seed, saver, asynchronous=False, kind=kind, between=look)
         settled(saver, durable.url, seed)
 
 
