@@ -362,6 +362,10 @@ async def test_a_point_that_is_not_there(durable: Backend, call: Call) -> None:
         await call(thread, "tree", 0)
     with pytest.raises(InvalidInput):
         await call(thread, "first_change", 7)
+    await travelled(call, saver, "other")
+    (_, theirs, *_) = await call(saver, "todos", status="any", thread_id="other")
+    with pytest.raises(InvalidInput, match="is of thread 'other'"):
+        await call(thread, "first_change", theirs)
     assert await call(thread, "first_change", "no such channel") is None
 
 
@@ -501,6 +505,11 @@ async def test_a_message_that_was_edited(durable: Backend, call: Call) -> None:
     found = await call(thread, "diff", before)
     assert found.channels.messages["messages"].edited == ((last, edited),)
     assert found.channels.summary() == "~1 messages"
+    path = f'messages["{last.id}"]'
+    assert (await call(thread, "first_change", path)).step == 2  # where it was said
+    assert await call(thread, "first_change", path, before) == head
+    assert await call(thread, "first_change", 'messages["another"]') is None
+    assert (await call(thread, "first_change", "messages[0]")).step == 0
 
 
 # ---- the page

@@ -66,7 +66,8 @@ class Comparing(Reading):
 
         Args:
             what: An item of a working state (known by its id), an item's id, a channel, or a path
-                into a channel's value. Of a `DeltaChannel`, only the channel.
+                into a channel's value; `messages["id"]` is the message of this id. Of a
+                `DeltaChannel`, only the channel.
             a: A point on the way to `b`. None: the beginning.
             b: A point. None: the head.
 
@@ -75,7 +76,8 @@ class Comparing(Reading):
 
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
-            InvalidInput: `a` is not on the way to `b`; or a path into a `DeltaChannel`.
+            InvalidInput: `a` is not on the way to `b`; a path into a `DeltaChannel`; or an item of
+                another thread.
         """
         return self._read(self._first_change(what, a, b))
 
@@ -116,6 +118,8 @@ class Comparing(Reading):
     ) -> Callable[[], Plan[HistoryEntry | None]]:
         if not isinstance(what, (str, Todo, ContextItem, OpenLoop, Intention)):
             raise InvalidInput(f"{what!r}: use an item, its id, a channel, or a path into one")
+        if not isinstance(what, str) and what.thread_id not in (None, self.id):
+            raise InvalidInput(f"item {what.id} is of thread {what.thread_id!r}, not {self.id!r}")
         return partial(
             comparing.first_change, self._codec, self._stored, what, checked(a), checked(b)
         )

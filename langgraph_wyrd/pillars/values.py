@@ -129,9 +129,12 @@ def _at(value: Any, keys: Sequence[Any]) -> Any:
     for key in keys:
         if isinstance(value, Mapping):
             found = [held for name, held in value.items() if _alike(name, key)]
-        else:
-            is_place = isinstance(value, (list, tuple)) and type(key) is int
-            found = list(value[key : key + 1]) if is_place and key >= 0 else []
+        elif not isinstance(value, (list, tuple)):
+            found = []
+        elif type(key) is int:
+            found = list(value[key : key + 1]) if key >= 0 else []
+        else:  # messages are known by their ids
+            found = [held for held in value if _alike(getattr(held, "id", NOTHING), key)]
         if not found:
             return NOTHING
         value = found[0]

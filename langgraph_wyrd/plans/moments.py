@@ -9,11 +9,12 @@ from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import filters, states
 from langgraph_wyrd.plans.labels import label_at
 from langgraph_wyrd.plans.woven import Weave
-from langgraph_wyrd.store.names import given, stored, thread_key
+from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
 
-Point = str | datetime | None  # a checkpoint id, a label, a run id, a time; None: the head
+# A checkpoint id, a label, a run id (in stored form), a time; None: the head.
+Point = str | datetime | None
 
 
 def number_of(thread_id: str) -> Plan[int]:
@@ -36,8 +37,9 @@ def found_at(number: int, thread_id: str, at: Point) -> Plan[str]:
     if isinstance(at, datetime) or _time(at) is not None:
         raise ThreadNotFound(f"{name} has no checkpoint until {at}")
     raise ThreadNotFound(
-        f"{name} has no checkpoint {at!r}: it is neither the id of one of its root's checkpoints, "
-        "nor a label, nor a run id, nor a time (ISO text). `history()` lists what there is"
+        f"{name} has no checkpoint {given(at)!r}: it is neither the id of one of its root's "
+        "checkpoints, nor a label, nor a run id, nor a time (ISO text). `history()` lists what "
+        "there is"
     )
 
 
@@ -47,13 +49,12 @@ def checkpoint_at(number: int, at: Point) -> Plan[str | None]:
         top: str | None = (yield Ask("top", (number,)))[0][0]
         return top
     if isinstance(at, str):
-        name = stored(at, "a point")
-        if (yield Ask("ancestor", (number, "", name))):
-            return name
-        labelled = yield from label_at(number, name)
+        if (yield Ask("ancestor", (number, "", at))):
+            return at
+        labelled = yield from label_at(number, at)
         if labelled is not None:
             return labelled
-        newest: str | None = (yield Ask("newest_of_run", (number, name)))[0][0]
+        newest: str | None = (yield Ask("newest_of_run", (number, at)))[0][0]
         if newest is not None:
             return newest
     until = _time(at)
