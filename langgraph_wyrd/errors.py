@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 
@@ -76,6 +77,30 @@ class EditConflict(WyrdError):
         self.ours = ours
         self.theirs = theirs
         self.conflicts = conflicts
+
+
+class ConcurrentRun(WyrdError):
+    """With `single_writer=True`: another run holds the thread. Nothing of this one was stored.
+
+    `host`, `pid`, `since` and `seen` (its last sign of life) say which.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        thread_id: str = "",
+        host: str = "",
+        pid: int = 0,
+        since: datetime | None = None,
+        seen: datetime | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.thread_id = thread_id
+        self.host = host
+        self.pid = pid
+        self.since = since
+        self.seen = seen
 
 
 class CheckpointDamaged(WyrdError):

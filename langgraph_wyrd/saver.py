@@ -33,9 +33,11 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, Hook, afire, fire, given
 from langgraph_wyrd.importing import Importing
 from langgraph_wyrd.keep import Keeper, Keeping
+from langgraph_wyrd.leases import Leases
 from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans import copy, prune, read
-from langgraph_wyrd.plans.known import Memory
+from langgraph_wyrd.plans.known import Known, Memory
+from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
 from langgraph_wyrd.redaction import Redact, Redaction
@@ -47,7 +49,7 @@ from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.names import stored
-from langgraph_wyrd.store.running import Driver, Running
+from langgraph_wyrd.store.running import Driver, Hot, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.statements import Plan
@@ -85,8 +87,10 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         weaver: Weaver | None = None,
         retention: Retention | None = None,
         redact: Redact = (),
+        single_writer: bool = False,
     ) -> None:
         super().__init__(serde=serde)
+        self._leases = Leases(core) if single_writer else None
         self._core = core
         self._weaver = weaver
         self._redaction = Redaction(redact) if redact else None
@@ -110,6 +114,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         labels: AutoLabels | None = None,
         retention: Retention | None = None,
         redact: Redact = (),
+        single_writer: bool = False,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -133,6 +138,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
             redact: Names whose values never reach the database with a checkpoint's metadata, into
                 which LangGraph copies a run's `configurable`; or a callable that is given the
                 metadata, and returns what is stored.
+            single_writer: True: while a run goes on in a thread, in whichever process, another one
+                is refused with `ConcurrentRun`.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -163,7 +170,10 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         core = Core(made, Memory)
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
-        return cls(core, serde=serde, weaver=weaver, retention=retention, redact=redact)
+        return cls(
+            core, serde=serde, weaver=weaver, retention=retention, redact=redact,
+            single_writer=single_writer,
+        )  # fmt: skip
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -224,10 +234,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
-        made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
-        watching.store(self._core, made, alone=True)
         made = self._incoming(config, checkpoint, metadata, new_versions)
-        self._core.store(made, alone=True)
+        watching.store(self._core, made, self._guarded(made, config), alone=True)
         self._wrote(made)
         return config_of(place(config), checkpoint["id"])
 
@@ -239,10 +247,8 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Async version of `put`."""
-        made = incoming.put(self._codec, self._weaver, config, checkpoint, metadata, new_versions)
-        await watching.astore(self._core, made, alone=True)
         made = self._incoming(config, checkpoint, metadata, new_versions)
-        await self._core.astore(made, alone=True)
+        await watching.astore(self._core, made, self._guarded(made, config), alone=True)
         self._wrote(made)
         return config_of(place(config), checkpoint["id"])
 
@@ -255,7 +261,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
-        watching.store(self._core, made, alone=made.says)
+        watching.store(self._core, made, self._guarded(made, config), alone=made.says)
 
     async def aput_writes(
         self,
@@ -266,7 +272,7 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
     ) -> None:
         """Async version of `put_writes`."""
         made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
-        await watching.astore(self._core, made, alone=made.says)
+        await watching.astore(self._core, made, self._guarded(made, config), alone=made.says)
 
     # ---- reading
 
@@ -399,11 +405,20 @@ class WyrdSaver(Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheck
         if self._keeper is not None:
             self._keeper.wrote(self._codec, put.thread_id, put.ns)
 
+    def _guarded(self, made: Put | PutWrites, config: RunnableConfig) -> Hot[Known]:
+        """How a write is stored: as it is, or only while its run holds the thread."""
+        return made if self._leases is None else self._leases.guarded(made, config)
+
     async def _get(self, core: Running[Memory], config: RunnableConfig) -> CheckpointTuple | None:
         thread_id, ns, id = stored_place(config)
+        run = None
+        if self._leases is not None:
+            run = await self._leases.enter(core, config, thread_id, ns)
         known = core.memory.get(thread_id)
         codec = self._codec
         found, learnt = await core.read_soon(lambda: read.get(codec, thread_id, ns, id, known))
+        if run is not None and found is not None:
+            run.loaded = stored(found.id, "checkpoint_id")
         if learnt is not None:
             core.memory.learn(thread_id, learnt)
         elif found is not None and known is not None and known.weave is not None:

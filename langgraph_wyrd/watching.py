@@ -126,22 +126,22 @@ def _state_at(weave: Weave | None, id: str) -> WorkingState | None:
     return None if woven is None else Weave(id, {"": woven}, WorkingState()).visible()
 
 
-def store(core: Core[Memory], made: Put | PutWrites, alone: bool) -> None:
-    """Store a write, and tell the hooks what came of it."""
+def store(core: Core[Memory], made: Put | PutWrites, write: Hot[Known], alone: bool) -> None:
+    """Store a write (`write` is how), and tell the hooks what came of it."""
     if not core.hooks.hear(*(OF_PUTS if isinstance(made, Put) else OF_WRITES)):
-        core.store(made, alone=alone)
+        core.store(write, alone=alone)
         return
-    watched = Watched(made)
+    watched = Watched(write)
     core.store(watched, alone=alone)
     fire(core, *watched.happenings(made))
 
 
-async def astore(core: Core[Memory], made: Put | PutWrites, alone: bool) -> None:
+async def astore(core: Core[Memory], made: Put | PutWrites, write: Hot[Known], alone: bool) -> None:
     """Async version of `store`."""
     if not core.hooks.hear(*(OF_PUTS if isinstance(made, Put) else OF_WRITES)):
-        await core.astore(made, alone=alone)
+        await core.astore(write, alone=alone)
         return
-    watched = Watched(made)
+    watched = Watched(write)
     await core.astore(watched, alone=alone)
     await afire(core, *watched.happenings(made))
 

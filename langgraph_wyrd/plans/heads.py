@@ -66,7 +66,8 @@ class Rewind:
         if target is None:
             if not isinstance(self.to, str):
                 return None
-            arrival = yield from arrivals.arrival(self.codec, number, top, given(self.to))
+            message = given(self.to)
+            arrival = yield from arrivals.arrival(self.codec, number, top, message)
             if arrival is None:
                 return None
             target = arrival.before

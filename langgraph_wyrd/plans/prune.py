@@ -70,6 +70,7 @@ def delete_thread(thread_id: str) -> Plan[int]:
             Tell("drop_all_writes", [(number,)]),
             Tell("drop_all_events", [(number,)]),
             Tell("drop_all_labels", [(number,)]),
+            Tell("drop_lease", [(thread_key(thread_id),)]),
             *cleared(number),
         ]
     return count

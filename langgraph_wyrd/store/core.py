@@ -37,6 +37,11 @@ class Core(Generic[M]):
         self._pid = os.getpid()
         self.hooks = Hooks()
 
+    @property
+    def running(self) -> Running[M] | None:
+        """What runs now, if the database was opened."""
+        return self._running
+
     # ---- posting
 
     def run(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:

@@ -284,35 +284,46 @@ class PostgresDriver:
 
     async def _merge(self, connection: Connection, sets: list[WriteSet]) -> set[int]:
         """All in one round trip: where something is stale, the server itself refuses to go on."""
-        # Threads first and in order, so that no two writers wait for each other.
+        # Leases first, then threads, in order, so that no two writers wait for each other.
+        leases = sorted((lease, i) for i, each in enumerate(sets) for lease in each.leases)
         alive = sorted({number for each in sets for number in each.alive})
         moves = sorted(
             ((row, index) for index, each in enumerate(sets) for row in each.advance),
             key=lambda move: move[0][-2],
         )
-        try:
-            async with _pipeline(connection):
-                await connection.execute(_WRITE)
-                for number in alive:
-                    await self._send(connection, Ask("insist_alive", (number,)))
-                for row, _ in moves:
-                    await self._send(connection, Ask("insist_advance", row))
-                for statement in merged(sets):
-                    await self._send(connection, statement)
-                await connection.execute("COMMIT")
-            return set()
-        except psycopg.errors.DivisionByZero:
-            await connection.rollback()
+        if not leases:
+            try:
+                async with _pipeline(connection):
+                    await connection.execute(_WRITE)
+                    for number in alive:
+                        await self._send(connection, Ask("insist_alive", (number,)))
+                    for row, _ in moves:
+                        await self._send(connection, Ask("insist_advance", row))
+                    for statement in merged(sets):
+                        await self._send(connection, statement)
+                    await connection.execute("COMMIT")
+                return set()
+            except psycopg.errors.DivisionByZero:
+                await connection.rollback()
         async with _pipeline(connection) as pipeline:  # which ones?
             await connection.execute(_WRITE)
+            held = [
+                await self._send(connection, Ask(name, (key, owner)))
+                for (key, name, owner), _ in leases
+            ]
             there = [await self._send(connection, Ask("alive", (number,))) for number in alive]
             moved = [await self._send(connection, Ask("advance", row)) for row, _ in moves]
+            if leases:
+                for statement in merged(sets):
+                    await self._send(connection, statement)
             await pipeline.sync()
             gone = {n for n, cursor in zip(alive, there, strict=True) if not cursor.rowcount}
             stale = {i for i, each in enumerate(sets) if gone & set(each.alive)}
+            stale |= {i for (_, i), cursor in zip(leases, held, strict=True) if not cursor.rowcount}
             stale |= {i for (_, i), cursor in zip(moves, moved, strict=True) if not cursor.rowcount}
-            await connection.execute("ROLLBACK")
-        if not stale:
+            done = bool(leases) and not stale
+            await connection.execute("COMMIT" if done else "ROLLBACK")
+        if not stale and not done:
             raise Stale
         return stale
 

@@ -96,6 +96,7 @@ class Running(Generic[M]):
         self.turns = Turns()
         # Threads in which a write reads what it needs: others wait, and know it then.
         self.cold: dict[str, list[Callable[[], None]]] = {}
+        self.farewells: list[Callable[[], Awaitable[None]]] = []  # what is done before it closes
         self._asked: deque[Asked] = deque()
         self._readers = 0
         self._waiting: list[Waiting] = []
@@ -172,13 +173,19 @@ class Running(Generic[M]):
 
     async def shut(self) -> None:
         me = asyncio.current_task()
+        await self._say_farewell()
         while others := [task for task in self._tasks if task is not me]:
             await asyncio.wait(others)
+        await self._say_farewell()  # again, for what came of the others
         if self._opened is not None:
             try:
                 await self._driver.close()
             except Exception:
                 logger.warning("closing a database failed", exc_info=True)
+
+    async def _say_farewell(self) -> None:
+        for farewell in self.farewells:
+            await farewell()
 
     def finish(self, timeout: float | None = None) -> None:
         """Shut and end, from another thread."""

@@ -12,7 +12,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -296,6 +296,7 @@ class SqliteDriver:
         stale: set[int] = set()
         try:
             with self._transaction(raw, "BEGIN IMMEDIATE"):
+                stale |= _lost(raw, self._sql, sets)
                 for index, each in enumerate(sets):
                     alive, advance = self._sql["alive"], self._sql["advance"]
                     there = all(raw.execute(alive, (n,)).fetchone() for n in each.alive)
@@ -348,6 +349,17 @@ class SqliteDriver:
         if "no such table: wyrd_" in text:
             return SchemaMissing(f"{self._where} lost langgraph-wyrd's tables ({text})")
         return StoreError(f"{self._where}: {text}")
+
+
+def _lost(raw: sqlite3.Connection, sql: Sql, sets: Sequence[WriteSet]) -> set[int]:
+    """The sets whose lease is not held any more."""
+    lost: set[int] = set()
+    for lease, index in sorted((one, i) for i, each in enumerate(sets) for one in each.leases):
+        key, name, owner = lease
+        cursor = raw.execute(sql[name], (key, owner))
+        if cursor.rowcount < 1 and cursor.fetchone() is None:  # a SELECT has no count
+            lost.add(index)
+    return lost
 
 
 class _GiveUp(Exception):

@@ -224,3 +224,16 @@ CREATE TABLE wyrd_labels (
   context json NOT NULL, -- the promoted items
   PRIMARY KEY (thread, name, checkpoint)
 );
+-- With single_writer=True: who runs a thread now. A row lasts as long as a run, or its process.
+CREATE TABLE wyrd_leases (
+  key bytea PRIMARY KEY, -- sha256 of thread_id
+  thread_id text NOT NULL,
+  owner text NOT NULL, -- one run of one process
+  host text NOT NULL,
+  place text NOT NULL, -- where the pid means something
+  pid bigint NOT NULL,
+  born text NOT NULL, -- when the process started, so that a later one of its pid is known
+  since double precision NOT NULL, -- seconds of the database's clock, as is the next
+  seen double precision NOT NULL, -- the last sign of life
+  wanted integer NOT NULL -- 1: somebody was refused since
+) WITH (fillfactor = 70);

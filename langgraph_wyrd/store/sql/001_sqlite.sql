@@ -222,3 +222,17 @@ CREATE TABLE wyrd_labels (
   context TEXT NOT NULL, -- JSON: the promoted items
   PRIMARY KEY (thread, name, checkpoint)
 ) WITHOUT ROWID;
+
+-- With single_writer=True: who runs a thread now. A row lasts as long as a run, or its process.
+CREATE TABLE wyrd_leases (
+  key BLOB PRIMARY KEY, -- sha256 of thread_id
+  thread_id TEXT NOT NULL,
+  owner TEXT NOT NULL, -- one run of one process
+  host TEXT NOT NULL,
+  place TEXT NOT NULL, -- where the pid means something
+  pid INTEGER NOT NULL,
+  born TEXT NOT NULL, -- when the process started, so that a later one of its pid is known
+  since REAL NOT NULL, -- seconds since 1970, as is the next
+  seen REAL NOT NULL, -- the last sign of life
+  wanted INTEGER NOT NULL -- 1: somebody was refused since
+) WITHOUT ROWID;

@@ -56,6 +56,7 @@ TABLE_NAMES = (
     "open_loops",
     "intentions",
     "labels",
+    "leases",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

@@ -674,3 +674,21 @@ SELECT ns, id, root FROM wyrd_checkpoints WHERE thread = ? AND ns <> ''
 -- A checkpoint and what came before it, as far as ids tell, with what it takes to read it.
 SELECT id, parent, strand, seq, length, chain, CAST(metadata AS TEXT), exact
 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id <= ? ORDER BY id DESC LIMIT ?
+
+-- ---- leases
+
+-- name: lease_wanted
+SELECT wanted FROM wyrd_leases WHERE key = ? AND owner = ?
+
+-- name: want_lease
+UPDATE wyrd_leases SET wanted = 1 WHERE key = ?
+
+-- name: hear_lease
+-- Only where it was seen: somebody may ask while this goes on.
+UPDATE wyrd_leases SET wanted = 0 WHERE key = ? AND owner = ?
+
+-- name: leave_lease
+DELETE FROM wyrd_leases WHERE key = ? AND owner = ?
+
+-- name: drop_lease
+DELETE FROM wyrd_leases WHERE key = ?

@@ -62,3 +62,31 @@ AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C")
 SELECT sum(pg_total_relation_size(c.oid))::bigint, NULL FROM pg_class c
 JOIN pg_class own ON own.relnamespace = c.relnamespace
 WHERE own.oid = 'wyrd_threads'::regclass AND c.relkind = 'r' AND left(c.relname, 5) = 'wyrd_'
+
+-- ---- leases: the times are the database's own
+
+-- name: lease
+SELECT owner, host, place, pid, born, since, seen, CAST(extract(epoch FROM clock_timestamp()) AS double precision) - seen
+FROM wyrd_leases WHERE key = ?
+FOR UPDATE
+
+-- name: holds_lease
+-- Shared with other writes and with signs of life; whoever takes the lease over waits for it.
+SELECT 1 FROM wyrd_leases WHERE key = ? AND owner = ?
+FOR KEY SHARE
+
+-- name: add_lease
+INSERT INTO wyrd_leases (key, thread_id, owner, host, place, pid, born, since, seen, wanted)
+VALUES (?, ?, ?, ?, ?, ?, ?, CAST(extract(epoch FROM clock_timestamp()) AS double precision),
+  CAST(extract(epoch FROM clock_timestamp()) AS double precision), 0)
+ON CONFLICT (key) DO NOTHING
+
+-- name: take_lease
+UPDATE wyrd_leases SET owner = ?, host = ?, place = ?, pid = ?, born = ?,
+  since = CAST(extract(epoch FROM clock_timestamp()) AS double precision),
+  seen = CAST(extract(epoch FROM clock_timestamp()) AS double precision), wanted = 0
+WHERE key = ?
+
+-- name: beat_lease
+UPDATE wyrd_leases SET seen = CAST(extract(epoch FROM clock_timestamp()) AS double precision)
+WHERE key = ? AND owner = ?

@@ -39,3 +39,28 @@ AND (lower(t.title) LIKE ? ESCAPE '!' OR lower(t.reason) LIKE ? ESCAPE '!')
 -- name: on_disk
 SELECT page_count * page_size, freelist_count * page_size
 FROM pragma_page_count, pragma_page_size, pragma_freelist_count
+
+-- ---- leases: the times are the database's own
+
+-- name: lease
+SELECT owner, host, place, pid, born, since, seen, (julianday('now') - 2440587.5) * 86400.0 - seen
+FROM wyrd_leases WHERE key = ?
+
+-- name: holds_lease
+SELECT 1 FROM wyrd_leases WHERE key = ? AND owner = ?
+
+-- name: add_lease
+INSERT INTO wyrd_leases (key, thread_id, owner, host, place, pid, born, since, seen, wanted)
+VALUES (?, ?, ?, ?, ?, ?, ?, (julianday('now') - 2440587.5) * 86400.0,
+  (julianday('now') - 2440587.5) * 86400.0, 0)
+ON CONFLICT (key) DO NOTHING
+
+-- name: take_lease
+UPDATE wyrd_leases SET owner = ?, host = ?, place = ?, pid = ?, born = ?,
+  since = (julianday('now') - 2440587.5) * 86400.0,
+  seen = (julianday('now') - 2440587.5) * 86400.0, wanted = 0
+WHERE key = ?
+
+-- name: beat_lease
+UPDATE wyrd_leases SET seen = (julianday('now') - 2440587.5) * 86400.0
+WHERE key = ? AND owner = ?

@@ -1,0 +1,613 @@
+"""single_writer=True: one run in a thread at a time, across processes, and none is locked out."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import gc
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command
+
+from langgraph_wyrd import WyrdSaver, leases
+from langgraph_wyrd.errors import ConcurrentRun
+from langgraph_wyrd.plans import leases as plans
+from langgraph_wyrd.store.process import Process, me
+from langgraph_wyrd.store.running import Running
+from tests import lone
+from tests.conftest import Backend
+from tests.lone import ask, chain, fail, first, functional, last, slow, until
+from tests.outside import Peer, at_rest, raw
+from tests.rows import config
+from tests.test_hooks import forks, heard
+
+pytestmark = pytest.mark.timeout(150, method="thread")
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def all_peers() -> Iterator[list[Peer]]:
+    peers = [Peer() for _ in range(2)]
+    yield peers
+    for peer in peers:
+        peer.stop()
+
+
+@pytest.fixture
+def peers(all_peers: list[Peer], durable: Backend) -> Iterator[list[Peer]]:
+    """Two other processes with a saver on the database."""
+    for peer in all_peers:
+        peer(lone.open_saver, durable.url)
+    yield all_peers
+    for peer in all_peers:
+        peer(lone.close_saver)
+
+
+@pytest.fixture
+def nothing_collected() -> Iterator[None]:
+    """What is left of a run in circles stays."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def held(url: str) -> list[str]:
+    """The threads that are held."""
+    with raw(url) as connection:
+        found = connection.execute("SELECT thread_id FROM wyrd_leases ORDER BY 1").fetchall()
+    return [thread for (thread,) in found]
+
+
+def began(folder: Path, peer: Peer | None = None) -> None:
+    pid = os.getpid() if peer is None else peer.process.pid
+    until((folder / f"began-{pid}").exists)
+
+
+def settled(saver: WyrdSaver, *said: str) -> None:
+    """Wait until what a run's nodes have said so far is stored: that is done in the background."""
+
+    def stored() -> bool:
+        found = saver.get_tuple(config("t"))
+        values = found.checkpoint["channel_values"] if found else {}
+        return bool(values.get("said") == [*said])
+
+    until(stored)
+    time.sleep(0.2)
+
+
+# ---- two processes
+
+
+def test_the_second_run_is_refused_until_the_first_ends(
+    durable: Backend, peers: list[Peer], tmp_path: Path
+) -> None:
+    """The run that came first is not disturbed; the other is told who, before a node of it ran."""
+    one, two = peers
+    one.start(lone.run_slowly, str(tmp_path))
+    began(tmp_path, one)
+    said, known, took = two(lone.run, "t", {"said": ["two"], "folder": str(tmp_path)}, "slow last")
+    assert known[:2] == ("t", one.process.pid)
+    assert f"pid {one.process.pid}" in said
+    assert "saver.thread('t').release()" in said
+    assert took < 3
+    assert not (tmp_path / f"began-{two.process.pid}").exists()
+    assert two(lone.look) == ["in", "first"]
+    assert two(lone.run, "another", {"said": ["in"]}) == ["in", "first", "last"]
+    (tmp_path / "go").touch()
+    assert one.result() == ["in", "first", "slow", "last"]
+    assert two(lone.run, "t", {"said": ["two"]}) == [
+        "in", "first", "slow", "last", "two", "first", "last"
+    ]  # fmt: skip
+    assert forks(durable.url) == []
+    assert held(durable.url) == []
+    at_rest(durable.url)
+
+
+def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) -> None:
+    """A holder that was killed does not keep its thread: another process resumes in seconds."""
+    one, two = Peer(), Peer()
+    try:
+        for peer in (one, two):
+            peer(lone.open_saver, durable.url)
+        one.start(lone.run_slowly, str(tmp_path))
+        began(tmp_path, one)
+        settled(durable.open(), "in", "first")
+        assert one.process.pid is not None
+        os.kill(one.process.pid, signal.SIGKILL)
+        (tmp_path / "go").touch()
+        since = time.monotonic()
+        found = two(lone.run, "t", None, "first slow last")
+        took = time.monotonic() - since  # on a machine that others use as well
+        assert found == ["in", "first", "slow", "last"]
+        assert took < 5
+        two(lone.close_saver)
+    finally:
+        one.process.join()
+        two.stop()
+
+
+def test_a_question_is_answered_elsewhere_at_once(durable: Backend, peers: list[Peer]) -> None:
+    """Stop at a question here, answer it there: no waiting, whatever is left of the run here."""
+    one, two = peers
+    for turn in range(3):
+        one(lone.ask_and_stop, f"t{turn}")
+        assert two(lone.resume, f"t{turn}") == ["in", "first", "yes", "last"]
+
+
+def test_a_lost_host_is_waited_out(
+    durable: Backend, peers: list[Peer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a holder on another machine only its silence tells: after that the thread is free."""
+    one, _ = peers
+    monkeypatch.setattr(plans, "EXPIRES", 1.0)
+    saver = durable.open(single_writer=True)
+    one(lone.ask_and_stop)
+    with raw(durable.url) as connection:
+        _lease_elsewhere(connection)
+    graph = chain(first, ask, last, checkpointer=saver)
+    with pytest.raises(ConcurrentRun, match="host far, pid 7"):
+        graph.invoke(Command(resume="yes"), config("t"))
+    time.sleep(1.2)
+    assert graph.invoke(Command(resume="yes"), config("t"))["said"][-1] == "last"
+    assert held(durable.url) == []
+
+
+def _lease_elsewhere(connection: Any, thread: str = "t") -> None:
+    from langgraph_wyrd.store.names import thread_key
+    from langgraph_wyrd.store.sql import Sql
+
+    is_postgres = "psycopg" in type(connection).__module__
+    sql = Sql("postgres" if is_postgres else "sqlite")["add_lease"]
+    row = (thread_key(thread), thread, "theirs", "far", "far away", 7, "1")
+    connection.execute(sql.replace("?", "%s") if is_postgres else sql, row)
+
+
+# ---- one process
+
+
+async def test_two_tasks_and_two_threads(durable: Backend, call: Call, tmp_path: Path) -> None:
+    """Within a process as well: the second of two tasks, or threads, is refused."""
+    saver = durable.open(single_writer=True)
+    graph = chain(first, slow, last, checkpointer=saver)
+    running = asyncio.create_task(
+        asyncio.to_thread(graph.invoke, {"said": ["in"], "folder": str(tmp_path)}, config("t"))
+    )
+    await asyncio.to_thread(began, tmp_path)
+    with pytest.raises(ConcurrentRun, match="this process"):
+        await call(graph, "invoke", {"said": ["two"]}, config("t"))
+    await call(graph, "get_state", config("t"))
+    (tmp_path / "go").touch()
+    assert (await running)["said"] == ["in", "first", "slow", "last"]
+    await call(graph, "invoke", {"said": ["two"]}, config("t"))
+    assert forks(durable.url) == []
+
+
+async def test_of_many_beginnings_one_succeeds(durable: Backend, call: Call) -> None:
+    """Eight runs begin a thread at the same moment: one of them has it, seven are refused."""
+    savers = [durable.open(single_writer=True) for _ in range(2)]
+    for each in savers:
+        each.setup()
+    gate = threading.Barrier(8, timeout=20)
+
+    def pause(state: lone.State) -> lone.State:
+        time.sleep(0.5)
+        return {"said": ["pause"]}
+
+    def one(number: int) -> str:
+        graph = chain(first, pause, checkpointer=savers[number % 2])
+        gate.wait()
+        try:
+            given: Any = {"said": [str(number)]}
+            if number % 4 < 2:
+                graph.invoke(given, config("t"))
+            else:
+                asyncio.run(graph.ainvoke(given, config("t")))
+        except ConcurrentRun:
+            return "refused"
+        return "ran"
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = await asyncio.gather(
+            *(asyncio.get_running_loop().run_in_executor(pool, one, n) for n in range(8))
+        )
+    assert sorted(found) == ["ran", *["refused"] * 7]
+    assert len(list(savers[0].list(config("t")))) == 4
+    assert held(durable.url) == []
+
+
+# ---- how runs end
+
+
+ENDINGS: dict[str, Callable[[WyrdSaver], Any]] = {
+    "done": lambda saver: chain(first, last, checkpointer=saver),
+    "asked": lambda saver: chain(first, ask, last, checkpointer=saver),
+    "asked beside": lambda saver: chain([ask, first], last, checkpointer=saver),
+    "asked below": lambda saver: chain(chain(first, ask), last, checkpointer=saver),
+    "failed": lambda saver: chain(first, fail, checkpointer=saver),
+    "entrypoint": lambda saver: functional(saver, False),
+    "entrypoint asked": lambda saver: functional(saver, True),
+    "breakpoint": lambda s: chain(first, last, checkpointer=s, interrupt_before=["last"]),
+    "breakpoint after": lambda s: chain(first, last, checkpointer=s, interrupt_after=["first"]),
+    "limit": lambda saver: chain(first, slow, last, checkpointer=saver),
+}
+
+
+@pytest.mark.parametrize("pillars", [True, False])
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.usefixtures("nothing_collected")
+async def test_a_run_that_ended_lets_go(
+    durable: Backend, call: Call, ending: str, pillars: bool
+) -> None:
+    """However it ends, the thread is free; where its state says so, in the same transaction."""
+    saver = durable.open(single_writer=True, pillars=pillars)
+    graph = ENDINGS[ending](saver)
+    given: Any = 1 if ending.startswith("entrypoint") else {"said": ["in"]}
+    at: Any = {**config("t"), "recursion_limit": 1 if ending == "limit" else 25}
+    durabilities = ("async", "sync", "exit") if ending in ("done", "asked") else ("async",)
+    for number, durability in enumerate(durabilities):
+        if number:
+            saver.delete_thread("t")
+        try:
+            await call(graph, "invoke", given, at, durability=durability)
+        except ValueError:
+            assert ending == "failed"
+        except GraphRecursionError:
+            assert ending == "limit"
+        if ending in ("breakpoint", "breakpoint after", "limit"):
+            until(lambda: held(durable.url) == [], 5)
+        else:
+            assert held(durable.url) == []
+    if ending.endswith("asked"):  # and again, after it asked twice
+        await call(graph, "invoke", Command(resume="yes"), config("t"))
+        assert held(durable.url) == []
+
+
+async def test_a_cancelled_run_lets_go(durable: Backend) -> None:
+    """A task that is cancelled in the middle of a node frees the thread at once."""
+    saver = durable.open(single_writer=True)
+
+    async def wait(state: lone.State) -> lone.State:
+        started.set()
+        await asyncio.sleep(60)
+        return {}
+
+    started = asyncio.Event()
+    graph = chain(first, wait, last, checkpointer=saver)
+    running = asyncio.create_task(graph.ainvoke({"said": ["in"]}, config("t")))
+    await started.wait()
+    assert held(durable.url) == ["t"]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    del running
+    await asyncio.to_thread(until, lambda: held(durable.url) == [], 5)
+
+
+def test_a_dropped_stream_lets_go(durable: Backend) -> None:
+    """Who stops reading a stream has ended the run; as long as it is held, it goes on."""
+    saver = durable.open(single_writer=True)
+    graph = chain(first, last, checkpointer=saver)
+    stream = graph.stream({"said": ["in"]}, config("t"))
+    next(stream)
+    with pytest.raises(ConcurrentRun):
+        graph.invoke({"said": ["two"]}, config("t"))
+    del stream
+    assert graph.invoke({"said": ["two"]}, config("t"))["said"][-3:] == ["two", "first", "last"]
+
+
+@pytest.mark.usefixtures("nothing_collected")
+def test_what_is_left_in_circles_is_collected_when_asked_for(durable: Backend) -> None:
+    """A run that ended in a way that no state tells does not shut out the next one here."""
+    saver = durable.open(single_writer=True)
+    stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
+    next(stream)
+    circle: list[Any] = [stream]
+    circle.append(circle)
+    del stream, circle
+    assert held(durable.url) == ["t"]
+    graph = chain(first, last, checkpointer=saver)
+    assert graph.invoke({"said": ["two"]}, config("t"))["said"][-1] == "last"
+
+
+@pytest.mark.usefixtures("nothing_collected")
+def test_a_refusal_elsewhere_frees_what_is_left_here(
+    durable: Backend, peers: list[Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process is refused, and leaves word: what is over here is let go at the next beat."""
+    monkeypatch.setattr(leases, "BEAT", 0.1)
+    saver = durable.open(single_writer=True)
+    stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
+    next(stream)
+    circle: list[Any] = [stream]
+    circle.append(circle)
+    del stream, circle
+    time.sleep(0.3)
+    assert held(durable.url) == ["t"]
+    refused, *_ = peers[0](lone.run, "t", {"said": ["two"]})
+    assert f"pid {os.getpid()}" in refused
+    until(lambda: held(durable.url) == [], 5)
+    assert peers[0](lone.run, "t", {"said": ["two"]})[-1] == "last"
+
+
+@pytest.mark.parametrize("kind", ["limit", "breaks off"])
+async def test_an_exception_that_is_kept_holds_nothing(
+    durable: Backend, call: Call, peers: list[Peer], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook keeps the last traceback, and all that the run had: it is over for all that."""
+    monkeypatch.setattr(leases, "BEAT", 0.2)
+    saver = durable.open(single_writer=True)
+
+    def breaks_off(state: lone.State) -> lone.State:
+        raise KeyboardInterrupt
+
+    graph = chain(first, breaks_off if kind == "breaks off" else slow, last, checkpointer=saver)
+    kept: list[BaseException] = []
+
+    async def stopped(thread: str) -> None:
+        try:
+            if kind == "limit":
+                at: Any = {**config(thread), "recursion_limit": 1}
+                await call(graph, "invoke", {"said": ["in"]}, at)
+            else:
+                graph.invoke({"said": ["in"]}, config(thread))
+        except (GraphRecursionError, KeyboardInterrupt) as error:
+            kept.append(error)
+
+    other = chain(first, last, checkpointer=saver)
+    await stopped("t")
+    assert (await call(other, "invoke", {"said": ["two"]}, config("t")))["said"][-1] == "last"
+    await stopped("elsewhere")
+    refused: Any = await asyncio.to_thread(peers[0], lone.run, "elsewhere", {"said": ["two"]})
+    if not isinstance(refused, list):  # then it left word
+        await asyncio.to_thread(until, lambda: held(durable.url) == [], 5)
+        assert peers[0](lone.run, "elsewhere", {"said": ["two"]})[-1] == "last"
+    assert len(kept) == 2
+
+
+def test_closing_lets_go(durable: Backend, tmp_path: Path) -> None:
+    """A saver that is closed gives back what its runs held."""
+    saver = durable.open(single_writer=True)
+    stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
+    next(stream)
+    assert held(durable.url) == ["t"]
+    saver.close()
+    assert held(durable.url) == []
+    stream.close()
+
+
+# ---- a holder that stood still
+
+
+@pytest.mark.parametrize("pillars", [True, False])
+def test_a_run_that_lost_its_thread_is_refused(
+    durable: Backend, tmp_path: Path, pillars: bool
+) -> None:
+    """Another run took over meanwhile: nothing of the first one lands in what is the other's."""
+    saver = durable.open(single_writer=True, pillars=pillars)
+    graph = chain(first, slow, last, checkpointer=saver)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        given: Any = {"said": ["in"], "folder": str(tmp_path)}
+        running = pool.submit(graph.invoke, given, config("t"))
+        began(tmp_path)
+        settled(saver, "in", "first")
+        assert saver.thread("t").release()
+        with raw(durable.url) as connection:
+            _lease_elsewhere(connection)
+        stored = len(list(saver.list(config("t"))))
+        (tmp_path / "go").touch()
+        with pytest.raises(ConcurrentRun, match="host far"):
+            running.result(30)
+    assert len(list(saver.list(config("t")))) == stored
+    assert [write[1] for write in saver.get_tuple(config("t")).pending_writes or ()] == []
+    with raw(durable.url) as connection:
+        assert connection.execute("SELECT owner FROM wyrd_leases").fetchall() == [("theirs",)]
+
+
+@pytest.mark.parametrize("how", ["expired", "released"])
+async def test_a_run_that_nobody_replaced_goes_on(
+    durable: Backend, call: Call, how: str, tmp_path: Path
+) -> None:
+    """It claims its thread again, and ends as if nothing had been."""
+    saver = durable.open(single_writer=True)
+    graph = chain(first, slow, last, checkpointer=saver)
+    given: Any = {"said": ["in"], "folder": str(tmp_path)}
+    running = asyncio.create_task(asyncio.to_thread(graph.invoke, given, config("t")))
+    await asyncio.to_thread(began, tmp_path)
+    await asyncio.to_thread(settled, saver, "in", "first")
+    if how == "released":
+        assert await call(saver.thread("t"), "release")
+        assert not await call(saver.thread("t"), "release")
+    else:
+        with raw(durable.url) as connection:
+            connection.execute("UPDATE wyrd_leases SET seen = seen - 3600")
+    (tmp_path / "go").touch()
+    assert (await running)["said"] == ["in", "first", "slow", "last"]
+    assert held(durable.url) == []
+
+
+def test_signs_of_life(durable: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as a node works, its run leaves signs of life; afterwards no more."""
+    monkeypatch.setattr(leases, "BEAT", 0.2)
+    monkeypatch.setattr(plans, "EXPIRES", 2.0)
+    saver, other = durable.open(single_writer=True), durable.open(single_writer=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        given: Any = {"said": ["in"], "folder": str(tmp_path)}
+        running = pool.submit(
+            chain(first, slow, last, checkpointer=saver).invoke, given, config("t")
+        )
+        began(tmp_path)
+        for _ in range(2):
+            time.sleep(2.5)
+            with pytest.raises(ConcurrentRun):
+                chain(first, checkpointer=other).invoke({"said": ["two"]}, config("t"))
+        (tmp_path / "go").touch()
+        running.result(30)
+    until(lambda: not saver._leases._beats, 5)  # type: ignore[union-attr]
+
+
+# ---- what stays possible
+
+
+async def test_updates_and_time_travel(durable: Backend, call: Call, tmp_path: Path) -> None:
+    """While nobody runs: an update, a replay, a new input at an old point. They lock nothing."""
+    saver = durable.open(single_writer=True)
+    told = heard(saver, "fork")
+    graph = chain(first, last, checkpointer=saver)
+    await call(graph, "invoke", {"said": ["in"]}, config("t"))
+    old = list(saver.list(config("t")))[-2].config
+    await call(graph, "update_state", config("t"), {"said": ["more"]}, "first")
+    assert held(durable.url) == []
+    await call(graph, "invoke", None, old)
+    await call(graph, "invoke", {"said": ["again"]}, old)
+    await call(graph, "update_state", old, {"said": ["other"]}, "first")
+    assert held(durable.url) == []
+    assert all(each.detail["deliberate"] for each in told)
+    assert len(told) == 3
+
+
+async def test_an_update_while_a_run_goes_on(durable: Backend, call: Call, tmp_path: Path) -> None:
+    """A person's update is never refused; what the run stores beside it is reported as a fork."""
+    saver = durable.open(single_writer=True)
+    told = heard(saver, "fork")
+    graph = chain(first, slow, last, checkpointer=saver)
+    given: Any = {"said": ["in"], "folder": str(tmp_path)}
+    running = asyncio.create_task(asyncio.to_thread(graph.invoke, given, config("t")))
+    await asyncio.to_thread(began, tmp_path)
+    await asyncio.to_thread(settled, saver, "in", "first")
+    await call(graph, "update_state", config("t"), {"said": ["more"]}, "slow")
+    (tmp_path / "go").touch()
+    assert (await running)["said"] == ["in", "first", "slow", "last"]
+    (fork,) = told
+    assert not fork.detail["deliberate"]
+
+
+async def test_a_look_from_within_a_node_claims_nothing(durable: Backend, call: Call) -> None:
+    """A node that looks at another thread's state does not hold that thread."""
+    saver = durable.open(single_writer=True)
+    plain = chain(first, checkpointer=saver)
+    plain.invoke({"said": ["in"]}, config("other"))
+    found = []
+
+    def peek(state: lone.State) -> lone.State:
+        found.append(plain.get_state(config("other")).values["said"])
+        found.append(held(durable.url))
+        return {}
+
+    await call(chain(peek, checkpointer=saver), "invoke", {"said": ["in"]}, config("t"))
+    assert found == [["in", "first"], ["t"]]
+
+
+def test_deleting_frees_a_thread(durable: Backend, tmp_path: Path) -> None:
+    """A deleted thread's id can be used again at once; the run that went on in it is refused."""
+    from langgraph_wyrd.errors import ThreadDeleted
+
+    saver = durable.open(single_writer=True)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        given: Any = {"said": ["in"], "folder": str(tmp_path)}
+        graph = chain(first, slow, last, checkpointer=saver)
+        running = pool.submit(graph.invoke, given, config("t"))
+        began(tmp_path)
+        settled(saver, "in", "first")
+        saver.delete_thread("t")
+        new = chain(first, last, checkpointer=saver).invoke({"said": ["new"]}, config("t"))
+        (tmp_path / "go").touch()
+        with pytest.raises(ThreadDeleted):
+            running.result(30)
+    assert new["said"] == ["new", "first", "last"]
+    assert saver.get_tuple(config("t")).checkpoint["channel_values"]["said"] == new["said"]
+    again = chain(first, last, checkpointer=saver).invoke({"said": ["again"]}, config("t"))
+    assert again["said"] == [*new["said"], "again", "first", "last"]
+    assert held(durable.url) == []
+
+
+# ---- what it costs
+
+
+async def test_a_run_costs_one_transaction_more(
+    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim at its beginning is all that does not go with a write that is made anyway.
+
+    (A write that comes in after the run has let go is planned again, which may be one more.)
+    """
+    alone: list[Any] = []
+    write = Running.write
+
+    async def counted(self: Any, plan: Any) -> Any:
+        alone.append(plan)
+        return await write(self, plan)
+
+    monkeypatch.setattr(Running, "write", counted)
+    found: dict[bool, list[int]] = {}
+    for option in (False, True):
+        graph = chain(first, last, checkpointer=durable.open(single_writer=option))
+        for _ in range(6):
+            del alone[:]
+            await call(graph, "invoke", {"said": ["in"]}, config(f"t-{option}"))
+            found.setdefault(option, []).append(len(alone))
+    assert found[False][1:] == [0] * 5
+    assert min(found[True][1:]) == 1
+    assert max(found[True][1:]) <= 3
+
+
+def test_without_the_option_no_lease_is_taken(durable: Backend, tmp_path: Path) -> None:
+    """Two runs go on side by side as ever."""
+    saver = durable.open()
+    graph = chain(first, slow, last, checkpointer=saver)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        given: Any = {"said": ["in"], "folder": str(tmp_path)}
+        running = pool.submit(graph.invoke, given, config("t"))
+        began(tmp_path)
+        assert held(durable.url) == []
+        chain(first, last, checkpointer=saver).invoke({"said": ["two"]}, config("t"))
+        (tmp_path / "go").touch()
+        running.result(30)
+
+
+# ---- processes
+
+
+def test_a_process_is_known_again() -> None:
+    """One that is gone is dead, and so is one whose number another has now; else nobody knows."""
+    here = me()
+    assert not here.is_dead()
+    assert here._replace(born="1").is_dead()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if me().pid == os.getpid() != here.pid else 1)
+    child = Process(here.host, here.place, pid, "1")
+    until(child.is_dead)  # nobody has waited for it yet
+    assert os.waitpid(pid, 0)[1] == 0
+    assert child.is_dead()
+    assert not child._replace(place="far away").is_dead()
+
+
+def test_a_forked_child_is_another_run(durable: Backend, tmp_path: Path) -> None:
+    """A child that is forked in the middle of a run does not write into its parent's thread."""
+    saver = durable.open(single_writer=True)
+    stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
+    next(stream)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            chain(first, checkpointer=saver).invoke({"said": ["child"]}, config("t"))
+        except ConcurrentRun as error:
+            code = 7 if re.search(f"another process.*pid {os.getppid()}", str(error)) else 2
+        finally:
+            saver.close()
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    list(stream)
+    assert held(durable.url) == []
