@@ -127,12 +127,13 @@ class Run:
         done = finished([*notes, *said.notes]) | said.stopped
         return all((each.node if each.index is None else each.index) in done for each in due)
 
-    def has_passed(self, write: Put | PutWrites) -> bool:
-        """Whether a write is a straggler: of a checkpoint of this run that it went on from since.
+    @staticmethod
+    def is_past(write: Put | PutWrites, newest: str) -> bool:
+        """Whether a write is a straggler: of a checkpoint that this run went on from, to `newest`.
 
-        It may come after the run has let the thread go, and changes nothing for anybody.
+        It may come after the run has let the thread go.
         """
-        return isinstance(write, PutWrites) and not write.ns and write.checkpoint < self.passed
+        return isinstance(write, PutWrites) and not write.ns and write.checkpoint < newest
 
 
 def _due_of(put: Put) -> tuple[Due, ...]:
@@ -175,17 +176,25 @@ class Holder(NamedTuple):
         return self.age > EXPIRES or self.process.is_dead()
 
 
-def claim(run: Run) -> Plan[Holder | None]:
-    """Take a thread's lease for a run; or who has it, if that is somebody alive."""
+def claim(run: Run, takes: Callable[[], bool] = lambda: True) -> Plan[Holder | None]:
+    """Take a thread's lease for a run; or who has it, if that is somebody alive.
+
+    A straggler `takes` none, as nobody would give it back. Whether it is one is asked after the
+    look at the lease: if that is gone because its run has ended, the answer is known by then.
+    """
     row = (run.key, run.thread_id, run.owner, *me())
     found = yield Ask("lease", (run.key,))
+    take = takes()
+    if not found and not take:
+        return None
     if not found:
         yield Tell("add_lease", [row])
         found = yield Ask("lease", (run.key,))  # another's, if that was quicker
     holder = Holder.of(found[0])
     if holder.owner != run.owner and not holder.gone:
         return holder
-    yield Tell("take_lease", [(*row[2:], run.key)])
+    if take:
+        yield Tell("take_lease", [(*row[2:], run.key)])
     return None
 
 
@@ -231,7 +240,7 @@ class Guarded:
 
     def hot(self, known: Known, /) -> tuple[WriteSet, Known] | None:
         run = self._run
-        if run.has_passed(self._made):
+        if run.is_past(self._made, run.passed):
             return self._made.hot(known)
         if not run.held or (planned := self._made.hot(known)) is None:
             return None
@@ -243,16 +252,20 @@ class Guarded:
     def cold(self, known: Known | None, /) -> Plan[Known]:
         run = self._run
         self._claims = self._ends = False
-        if run.has_passed(self._made):
+        if run.is_past(self._made, run.passed):
             return (yield from self._made.cold(known))
-        if (refused := (yield from claim(run))) is not None:
+        if (refused := (yield from claim(run, self._takes))) is not None:
             run.held = False
             raise refusal(run.thread_id, refused)
         after = yield from self._made.cold(known)
-        self._claims, self._ends = not run.held, run.ends(self._made, after.weave)
+        self._claims = self._takes() and not run.held
+        self._ends = run.ends(self._made, after.weave)
         if self._ends:
             yield Tell("leave_lease", [(run.key, run.owner)])
         return after
+
+    def _takes(self) -> bool:
+        return not self._run.is_past(self._made, self._run.newest)
 
     def stored(self, before: Known | None, after: Known, /) -> None:
         if self._ends:
