@@ -55,6 +55,7 @@ background:color-mix(in srgb,currentColor 9%,var(--bg))}}
 .wyrd .w-part>summary{{font-weight:600}}
 .wyrd .w-part>summary small{{font-weight:400;margin-left:6px}}
 .wyrd .w-fold{{display:inline-block;vertical-align:top}}
+.wyrd .w-fold>summary>small{{white-space:nowrap}}
 .wyrd .w-fold[open]{{display:block}}
 .wyrd ul{{list-style:none;margin:6px 0 0;padding:0}}
 .wyrd li{{display:flex;gap:8px;padding:3px 0;margin:0;unicode-bidi:isolate}}
