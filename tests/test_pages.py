@@ -86,4 +86,4 @@ def test_the_page_names_every_command() -> None:
     listed = text[text.index("| command | does |") : text.index("A point is a")]
     firsts = re.findall(r"^\| (`.*?) \| ", listed, re.MULTILINE)
     named = {each.split()[0] for first in firsts for each in re.findall(r"`([^`]*)`", first)}
-    assert named == {each.name for each in cli.COMMANDS}
+    assert named == {name for each in cli.COMMANDS for name in (each.name, *each.aliases)}

@@ -438,3 +438,20 @@ def test_sweeping(run: Callable[..., Ran]) -> None:
     assert "are gone" in run("sweep", "--keep-last", "1", "--yes")[1]
     assert "checkpoints" in run("size")[1]
     assert run("sweep")[0] == 2
+
+
+@pytest.mark.skipif(not hasattr(WyrdSaver, "verify"), reason="comes with saver.verify")
+def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sound database is 0, a damaged one 1, with a line for each finding; a repair asks first."""
+    assert cli.main(["verify", "--url", busy]) == 0
+    assert "3 threads verified: no damage" in capsys.readouterr().out
+    with contextlib.closing(sqlite3.connect(busy)) as database:
+        database.execute("UPDATE wyrd_splices SET data = x'00' WHERE thread = 1")
+        database.commit()
+    assert cli.main(["doctor", "--url", busy]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1
+    assert all("splices" in each for each in lines[:-1])
+    assert cli.main(["verify", "--json", "--url", busy]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+    assert cli.main(["verify", "--repair", "--url", busy]) == 2

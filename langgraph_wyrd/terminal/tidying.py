@@ -11,7 +11,7 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.pillars.records import record
 from langgraph_wyrd.show.columns import Column, table
-from langgraph_wyrd.show.plain import count, plain
+from langgraph_wyrd.show.plain import count, line, plain
 from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command, confirmed, limited
 
 
@@ -58,6 +58,25 @@ def size(asked: Asked) -> int:
     return FINE
 
 
+def verify(asked: Asked) -> int:
+    """1 if there is damage that is not repaired."""
+    saver: Any = asked.saver
+    args, screen = asked.args, asked.screen
+    if args.repair and not asked.sure("Write what is proven to have been there?"):
+        return NOTHING
+    bar = screen.progress("verify")
+    report = saver.verify(args.thread, repair=args.repair, progress=bar)
+    if screen.json:
+        found = [asdict(each) for each in report.findings]
+        screen.data({"ok": report.ok, "threads": report.threads, "findings": found})
+        return FINE if report.ok else NOTHING
+    for each in report.findings:
+        colour = "green" if each.repaired else "red" if each.damage else "dim"
+        screen.say(screen.paint(line(str(each)), colour))
+    screen.say(line(str(report).partition("\n")[0]))
+    return FINE if report.ok else NOTHING
+
+
 def reweave(asked: Asked) -> int:
     read = [0]
     bar = asked.screen.progress("reweave")
@@ -99,6 +118,12 @@ def _size(parser: ArgumentParser) -> None:
     limited(parser, 20)
 
 
+def _verify(parser: ArgumentParser) -> None:
+    parser.add_argument("thread", nargs="?", help="one thread; without one, all of them")
+    parser.add_argument("--repair", action="store_true", help="put right what can be")
+    confirmed(parser)
+
+
 def _reweave(parser: ArgumentParser) -> None:
     parser.add_argument("thread", nargs="?", help="one thread; without one, all of them")
 
@@ -107,5 +132,13 @@ COMMANDS = (
     Command("prune", "delete what threads no longer need", prune, _prune),
     Command("sweep", "delete what is old, in all threads", sweep, _sweep, "saver:WyrdSaver.sweep"),
     Command("size", "where the bytes are", size, _size, "saver:WyrdSaver.size_report"),
+    Command(
+        "verify",
+        "look for damage, and repair it",
+        verify,
+        _verify,
+        "saver:WyrdSaver.verify",
+        ("doctor",),
+    ),
     Command("reweave", "read the pillars anew out of the checkpoints", reweave, _reweave),
 )
