@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import OrderedDict
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.driving import finish
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import InvalidInput, SaverClosed
 from langgraph_wyrd.plans import retain
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
 from langgraph_wyrd.store.running import Running
@@ -175,7 +176,8 @@ class Keeper:
         while len(self._since) > _MOST_NOTED:
             self._since.popitem(last=False)
         if due:
-            self._core.start(partial(self._keep, codec=codec, thread_id=thread_id))
+            with contextlib.suppress(SaverClosed):  # closed meanwhile: another one will look
+                self._core.start(partial(self._keep, codec=codec, thread_id=thread_id))
 
     async def _keep(self, core: Running[Memory], *, codec: Codec, thread_id: str) -> None:
         rule = self._rule

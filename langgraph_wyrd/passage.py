@@ -179,7 +179,7 @@ class Passage:
             said = await source.told(self.id, order[start : start + _PAGE])
             changed += await target.retell(self.id, said)
         if changed or self._sent.checkpoints:
-            await target.settle(self.id, there, woven=woven, show=woven)
+            await target.settle(self.id, there, show=woven)
 
     # ---- comparing
 

@@ -21,7 +21,7 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import config_of, thread, tuple_of
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.files import Opened
-from langgraph_wyrd.plans import carry, reweave
+from langgraph_wyrd.plans import carry
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
 from langgraph_wyrd.upkeep import Upkeep
 
@@ -195,11 +195,9 @@ class Ours(Teller):
     async def times(self, thread_id: Any) -> carry.Times | None:
         return await self.ask(lambda: carry.times(thread(thread_id)))
 
-    async def settle(self, thread_id: Any, there: carry.Times, *, woven: bool, show: bool) -> None:
-        """The thread's tables and times as they are at the other one."""
-        codec, weaver, id = self.saver._codec, self.saver._weaver, thread(thread_id)
-        if not woven and weaver is not None:
-            await self.change(thread_id, lambda: reweave.reweave(codec, weaver, id))
+    async def settle(self, thread_id: Any, there: carry.Times, *, show: bool) -> None:
+        """The thread's times as they are at the other one; its tables anew, if its ledger is."""
+        codec, id = self.saver._codec, thread(thread_id)
         await self.change(thread_id, lambda: carry.arrived(codec, id, there, show=show))
 
 

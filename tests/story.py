@@ -397,12 +397,14 @@ async def tell(
     cross: bool = False,
     history: bool = True,
     between: Between | None = None,
+    thread: str | None = None,
 ) -> list[tuple[str, Any]]:
     """The story of a seed on a database; `between` happens after every turn, and does not show.
 
     Without `history` nobody looks or goes back, so that a pruned thread has a story of its own.
     """
     teller = Teller(seed, savers, asynchronous, cross, history)
+    teller.thread = thread or teller.thread
     for teller.turn in range(turns):
         await teller.record("act", teller.act())
         await teller.look()
