@@ -103,7 +103,7 @@ async def test_random_programs_move_after_every_turn(
                 found = await tell(seed, theirs, ours, asynchronous=True, between=moved)
                 parted = first_difference(expected, found)
                 if parted is not None:  # the official saver alone may tell it differently, too
-                    expected = await tell(seed, theirs, asynchronous=True, thread="alone")
+                    expected = await tell(seed, theirs, asynchronous=True, thread=f"alone {seed}")
                     parted = first_difference(expected, found)
                 assert parted is None, f"seed {seed}, expected first, then found, {parted}"
 
@@ -121,7 +121,7 @@ def test_random_programs_move_in_sync_code(
             found = without_loop(tell(seed, *savers, asynchronous=False, between=moved))
             parted = first_difference(expected, found)
             if parted is not None:  # the official saver alone may tell it differently, too
-                expected = without_loop(tell(seed, theirs, asynchronous=False, thread="alone"))
+                expected = without_loop(tell(seed, theirs, asynchronous=False, thread=f"alone {seed}"))
                 parted = first_difference(expected, found)
             assert parted is None, f"seed {seed}, expected first, then found, {parted}"
 
