@@ -8,16 +8,15 @@ would neither hold the locks nor know it.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed
+from langgraph_wyrd.store import alive
 from langgraph_wyrd.store.statements import Plan, Stale, WriteSet
 from langgraph_wyrd.store.turns import Turns
 
@@ -104,7 +103,7 @@ class Running(Generic[M]):
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._turn, name="wyrd-core", daemon=True)
         self.thread.start()
-        _alive.add(self)
+        alive.enter(self)
 
     def _turn(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -195,7 +194,7 @@ class Running(Generic[M]):
             self.end()
 
     def end(self) -> None:
-        _alive.discard(self)
+        alive.leave(self)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
 
@@ -422,42 +421,3 @@ class Store:
         if self._alone:
             self._running.turns.leave(self._write.thread_id)
         self._settle(error)
-
-
-# ---- the process ends, or forks
-
-_alive: set[Running[Any]] = set()
-_inherited: list[Running[Any]] = []  # a parent's: finalising them in a child would disturb it
-_paused: list[Running[Any]] = []
-
-
-@atexit.register
-def _close_forgotten() -> None:
-    """A script that forgets to close still leaves its database tidy, and exits."""
-    for running in list(_alive):
-        running.finish(timeout=10)
-
-
-def _before_fork() -> None:
-    for running in list(_alive):
-        if running.thread is not threading.current_thread() and running.pause(timeout=10):
-            _paused.append(running)
-
-
-def _after_fork_in_parent() -> None:
-    while _paused:
-        _paused.pop().resume()
-
-
-def _after_fork_in_child() -> None:
-    _inherited.extend(_alive)
-    _alive.clear()
-    _paused.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
