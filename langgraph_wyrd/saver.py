@@ -31,7 +31,9 @@ from langgraph_wyrd.configs import (
     tuple_of,
 )
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.plans import copy, prune, read
+from langgraph_wyrd.healing import reading as healing
+from langgraph_wyrd.healing.telling import tell
+from langgraph_wyrd.plans import copy, prune
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
@@ -73,9 +75,11 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         *,
         serde: SerializerProtocol | None = None,
         weaver: Weaver | None = None,
+        on_damage: str = "heal",
     ) -> None:
         super().__init__(serde=serde)
         self._core = core
+        self._heals = on_damage == "heal"
         self._weaver = weaver
         self._made: Codec | None = None
 
@@ -92,6 +96,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         pillars: bool = True,
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
+        on_damage: str = "heal",
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -108,6 +113,8 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
             pillars: False: store checkpoints only, and read nothing out of them.
             channels: Which channels make the context, and which stay out of the pillars.
             extractors: Your own, run after the default ones; or an `Extractors`.
+            on_damage: `"heal"`: what is damaged is had back, stood in for or passed over, and said
+                so aloud; `"raise"`: it raises CheckpointDamaged.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -118,6 +125,8 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         """
         if setup not in ("auto", "never"):
             raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
+        if on_damage not in ("heal", "raise"):
+            raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         address = url.parse(conn_string)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
@@ -132,7 +141,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         made()  # options that can't be used are refused here, not on first use
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         weaver = Weaver(chosen, channels) if pillars else None
-        return cls(Core(made, Memory), serde=serde, weaver=weaver)
+        return cls(Core(made, Memory), serde=serde, weaver=weaver, on_damage=on_damage)
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
@@ -257,7 +266,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
             before: Only checkpoints with smaller ids than this one's.
             limit: At most so many.
         """
-        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
         while not pages.done:
             yield from self._core.run(pages.next)
 
@@ -270,7 +279,7 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async version of `list`."""
-        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
         while not pages.done:
             for found in await self._core.arun(pages.next):
                 yield found
@@ -344,8 +353,11 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         thread_id, ns, id = stored_place(config)
         known = core.memory.get(thread_id)
         codec = self._codec
-        found, learnt = await core.read_soon(lambda: read.get(codec, thread_id, ns, id, known))
-        if learnt is not None:
+        get = healing.get if self._heals else healing.just_get
+        found, learnt, heals = await core.read_soon(lambda: get(codec, thread_id, ns, id, known))
+        if heals:
+            await tell(core, codec, heals)
+        elif learnt is not None:
             core.memory.learn(thread_id, learnt)
         elif found is not None and known is not None and known.weave is not None:
             heard = known.weave.heard(ns, stored(found.id, "checkpoint_id"), found.writes)
@@ -361,7 +373,10 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
         thread_id, ns, id = stored_place(config)
         names = {stored(name, "a channel"): name for name in channels}
         codec, wanted = self._codec, [*names]
-        found = await core.read(lambda: read.delta_history(codec, thread_id, ns, id, wanted))
+        history_of = healing.delta_history if self._heals else healing.just_delta_history
+        found, heals = await core.read(lambda: history_of(codec, thread_id, ns, id, wanted))
+        if heals:
+            await tell(core, codec, heals)
         history: dict[str, DeltaChannelHistory] = {}
         for name, (writes, seed) in found.items():
             history[names[name]] = {"writes": writes}

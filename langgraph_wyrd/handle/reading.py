@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.healing import telling
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.plans import moments
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
@@ -34,5 +34,5 @@ class Reading(Handle):
 
     async def _state(self, core: Running[Memory], at: When) -> WorkingState:
         codec, point = self._codec, checked(at)
-        found = await core.read(lambda: moments.state_at(codec, self._stored, point))
+        found = await core.read(lambda: telling.state_at(codec, self._stored, point))
         return self._found(found, at)

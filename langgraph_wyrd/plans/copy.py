@@ -50,6 +50,7 @@ def _copy(codec: Codec, source: str, target: str, row: Sequence[Any], again: boo
         Tell("copy_splices", [(new, old)]),
         Tell("copy_writes", [(new, old)]),
         Tell("copy_events", [(new, old)]),
+        Tell("copy_heals", [(new, old)]),
         *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),
         Tell("copy_shown", [(old, new)]),
     ]

@@ -64,6 +64,7 @@ def delete_thread(thread_id: str) -> Plan[None]:
             Tell("drop_all_splices", [(number,)]),
             Tell("drop_all_writes", [(number,)]),
             Tell("drop_all_events", [(number,)]),
+            Tell("drop_all_heals", [(number,)]),
             *cleared(number),
         ]
 

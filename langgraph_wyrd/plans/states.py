@@ -186,7 +186,7 @@ def is_ancestor(number: int, ns: str, of: str, id: str) -> Plan[bool]:
     while current is not None and current != id and current not in walked:
         walked.add(current)
         if current not in page:
-            rows = yield Ask("lineage", (number, ns, current, 512))
+            rows = yield Ask("parents", (number, ns, current, 512))
             page = {row[0]: row[1] for row in rows}
             if current not in page:
                 return False

@@ -142,11 +142,14 @@ class PutWrites:
     def _rows(self, number: int) -> WriteSet:
         ordinary: list[tuple[Any, ...]] = []
         special: list[tuple[Any, ...]] = []
+        last = max((idx for idx, _, _ in self.writes), default=-1)
         for idx, channel, value in self.writes:
             shape, data = self.codec.seal_value(value, given(channel))
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
+            if 0 <= idx == last:
+                total ^= loading.LAST
             row = (
                 number, self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data,
                 total,

@@ -7,10 +7,12 @@ transaction as the write, with the thread locked.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
@@ -27,6 +29,8 @@ from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 from langgraph_wyrd.store.strands import Place, Row, splice
 from langgraph_wyrd.store.tips import Tip, Writer
 from langgraph_wyrd.store.values import Codec, kind
+
+logger = logging.getLogger("langgraph_wyrd")
 
 FRAME_SLACK = 2048  # bytes that a strand of frames may grow to whatever a whole frame costs
 
@@ -114,7 +118,11 @@ class Put:
             yield from refuse_late(thread, self.thread_id, self.ns, self.parent)
             return NOTHING
         place = Place(*found[0][2:6])
-        held, ends = yield from loading.frames_and_tips(self.codec, thread.number, [place])
+        try:
+            held, ends = yield from loading.frames_and_tips(self.codec, thread.number, [place])
+        except CheckpointDamaged as error:
+            self._leaves(error)
+            return Space(self.parent, EMPTY, None, {})
         frame = held[place]
         grown = {
             name: entry
@@ -134,7 +142,12 @@ class Put:
         tips: dict[str, Tip] = {}
         if grown:
             shown = Frame(grown, {}, {})
-            values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
+            try:
+                values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
+            except CheckpointDamaged as error:
+                self._leaves(error)
+                kept = {name: e for name, e in frame.channels.items() if name not in grown}
+                return Space(self.parent, replace(frame, channels=kept), None, {})
             for (name, entry), seq in zip(grown.items(), newest[1:], strict=True):
                 assert entry.place is not None
                 strand = loaded[entry.place.strand]
@@ -142,6 +155,13 @@ class Put:
                 tip.ended = entry.place.seq != seq
                 tips[name] = tip
         return Space(self.parent, frame, frame_tip, tips)
+
+    def _leaves(self, error: CheckpointDamaged) -> None:
+        """What can't be read is not built on: the checkpoint holds all that it needs anew."""
+        logger.warning(
+            "checkpoint %s of thread %r starts new strands: its parent is damaged (%s)",
+            given(self.id), given(self.thread_id), error,
+        )  # fmt: skip
 
     def _changes(self, name: str, entry: Entry) -> bool:
         return name in self.new_versions or self.versions.get(name) != entry.version

@@ -212,3 +212,17 @@ CREATE TABLE wyrd_intentions (
 );
 CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+
+-- What was damaged and met by a load, once each, and what was done about it.
+CREATE TABLE wyrd_heals (
+  thread bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  ns text COLLATE "C" NOT NULL,
+  checkpoint text COLLATE "C" NOT NULL, -- where it was met first
+  channel text NOT NULL,
+  kind text NOT NULL, -- exact, placeholder, left_out, ancestor, empty
+  what text NOT NULL, -- sealed where values are encrypted
+  healed_at timestamptz NOT NULL,
+  acknowledged_at timestamptz,
+  PRIMARY KEY (thread, id)
+);

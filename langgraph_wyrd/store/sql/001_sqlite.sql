@@ -210,3 +210,17 @@ CREATE TABLE wyrd_intentions (
 ) WITHOUT ROWID;
 CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+
+-- What was damaged and met by a load, once each, and what was done about it.
+CREATE TABLE wyrd_heals (
+  thread INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  ns TEXT NOT NULL,
+  checkpoint TEXT NOT NULL, -- where it was met first
+  channel TEXT NOT NULL,
+  kind TEXT NOT NULL, -- exact, placeholder, left_out, ancestor, empty
+  what TEXT NOT NULL, -- sealed where values are encrypted
+  healed_at TEXT NOT NULL,
+  acknowledged_at TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;

@@ -54,6 +54,7 @@ TABLE_NAMES = (
     "context",
     "open_loops",
     "intentions",
+    "heals",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

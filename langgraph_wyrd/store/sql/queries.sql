@@ -74,13 +74,13 @@ WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? AND channel IN (?
 
 -- name: checkpoint
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ? AND c.id = ?
 
 -- name: latest
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ?
 ORDER BY c.id DESC LIMIT 1
@@ -88,7 +88,7 @@ ORDER BY c.id DESC LIMIT 1
 -- name: page
 -- A page of checkpoints, newest first; conditions and the end are put behind it.
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.deleted_at IS NULL
 
@@ -121,7 +121,13 @@ ORDER BY c.id DESC, c.thread DESC, c.ns DESC LIMIT ?
 
 -- name: lineage
 -- The next ancestors, as far as ids tell: the walk along the parents is made by the plan.
-SELECT id, parent, strand, seq, length, chain FROM wyrd_checkpoints
+SELECT id, parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, sum
+FROM wyrd_checkpoints
+WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+
+-- name: parents
+-- The same for a walk that looks at nothing else.
+SELECT id, parent FROM wyrd_checkpoints
 WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 
 -- name: ancestor
@@ -200,6 +206,39 @@ SELECT max(version), max(min_reader) FROM wyrd_migrations
 
 -- name: record_migration
 INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)
+
+-- ---- healing
+
+-- name: newest_id
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ?
+
+-- name: writes_of_thread
+SELECT ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
+WHERE thread = ? ORDER BY ns, checkpoint, path, task, idx LIMIT ?
+
+-- name: splices_of_thread
+SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
+WHERE thread = ? ORDER BY strand, seq, part LIMIT ?
+
+-- name: put_heal
+INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread, id) DO NOTHING
+
+-- name: heals
+SELECT id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at FROM wyrd_heals
+WHERE thread = ? ORDER BY healed_at, id
+
+-- name: acknowledge_heal
+UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ? AND acknowledged_at IS NULL
+
+-- name: drop_all_heals
+DELETE FROM wyrd_heals WHERE thread = ?
+
+-- name: copy_heals
+INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at,
+  acknowledged_at)
+SELECT ?, id, ns, checkpoint, channel, kind, what, healed_at, acknowledged_at FROM wyrd_heals
+WHERE thread = ?
 
 -- ---- pillars
 
