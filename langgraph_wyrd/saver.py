@@ -190,7 +190,10 @@ class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
 
     def thread(self, thread_id: str) -> Thread:
         """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return Thread(self._core, lambda: self._codec, self._weaver, thread(thread_id))
+        return Thread(
+            self._core, lambda: self._codec, self._weaver, thread(thread_id),
+            heals_damage=self._heals,
+        )  # fmt: skip
 
     # ---- storing
 

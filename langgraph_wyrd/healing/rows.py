@@ -19,24 +19,23 @@ def checkpoint(raw: Sequence[Any], ids: Iterable[str]) -> Stored | None:
     """A checkpoint's row; `ids` are those that its parent may have. None: it can't be had back."""
     fields = Stored._fields
     for row in _tries(list(raw), [fields.index(name) for name in _OF_CHECKPOINT]):
-        if _fits_checkpoint(row):
+        if fits(row):
             return Stored(*row)
     at = fields.index("parent")
     for parent in (None, *ids):
         row = list(raw)
         row[at] = parent
-        if _fits_checkpoint(row):
+        if fits(row):
             return Stored(*row)
-    found = _flipped(
-        list(raw), ("metadata", "exact", "ts", "parent", "id", "ns"), fields, _fits_checkpoint
-    )
+    found = _flipped(list(raw), ("metadata", "exact", "ts", "parent", "id", "ns"), fields, fits)
     return None if found is None else Stored(*found)
 
 
 _OF_CHECKPOINT = ("sum", "chain", "length", "seq", "strand")
 
 
-def _fits_checkpoint(row: list[Any]) -> bool:
+def fits(row: Sequence[Any]) -> bool:
+    """Whether a checkpoint's row is what was written."""
     try:
         loading.checked(row)
     except (CheckpointDamaged, TypeError, ValueError, OverflowError):
@@ -49,7 +48,7 @@ def write(
 ) -> Write | None:
     """A task's write; None: it can't be had back."""
 
-    def fits(row: list[Any]) -> bool:
+    def fitting(row: list[Any]) -> bool:
         try:
             loading.checked_write(ns, checkpoint, row)
         except (CheckpointDamaged, TypeError, ValueError, OverflowError):
@@ -58,16 +57,16 @@ def write(
 
     fields = Write._fields
     for row in _tries(list(raw), [fields.index("idx")]):
-        if fits(row):
+        if fitting(row):
             return Write(*row)
-    found = _flipped(list(raw), ("data", "channel", "path", "shape", "task"), fields, fits)
+    found = _flipped(list(raw), ("data", "channel", "path", "shape", "task"), fields, fitting)
     if found is not None:
         return Write(*found)
     at = fields.index("data")
     for elements in () if copies is None else copies.all_runs(raw[at]):
         row = list(raw)
         row[at] = codec.block(elements)
-        if fits(row):
+        if fitting(row):
             return Write(*row)
     return None
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.healing.found import Found, Heal, told
 from langgraph_wyrd.pillars.model import OpenLoop, Source, WorkingState
-from langgraph_wyrd.plans import moments
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
@@ -103,11 +102,8 @@ def _time(at: Any) -> str:
     return at.isoformat() if isinstance(at, datetime) else str(at)
 
 
-def state_at(codec: Codec, thread_id: str, at: Any) -> Plan[WorkingState | None]:
-    """A thread's working state; as of its head with what was healed and nobody has seen yet."""
-    state = yield from moments.state_at(codec, thread_id, at)
-    if state is None or at is not None:
-        return state
+def shown(codec: Codec, thread_id: str, state: WorkingState) -> Plan[WorkingState]:
+    """A thread's state with what was healed and nobody has seen yet."""
     heals = yield from of_thread(codec, thread_id)
     loops = tuple(_loop(heal) for heal in heals or () if heal.acknowledged_at is None)
     return replace(state, loops=state.loops + loops) if loops else state

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along
+from langgraph_wyrd.plans import ledger
+from langgraph_wyrd.plans.loading import checkpoint_sum
 from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
+from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = BASE_EVERY + 2
@@ -132,12 +136,21 @@ def _path(
         if to_base and said.get(current, SILENT).has_base:
             break
         current = step.parent
+    if path and not (to_base and said.get(path[-1].id, SILENT).has_base):
+        yield from _starts(number, ns, path[-1].id)
     return path[::-1], said
+
+
+def _starts(number: int, ns: str, first: str) -> Plan[None]:
+    """Raise if it can't be told where a path starts: a wrong parent would cut it off."""
+    for parent, ts, metadata, exact, *place, total in (yield Ask("own_row", (number, ns, first))):
+        if total != checkpoint_sum(number, ns, first, parent, ts, metadata, exact, Place(*place)):
+            raise CheckpointDamaged(f"checkpoint {first} fails its checksum")
 
 
 def _said(codec: Codec, ns: str, page: dict[str, Step], rows: Sequence[Row]) -> dict[str, Said]:
     tasks: dict[str, dict[str, list[Event]]] = {}
-    for checkpoint, task, _, pillar, op, item, body, source in rows:
+    for checkpoint, task, _, pillar, op, item, body, source, _ in ledger.checked(ns, rows):
         event = Event(pillar, op, item, json.loads(codec.open_text(body)), json.loads(source))
         tasks.setdefault(checkpoint, {}).setdefault(task, []).append(event)
     found = {}

@@ -10,6 +10,7 @@ from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.ledger import without_damage
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, over, said_by, show, task_view
 from langgraph_wyrd.plans.woven import Weave, Woven
@@ -62,6 +63,9 @@ class PutWrites:
         return self._told(known, woven, {} if space is None else space.frame.channels)
 
     def cold(self, known: Known | None) -> Plan[Known]:
+        return without_damage(self._cold(known), self.thread_id)
+
+    def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)
         yield from refuse_late(thread, self.thread_id, self.ns, self.checkpoint)
         if self.weaver is None:

@@ -17,6 +17,7 @@ from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.known import NOTHING, FrameTip, Known, Space
+from langgraph_wyrd.plans.ledger import without_damage
 from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, put_view, show
@@ -77,6 +78,9 @@ class Put:
 
     def cold(self, known: Known | None) -> Plan[Known]:
         """Read what the checkpoint builds on, and store it."""
+        return without_damage(self._cold(known), self.thread_id)
+
+    def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, self._late(), known)
         space = thread.spaces.get(self.ns)
         if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):

@@ -96,6 +96,7 @@ CREATE TABLE wyrd_events (
   item text NOT NULL,
   body text NOT NULL, -- JSON, sealed where values are encrypted
   source text NOT NULL, -- JSON
+  sum bigint NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint, task, n)
 );
 

@@ -94,6 +94,7 @@ CREATE TABLE wyrd_events (
   item TEXT NOT NULL,
   body TEXT NOT NULL, -- JSON, sealed where values are encrypted
   source TEXT NOT NULL, -- JSON
+  sum INTEGER NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint, task, n)
 ) WITHOUT ROWID;
 

@@ -220,6 +220,19 @@ WHERE thread = ? ORDER BY ns, checkpoint, path, task, idx LIMIT ?
 SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
 WHERE thread = ? ORDER BY strand, seq, part LIMIT ?
 
+-- name: rows_of_thread
+SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
+FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id WHERE t.id = ? ORDER BY c.ns, c.id
+
+-- name: own_row
+SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, sum
+FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: thread_row
+-- As lock_thread, for who only looks.
+SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+
 -- name: put_heal
 INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread, id) DO NOTHING
@@ -339,10 +352,11 @@ SELECT id FROM wyrd_intentions WHERE thread = ? AND (changed_in > ? OR ns <> '')
 DELETE FROM wyrd_intentions WHERE thread = ?
 
 -- name: put_event
-INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, checkpoint, task, n) DO UPDATE SET pillar = excluded.pillar,
-  op = excluded.op, item = excluded.item, body = excluded.body, source = excluded.source
+  op = excluded.op, item = excluded.item, body = excluded.body, source = excluded.source,
+  sum = excluded.sum
 
 -- name: drop_events
 -- What a checkpoint, or one of its tasks, said before: it is said anew.
@@ -356,7 +370,7 @@ DELETE FROM wyrd_events WHERE thread = ?
 
 -- name: events
 -- The ledger of some checkpoints that follow each other by id.
-SELECT checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+SELECT checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
 WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? ORDER BY checkpoint, task, n
 
 -- name: show_thread
@@ -543,8 +557,8 @@ UPDATE wyrd_threads SET (status, reason, due, title, user_id, open_loops, open_t
 WHERE id = ?
 
 -- name: copy_events
-INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
-SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source, sum)
+SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
 WHERE thread = ?
 
 -- name: copy_todos
