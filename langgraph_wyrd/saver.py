@@ -47,6 +47,7 @@ from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.upkeep import Upkeep
+from langgraph_wyrd.verified import Verified
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class WyrdSaver(Across, Upkeep, BaseCheckpointSaver[str]):
+class WyrdSaver(Across, Upkeep, Verified, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python

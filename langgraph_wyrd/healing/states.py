@@ -15,6 +15,7 @@ from langgraph_wyrd.healing.found import Found, Kind
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import moments, reweave
 from langgraph_wyrd.plans.ledger import is_sound, through
+from langgraph_wyrd.plans.loading import Stored
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store.names import thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement
@@ -37,8 +38,8 @@ def state_at(
     found = yield Ask("thread_row", (thread_key(thread_id),))
     if not found:
         raise first
-    reading = _Reading(found[0][0], thread_id)
-    yield from reading.put_parents_right()
+    reading = Reading(found[0][0], thread_id)
+    yield from reading.put_rows_right()
     if weaver is not None:
         yield from reading.look_on(reweave.reweave(codec, weaver, thread_id))
     state = yield from reading.look_on(moments.state_at(codec, thread_id, at))
@@ -48,21 +49,22 @@ def state_at(
     return state, heals
 
 
-class _Reading:
+class Reading:
     """What plans see of a thread: damaged rows put right or not at all, written ones at once."""
 
     def __init__(self, number: int, thread_id: str) -> None:
         self._number = number
         self._thread_id = thread_id
-        self._parents: dict[tuple[str, str], str | None] = {}
-        self._told: dict[Group, list[Row]] = {}
-        self._bad: dict[tuple[str, str, str, int], Row | None] = {}
+        self._right_rows: dict[tuple[str, str], Stored] = {}
+        self.derived: dict[tuple[str, str], Row] = {}  # due and root, read anew
+        self.told: dict[Group, list[Row]] = {}
+        self.bad: dict[tuple[str, str, str, int], Row | None] = {}
         self._rows: list[tuple[Kind, str, str]] = []
 
     def look_on(self, plan: Plan[T]) -> Plan[T]:
         return through(plan, self._answered, self._asked)
 
-    def put_parents_right(self) -> Plan[None]:
+    def put_rows_right(self) -> Plan[None]:
         """The rows that say which way a path goes."""
         found = yield Ask("rows_of_thread", (self._number,))
         ids = [row[6] for row in found]
@@ -71,14 +73,15 @@ class _Reading:
                 continue
             ns, id, _ = rows.checkpoint_of(raw)
             right = rows.checkpoint(raw, ids)
-            self._parents[ns, id] = None if right is None else right.parent
+            if right is not None:
+                self._right_rows[ns, id] = right
             kind: Kind = "left_out" if right is None else "exact"
             self._rows.append((kind, ns, id))
 
     def heals(self) -> tuple[Found, ...]:
         made = []
-        for (ns, checkpoint, task, n), right in self._bad.items():
-            again = right is not None or (ns, checkpoint, task) in self._told
+        for (ns, checkpoint, task, n), right in self.bad.items():
+            again = right is not None or (ns, checkpoint, task) in self.told
             what = (
                 "what it said was put right"
                 if right is not None
@@ -103,42 +106,62 @@ class _Reading:
             return step._replace(name=names.get(step.name, step.name))
         if step.name == "drop_events":
             for _, ns, checkpoint, task in step.rows:
-                self._told[ns, checkpoint, task] = []
+                self.told[ns, checkpoint, task] = []
+        if step.name == "set_derived":
+            for due, root, _, _, ns, checkpoint in step.rows:
+                self.derived[ns, checkpoint] = (due, root)
         if step.name == "put_event":
             for _, ns, *row in step.rows:
-                self._told.setdefault((ns, row[0], row[1]), []).append(tuple(row))
+                self.told.setdefault((ns, row[0], row[1]), []).append(tuple(row))
         return None
 
     def _answered(self, ask: Ask, found: Any) -> Any:
         if ask.name == "own_row":
             return []
-        if ask.name in ("steps", "ancestor") and self._parents:
-            ns = ask.params[1]
-            return [(row[0], self._parents.get((ns, row[0]), row[1]), *row[2:]) for row in found]
-        if ask.name in ("checkpoint_rows", "checkpoint_row") and self._parents:
+        if ask.name == "steps":
+            return [self._step(ask.params[1], row) for row in found]
+        if ask.name == "ancestor":
+            held = [self._right_rows.get((ask.params[1], row[0])) for row in found]
             return [
-                (*row[:2], self._parents.get((row[0], row[1]), row[2]), *row[3:]) for row in found
+                row if right is None else (right.id, right.parent, *right.place)
+                for row, right in zip(found, held, strict=True)
             ]
+        if ask.name in ("checkpoint_rows", "checkpoint_row"):
+            return [self._row(row) for row in found]
         if ask.name != "events":
             return found
         _, ns, low, high = ask.params
         sound = [right for row in found if (right := self._right(ns, row)) is not None]
-        said = [row for row in sound if (ns, row[0], row[1]) not in self._told]
-        for (at, checkpoint, _), told in self._told.items():
+        said = [row for row in sound if (ns, row[0], row[1]) not in self.told]
+        for (at, checkpoint, _), told in self.told.items():
             if at == ns and low <= checkpoint <= high:
                 said += told
         return sorted(said, key=lambda row: row[:3])
+
+    def _step(self, ns: str, row: Row) -> Row:
+        id, parent, ts, due, root = row
+        right = self._right_rows.get((ns, id))
+        if right is not None:
+            parent, ts = right.parent, right.ts
+        return (id, parent, ts, *self.derived.get((ns, id), (due, root)))
+
+    def _row(self, row: Row) -> Row:
+        right = self._right_rows.get((row[0], row[1]))
+        if right is None:
+            return row
+        more = (*right.place, *row[13:15], right.sum)
+        return (*row[:2], right.parent, right.ts, *row[4:7], right.metadata, right.exact, *more)
 
     def _right(self, ns: str, row: Row) -> Row | None:
         if is_sound(ns, row):
             return row
         key = (ns, row[0], row[1], row[2])
-        if key not in self._bad:
-            self._bad[key] = _put_right(ns, row)
-        return self._bad[key]
+        if key not in self.bad:
+            self.bad[key] = event_put_right(ns, row)
+        return self.bad[key]
 
 
-def _put_right(ns: str, row: Row) -> Row | None:
+def event_put_right(ns: str, row: Row) -> Row | None:
     """A row of the ledger in which one bit of a text, or of the checksum, is wrong."""
     for number in flips.numbers(row[-1]) if isinstance(row[-1], int) else ():
         if is_sound(ns, (*row[:-1], number)):

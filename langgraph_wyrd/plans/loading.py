@@ -61,7 +61,12 @@ class Write(NamedTuple):
     sum: int
 
 
-def checkpoint_sum(
+# What is derived of a checkpoint has a few bits of its row's checksum for itself: wrong, it is read
+# anew, and the row stays good.
+_DERIVED = 0x7FFF
+
+
+def row_sum(
     thread: int,
     ns: str,
     id: str,
@@ -69,9 +74,27 @@ def checkpoint_sum(
     ts: str | None,
     metadata: str,
     exact: bytes | None,
-    place: Place,
+    place: Sequence[int],
 ) -> int:
-    return text_checksum(thread, ns, id, parent, ts, metadata, exact, *place)
+    """The checksum of a checkpoint's row, but for what is derived."""
+    return text_checksum(thread, ns, id, parent, ts, metadata, exact, *place) & ~_DERIVED
+
+
+def with_derived(total: int, due: str | None, root: str | None) -> int:
+    """A row's checksum with the bits of what is derived."""
+    return total & ~_DERIVED | (text_checksum(due, root) & _DERIVED)
+
+
+def same_row(total: int, stored: int) -> bool:
+    """Whether two checksums are of the same row, whatever is derived of it."""
+    return total & ~_DERIVED == stored & ~_DERIVED
+
+
+def sum_again(stored: int, was: Sequence[Any], now: Sequence[Any]) -> int:
+    """The checksum of a row that is written with other columns: what was damaged stays so."""
+    bits = stored & _DERIVED
+    total = row_sum(*now) | bits
+    return total if same_row(row_sum(*was), stored) else total ^ (_DERIVED + 1)
 
 
 def write_sum(ns: str, checkpoint: str, task: str, idx: int, channel: str, path: str,
@@ -83,13 +106,14 @@ def checked(row: Sequence[Any]) -> Stored:
     """A checkpoint's row, after its checksum."""
     found = Stored(*row)
     try:
-        wanted: int | None = checkpoint_sum(
+        total = row_sum(
             found.thread, found.ns, found.id, found.parent, found.ts, found.metadata, found.exact,
             found.place,
         )  # fmt: skip
+        good = same_row(total, found.sum)
     except TypeError:  # a column is of another type than it was
-        wanted = None
-    if wanted != found.sum:
+        good = False
+    if not good:
         raise CheckpointDamaged(
             f"checkpoint {found.id} of thread {given(found.thread_id)!r} fails its checksum"
         )

@@ -239,9 +239,8 @@ def lineage(
             if current not in page.steps:
                 break  # a pruned parent is an end like any other
         at, (_, parent, ts, metadata, exact, *place, total) = page.steps[current]
-        if total != loading.checkpoint_sum(
-            number, ns, current, parent, ts, metadata, exact, Place(*place)
-        ):
+        row = loading.row_sum(number, ns, current, parent, ts, metadata, exact, place)
+        if not loading.same_row(row, total):
             raise CheckpointDamaged(f"checkpoint {current} fails its checksum")
         if at == before + 1 and path[-1].wants is wants:
             path[-1].ids.append(current)

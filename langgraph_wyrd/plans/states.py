@@ -13,13 +13,12 @@ from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along
 from langgraph_wyrd.plans import ledger
-from langgraph_wyrd.plans.loading import checkpoint_sum
+from langgraph_wyrd.plans.loading import row_sum, with_derived
 from langgraph_wyrd.plans.shown import changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
-from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = BASE_EVERY + 2
@@ -137,15 +136,20 @@ def _path(
             break
         current = step.parent
     if path and not (to_base and said.get(path[-1].id, SILENT).has_base):
-        yield from _starts(number, ns, path[-1].id)
+        yield from _sure(number, ns, path[-1].id)  # a wrong parent would cut the path off
+    if path and to_base:
+        yield from _sure(number, ns, path[0].id)  # whose due nodes and root are read
     return path[::-1], said
 
 
-def _starts(number: int, ns: str, first: str) -> Plan[None]:
-    """Raise if it can't be told where a path starts: a wrong parent would cut it off."""
-    for parent, ts, metadata, exact, *place, total in (yield Ask("own_row", (number, ns, first))):
-        if total != checkpoint_sum(number, ns, first, parent, ts, metadata, exact, Place(*place)):
-            raise CheckpointDamaged(f"checkpoint {first} fails its checksum")
+def _sure(number: int, ns: str, id: str) -> Plan[None]:
+    """Raise if a checkpoint's row is not what was written."""
+    for parent, ts, metadata, exact, *place, due, root, total in (
+        yield Ask("own_row", (number, ns, id))
+    ):
+        row = row_sum(number, ns, id, parent, ts, metadata, exact, place)
+        if total != with_derived(row, due, root):
+            raise CheckpointDamaged(f"checkpoint {id} fails its checksum")
 
 
 def _said(codec: Codec, ns: str, page: dict[str, Step], rows: Sequence[Row]) -> dict[str, Said]:

@@ -187,9 +187,6 @@ class Put:
         frame_tip, row = self._frame_row(space, frame, next_strand)
         place = Place(frame_tip.strand, frame_tip.seq, frame.length, frame_tip.chain)
         number = thread.number
-        total = loading.checkpoint_sum(
-            number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
-        )
         shown, due, weave = UNSHOWN, None, thread.weave
         more: dict[str, list[Any]] = {}
         if self.weaver is not None and weave is not None:
@@ -215,6 +212,10 @@ class Put:
                 for when, each in ((at, events), *told)
                 for row in event_rows(self.codec, number, when, each)
             ]
+        total = loading.row_sum(
+            number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
+        )
+        total = loading.with_derived(total, due, self.root)
         rows = WriteSet(
             advance=[(strands, now(), self.id, self.id, *shown, number, thread.tick)],
             rows={

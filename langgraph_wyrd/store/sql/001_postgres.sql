@@ -227,3 +227,13 @@ CREATE TABLE wyrd_heals (
   acknowledged_at timestamptz,
   PRIMARY KEY (thread, id)
 );
+
+-- Damaged rows that a repair took out of their table: nothing is thrown away.
+CREATE TABLE wyrd_quarantine (
+  thread bigint NOT NULL,
+  origin text COLLATE "C" NOT NULL, -- the table that it stood in
+  place text COLLATE "C" NOT NULL, -- its key there
+  data text NOT NULL, -- JSON: its columns as they were; bytes as base64
+  moved_at timestamptz NOT NULL,
+  PRIMARY KEY (thread, origin, place)
+);

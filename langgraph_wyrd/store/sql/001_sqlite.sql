@@ -225,3 +225,13 @@ CREATE TABLE wyrd_heals (
   acknowledged_at TEXT,
   PRIMARY KEY (thread, id)
 ) WITHOUT ROWID;
+
+-- Damaged rows that a repair took out of their table: nothing is thrown away.
+CREATE TABLE wyrd_quarantine (
+  thread INTEGER NOT NULL,
+  origin TEXT NOT NULL, -- the table that it stood in
+  place TEXT NOT NULL, -- its key there
+  data TEXT NOT NULL, -- JSON: its columns as they were; bytes as base64
+  moved_at TEXT NOT NULL,
+  PRIMARY KEY (thread, origin, place)
+) WITHOUT ROWID;

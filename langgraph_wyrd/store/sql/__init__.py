@@ -55,6 +55,7 @@ TABLE_NAMES = (
     "open_loops",
     "intentions",
     "heals",
+    "quarantine",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

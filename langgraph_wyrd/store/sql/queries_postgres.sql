@@ -38,3 +38,11 @@ AND lower(i.text COLLATE "C") LIKE ? ESCAPE '!'
 
 -- name: threads_say
 AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C") LIKE ? ESCAPE '!')
+
+-- ---- the file is the server's
+
+-- name: file_state
+SELECT 0, 0
+
+-- name: file_check
+SELECT 'ok'

@@ -33,3 +33,11 @@ AND lower(i.text) LIKE ? ESCAPE '!'
 
 -- name: threads_say
 AND (lower(t.title) LIKE ? ESCAPE '!' OR lower(t.reason) LIKE ? ESCAPE '!')
+
+-- ---- the file
+
+-- name: file_state
+SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)
+
+-- name: file_check
+PRAGMA quick_check(20)
