@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from langgraph_wyrd.plans.ledger import without_damage
+
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.running import Running
@@ -18,6 +20,6 @@ async def alone(core: Running[Memory], thread_id: str, plan: Callable[[], Plan[T
     async with core.turns.turn(thread_id):
         core.memory.drop(thread_id)
         try:
-            return await core.write(plan)
+            return await core.write(lambda: without_damage(plan(), thread_id))
         finally:
             core.memory.drop(thread_id)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.healing import reading as healing
+from langgraph_wyrd.healing.telling import tell
 from langgraph_wyrd.plans import read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.store.names import stored, thread_key
@@ -86,8 +88,11 @@ class Pages:
         filter: dict[str, Any] | None,
         before: RunnableConfig | None,
         limit: int | None,
+        *,
+        heals: bool = True,
     ) -> None:
         self._codec = codec
+        self._page = healing.page if heals else healing.just_page
         self._thread_id: Any = None
         self._filter = filter or {}
         self._left = limit
@@ -123,9 +128,11 @@ class Pages:
     async def next(self, core: Running[Memory]) -> list[CheckpointTuple]:
         size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
         codec, after = self._codec(), self._after
-        found, self._after = await core.read(
-            lambda: read.page(codec, self._conditions, after, size, self._matches)
+        found, self._after, heals = await core.read(
+            lambda: self._page(codec, self._conditions, after, size, self._matches)
         )
+        if heals:
+            await tell(core, codec, heals)
         if self._left is not None:
             found = found[: self._left]
             self._left -= len(found)

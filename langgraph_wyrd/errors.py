@@ -104,7 +104,13 @@ class ConcurrentRun(WyrdError):
 
 
 class CheckpointDamaged(WyrdError):
-    """Stored bytes are not what was written: a checksum, a length or a chain is wrong."""
+    """Stored bytes are not what was written: a checksum, a length or a chain is wrong.
+
+    `ancestor` is the nearest checkpoint before the one that was asked for that can be read, where
+    that was looked for.
+    """
+
+    ancestor: str | None = None
 
 
 class CopyDiffers(WyrdError):

@@ -29,12 +29,13 @@ from langgraph_wyrd.configs import (
 )
 from langgraph_wyrd.discarding import Discarding
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.healing import reading as healing
+from langgraph_wyrd.healing.telling import tell
 from langgraph_wyrd.hooks import Hook, given
 from langgraph_wyrd.importing import Importing
 from langgraph_wyrd.keep import Keeper, Keeping
 from langgraph_wyrd.leases import Leases
 from langgraph_wyrd.pillars.labels import AutoLabels
-from langgraph_wyrd.plans import read
 from langgraph_wyrd.plans.known import Known, Memory
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.weaving import Weaver
@@ -54,6 +55,7 @@ from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.upkeep import Upkeep
+from langgraph_wyrd.verified import Verified
 from langgraph_wyrd.watching import Watching
 
 if TYPE_CHECKING:
@@ -65,8 +67,9 @@ T = TypeVar("T")
 
 
 class WyrdSaver(
-    Discarding, Resuming, Upkeep, Watching, Importing, Shown, Keeping, BaseCheckpointSaver[str]
-):
+    Discarding, Resuming, Upkeep, Verified, Watching, Importing, Shown, Keeping,
+    BaseCheckpointSaver[str],
+):  # fmt: skip
     """A LangGraph checkpointer on SQLite or Postgres.
 
     ```python
@@ -88,10 +91,12 @@ class WyrdSaver(
         retention: Retention | None = None,
         redact: Redact = (),
         single_writer: bool = False,
+        on_damage: str = "heal",
     ) -> None:
         super().__init__(serde=serde)
         self._leases = Leases(core) if single_writer else None
         self._core = core
+        self._heals = on_damage == "heal"
         self._weaver = weaver
         self._redaction = Redaction(redact) if redact else None
         self._keeper = None if retention is None else Keeper(core, retention)
@@ -115,6 +120,7 @@ class WyrdSaver(
         retention: Retention | None = None,
         redact: Redact = (),
         single_writer: bool = False,
+        on_damage: str = "heal",
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -140,6 +146,8 @@ class WyrdSaver(
                 metadata, and returns what is stored.
             single_writer: True: while a run goes on in a thread, in whichever process, another one
                 is refused with `ConcurrentRun`.
+            on_damage: `"heal"`: what is damaged is had back, stood in for or passed over, and said
+                so aloud; `"raise"`: it raises CheckpointDamaged.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -150,6 +158,8 @@ class WyrdSaver(
         """
         if setup not in ("auto", "never"):
             raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
+        if on_damage not in ("heal", "raise"):
+            raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         address = url.parse(conn_string)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
@@ -172,7 +182,7 @@ class WyrdSaver(
             core.hooks.add(event, hook)
         return cls(
             core, serde=serde, weaver=weaver, retention=retention, redact=redact,
-            single_writer=single_writer,
+            single_writer=single_writer, on_damage=on_damage,
         )  # fmt: skip
 
     @staticmethod
@@ -222,7 +232,10 @@ class WyrdSaver(
 
     def thread(self, thread_id: str) -> Thread:
         """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return Thread(self._core, lambda: self._codec, self._weaver, thread(thread_id))
+        return Thread(
+            self._core, lambda: self._codec, self._weaver, thread(thread_id),
+            heals_damage=self._heals,
+        )  # fmt: skip
 
     # ---- storing
 
@@ -300,7 +313,7 @@ class WyrdSaver(
             before: Only checkpoints with smaller ids than this one's.
             limit: At most so many.
         """
-        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
         while not pages.done:
             yield from self._core.run(pages.next)
 
@@ -313,7 +326,7 @@ class WyrdSaver(
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async version of `list`."""
-        pages = Pages(lambda: self._codec, config, filter, before, limit)
+        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
         while not pages.done:
             for found in await self._core.arun(pages.next):
                 yield found
@@ -367,10 +380,13 @@ class WyrdSaver(
             run = await self._leases.enter(core, config, thread_id, ns)
         known = core.memory.get(thread_id)
         codec = self._codec
-        found, learnt = await core.read_soon(lambda: read.get(codec, thread_id, ns, id, known))
+        get = healing.get if self._heals else healing.just_get
+        found, learnt, heals = await core.read_soon(lambda: get(codec, thread_id, ns, id, known))
         if run is not None and found is not None:
             run.loaded = stored(found.id, "checkpoint_id")
-        if learnt is not None:
+        if heals:
+            await tell(core, codec, heals)
+        elif learnt is not None:
             core.memory.learn(thread_id, learnt)
         elif found is not None and known is not None and known.weave is not None:
             heard = known.weave.heard(ns, stored(found.id, "checkpoint_id"), found.writes)
@@ -386,7 +402,10 @@ class WyrdSaver(
         thread_id, ns, id = stored_place(config)
         names = {stored(name, "a channel"): name for name in channels}
         codec, wanted = self._codec, [*names]
-        found = await core.read(lambda: read.delta_history(codec, thread_id, ns, id, wanted))
+        history_of = healing.delta_history if self._heals else healing.just_delta_history
+        found, heals = await core.read(lambda: history_of(codec, thread_id, ns, id, wanted))
+        if heals:
+            await tell(core, codec, heals)
         history: dict[str, DeltaChannelHistory] = {}
         for name, (writes, seed) in found.items():
             history[names[name]] = {"writes": writes}

@@ -383,7 +383,7 @@ def test_damage_on_the_way(durable: Backend) -> None:
                 f" FROM wyrd_checkpoints WHERE id = '{parents[changed]}')"
             )
             assert found.rowcount == 1
-        again = durable.open()
+        again = durable.open(on_damage="raise")
         if stops:
             with pytest.raises(CheckpointDamaged):
                 again.get_delta_channel_history(config=target, channels=["log"])

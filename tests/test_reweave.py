@@ -25,6 +25,7 @@ from test_pillar_tables import (
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.facts import PASSING
 from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.plans.ledger import event_sum
 from tests.outside import raw
 from tests.rows import config, put
 from tests.story import Teller
@@ -250,11 +251,13 @@ async def test_what_persons_declared_survives(durable: Backend, call: Any) -> No
     saver = durable.open()
     head = talk(saver, "t", run="r", words=["please find the door"])
     id = head["configurable"]["checkpoint_id"]
+    said = ("", id, "edit:1", 0, "loop", "open", "l-1")
+    body = '{"kind":"note","description":"ask Ann","confidence":"declared"}'
     with raw(durable.url) as connection:
         connection.execute(
             "INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body,"
-            f" source) VALUES (1, '', '{id}', 'edit:1', 0, 'loop', 'open', 'l-1',"
-            """ '{"kind":"note","description":"ask Ann","confidence":"declared"}', '{}')"""
+            f" source, sum) VALUES (1, '', '{id}', 'edit:1', 0, 'loop', 'open', 'l-1',"
+            f" '{body}', '{{}}', {event_sum(*said, body, '{}')})"
         )
     before = ledger(durable.url)
     await call(saver, "reweave", "t")

@@ -1050,7 +1050,7 @@ class Damaged:
 
     def load(self) -> list[str]:
         """The checkpoints that are refused as damaged; what does load must be as it was put."""
-        saver, refused = self.durable.open(), []
+        saver, refused = self.durable.open(on_damage="raise"), []
         try:
             for checkpoint_id, sound in self.sound.items():
                 try:
@@ -1227,7 +1227,7 @@ def test_damage_in_one_thread_leaves_the_others_alone(durable: Backend) -> None:
         table = Table(connection, "wyrd_splices")
         row = next(row for row in table.rows() if b"damaged" in row["data"])
         table.update(row, data=row["data"].replace(b"damaged", b"dbmaged"))
-    reader = durable.open()
+    reader = durable.open(on_damage="raise")
     with pytest.raises(errors.CheckpointDamaged):
         reader.get_tuple(at("damaged"))
     found = reader.get_tuple(at("sound"))

@@ -30,11 +30,14 @@ class Handle:
         codec: Callable[[], Codec],
         weaver: Weaver | None,
         stored_id: str,
+        *,
+        heals_damage: bool = True,
     ) -> None:
         self._core = core
         self._get_codec = codec
         self._weaver = weaver
         self._stored = stored_id
+        self._heals_damage = heals_damage
 
     @property
     def id(self) -> str:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.healing import telling
+from langgraph_wyrd.healing.states import healed
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.plans import filters, moments, past
+from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.statements import Plan
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.healing.found import Found
+    from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.store.running import Running
 
 T = TypeVar("T")
 _MOST = 1_000_000  # checkpoints of a tree
@@ -34,11 +42,11 @@ class Reading(Handle):
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
         """
-        return self._read(partial(moments.state_at, self._codec, self._stored, checked(at)))
+        return self._core.run(self._state(checked(at)))
 
     async def aworking_state(self, at: When = None) -> WorkingState:
         """Async version of `working_state`."""
-        return await self._aread(partial(moments.state_at, self._codec, self._stored, checked(at)))
+        return await self._core.arun(self._state(checked(at)))
 
     def history(self, limit: int = 50, before: When = None) -> list[HistoryEntry]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
@@ -90,7 +98,40 @@ class Reading(Handle):
         return partial(past.tree, self._stored, limit)
 
     def _read(self, plan: Callable[[], Plan[T]]) -> T:
-        return self._core.run(lambda core: core.read(plan))
+        return self._core.run(lambda core: self._healed(core, plan))
 
     async def _aread(self, plan: Callable[[], Plan[T]]) -> T:
-        return await self._core.arun(lambda core: core.read(plan))
+        return await self._core.arun(lambda core: self._healed(core, plan))
+
+    async def _healed(self, core: Running[Memory], plan: Callable[[], Plan[T]]) -> T:
+        """What a plan reads, as far as it can be had: damage of the ledger is told of."""
+        if not self._heals_damage:
+            return await core.read(plan)
+        codec = self._codec
+        found, heals = await core.read(lambda: healed(codec, self._weaver, self._stored, plan))
+        if heals:
+            await telling.tell(core, codec, heals)
+        return found
+
+    def _state(self, at: Point) -> Callable[[Running[Memory]], Coroutine[Any, Any, WorkingState]]:
+        codec = self._codec
+
+        def state() -> Plan[WorkingState]:
+            return moments.state_at(codec, self._stored, at)
+
+        def with_heals() -> Plan[tuple[WorkingState, tuple[Found, ...]]]:
+            found, heals = yield from healed(codec, self._weaver, self._stored, state)
+            if at is None and not heals:
+                found = yield from telling.shown(codec, self._stored, found)
+            return found, heals
+
+        async def job(core: Running[Memory]) -> WorkingState:
+            if not self._heals_damage:
+                return await core.read(state)
+            found, heals = await core.read(with_heals)
+            if not heals:
+                return found
+            await telling.tell(core, codec, heals)
+            return await core.read(lambda: telling.shown(codec, self._stored, found))
+
+        return job

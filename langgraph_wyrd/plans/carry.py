@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.keeping import show_again
+from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.signals.messages import conversation
@@ -153,7 +154,7 @@ def told(codec: Codec, thread_id: str, keys: Iterable[Key]) -> Plan[list[Told]]:
 
 
 def _unsealed(codec: Codec, row: Row) -> Row:
-    _, task, n, pillar, op, item, body, source = row
+    _, task, n, pillar, op, item, body, source, _ = row
     return task, n, pillar, op, item, codec.open_text(body), source
 
 
@@ -174,8 +175,9 @@ def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
         yield Tell(
             "put_event",
             [
-                (number, *each.key, task, n, pillar, op, item, codec.seal_text(body), source)
+                (number, *row, event_sum(*row))
                 for task, n, pillar, op, item, body, source in each.events
+                for row in [(*each.key, task, n, pillar, op, item, codec.seal_text(body), source)]
             ],
         )
     return changed

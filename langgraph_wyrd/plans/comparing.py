@@ -132,7 +132,7 @@ def _channel(
 
 def _frame(codec: Codec, number: int, id: str) -> Plan[Frame]:
     (row,) = yield Ask("ancestor", (number, "", id))
-    place = Place(*row[2:])
+    place = Place(*row[5:9])
     held = yield from loading.read_frames(codec, number, [place])
     return held[place]
 
@@ -215,7 +215,7 @@ def _of_channel(
     (value,) = (yield from _values(codec, number, [last])) if keys else (NOTHING,)
     for first in range(0, len(rows), _FRAMES):
         places: dict[str, Place]
-        places = {row[0]: Place(*row[2:]) for row in rows[first : first + _FRAMES]}
+        places = {row[0]: Place(*row[5:9]) for row in rows[first : first + _FRAMES]}
         frames = yield from loading.read_frames(codec, number, places.values())
         changed: list[tuple[str, Entry | None]] = []
         for id, place in places.items():

@@ -12,7 +12,6 @@ from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.threads import lock_or_add, now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
-from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = 500
@@ -54,6 +53,7 @@ def copied(
         Tell("copy_splices", [(new, old)]),
         Tell("copy_writes", [(new, old)]),
         Tell("copy_events", [(new, old)]),
+        Tell("copy_heals", [(new, old)]),
         *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),
         Tell("copy_labels", [(new, old)]),
         Tell("copy_shown", [(old, new)]),
@@ -63,9 +63,11 @@ def copied(
         rows = yield Ask("checkpoint_rows", (old, *after, _PAGE))
         copies = []
         for ns, id, parent, ts, step, source_, run_id, metadata, exact, *more in rows:
-            place, (due, root) = more[:4], more[4:]
+            place, (due, root, total) = more[:4], more[4:]
+            was = (old, ns, id, parent, ts, metadata, exact, place)
             metadata, exact = _owned(codec, metadata, exact, given(source), given(target))
-            total = loading.checkpoint_sum(new, ns, id, parent, ts, metadata, exact, Place(*place))
+            same = (new, ns, id, parent, ts, metadata, exact, place)
+            total = loading.sum_again(total, was, same)
             copies.append(
                 (
                     new, ns, id, parent, ts, step, source_, run_id, metadata, exact, *place, total,

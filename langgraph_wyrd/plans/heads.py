@@ -166,7 +166,7 @@ class Copies:
             )
         loading.checked(checked[0])  # what is damaged is not to be made to look whole
         _, _, parent, _, step, _, run_id, text, exact, *more = found[0]
-        place, (due, root) = Place(*more[:4]), more[4:]
+        place, (due, root) = Place(*more[:4]), more[4:6]
         metadata = {**self.codec.open_metadata(text, exact), "source": "fork"}
         if step is not None:
             step = metadata["step"] = step + 1
@@ -199,7 +199,8 @@ class Copies:
     ) -> None:  # fmt: skip
         ts = now()
         text, exact = self.codec.metadata(metadata)
-        total = loading.checkpoint_sum(self.number, ns, id, parent, ts, text, exact, place)
+        row = loading.row_sum(self.number, ns, id, parent, ts, text, exact, place)
+        total = loading.with_derived(row, due, root)
         self.rows.append(
             (
                 self.number, ns, id, parent, ts, step, "fork", run_id, text, exact, *place, total,

@@ -84,7 +84,7 @@ def was_cut(number: int, id: str) -> Plan[bool]:
     rows = yield Ask("events", (number, "", id, id))
     return any(
         op == "base" and json.loads(source).get("rule") == PRUNED
-        for _, _, _, _, op, _, _, source in rows
+        for _, _, _, _, op, _, _, source, _ in rows
     )
 
 

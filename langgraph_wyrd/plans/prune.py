@@ -71,6 +71,8 @@ def delete_thread(thread_id: str) -> Plan[int]:
             Tell("drop_all_events", [(number,)]),
             Tell("drop_all_labels", [(number,)]),
             Tell("drop_lease", [(thread_key(thread_id),)]),
+            Tell("drop_all_heals", [(number,)]),
+            Tell("drop_all_quarantine", [(number,)]),
             *cleared(number),
         ]
     return count
@@ -317,10 +319,12 @@ def rewrite(
     for light in changed:
         rows = yield Ask("checkpoint_row", (number, light.ns, light.id))
         ns, id, parent, ts, step, source, run_id, metadata, exact = rows[0][:9]
-        due, root = rows[0][-2:]
+        due, root, stored_sum = rows[0][-3:]
+        was = (number, ns, id, parent, ts, metadata, exact, rows[0][9:13])
         parent = adopted.get(light.key, parent)
         place = at.get(light.place, light.place)
-        total = loading.checkpoint_sum(number, ns, id, parent, ts, metadata, exact, place)
+        same = (number, ns, id, parent, ts, metadata, exact, place)
+        total = loading.sum_again(stored_sum, was, same)
         row = (
             number, ns, id, parent, ts, step, source, run_id, metadata, exact, *place, total, due,
             root,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.known import Known, Space
 from langgraph_wyrd.plans.loading import Stored, Write
@@ -46,6 +47,8 @@ def get(
     if not rows:
         return None, None
     row = loading.checked(rows[0])
+    if id is None and row.head is not None and row.id < row.head:
+        yield from _newest(row)
     space = None if known is None else known.spaces.get(ns)
     if space is not None and space.stands_at(row.id, row.place):
         answer = yield Ask("writes", (row.thread, ns, row.id))
@@ -77,6 +80,16 @@ def get(
     return read, Known(row.thread, row.tick, row.strands, row.buried, {ns: learnt})
 
 
+def _newest(row: Stored) -> Plan[None]:
+    """Raise if the thread's newest checkpoint, by what its row says, is missing."""
+    assert row.head is not None
+    found = (yield Ask("newest_id", (row.thread,)))[0][0]
+    if found < row.head:
+        raise CheckpointDamaged(
+            f"checkpoint {row.head}, the newest of thread {given(row.thread_id)!r}, is missing"
+        )
+
+
 def page(
     codec: Codec,
     conditions: Sequence[tuple[str, Sequence[Any]]],
@@ -85,12 +98,7 @@ def page(
     matches: Callable[[dict[str, Any]], bool],
 ) -> Plan[tuple[list[Read], tuple[str, int, str] | None]]:
     """The next checkpoints, newest first, and where to go on (None: that was the end)."""
-    chosen = list(conditions)
-    if after is not None:
-        chosen.append(("after_row", after))
-    names = " ".join(["page", *(name for name, _ in chosen), "newest_first"])
-    params = [value for _, given_ in chosen for value in given_]
-    rows = yield Ask(names, (*params, size))
+    rows = yield ask_page(conditions, after, size)
     stored = [loading.checked(row) for row in rows]
     kept = [row for row in stored if matches(codec.open_metadata(row.metadata, row.exact))]
     by_thread: dict[int, list[Stored]] = {}
@@ -104,6 +112,17 @@ def page(
             read[row] = read_of(codec, row, frame, values, writes)
     last = stored[-1] if len(stored) == size else None
     return [read[row] for row in kept], last and (last.id, last.thread, last.ns)
+
+
+def ask_page(
+    conditions: Sequence[tuple[str, Sequence[Any]]], after: tuple[str, int, str] | None, size: int
+) -> Ask:
+    """The rows of a page."""
+    chosen = list(conditions)
+    if after is not None:
+        chosen.append(("after_row", after))
+    names = " ".join(["page", *(name for name, _ in chosen), "newest_first"])
+    return Ask(names, (*(value for _, given_ in chosen for value in given_), size))
 
 
 def _frames_and_writes(
@@ -219,7 +238,10 @@ def lineage(
             page, size, before = _Page(rows, splices, wants), min(max(size * 4, _FEWEST), _MOST), -2
             if current not in page.steps:
                 break  # a pruned parent is an end like any other
-        at, (_, parent, *place) = page.steps[current]
+        at, (_, parent, ts, metadata, exact, *place, total) = page.steps[current]
+        row = loading.row_sum(number, ns, current, parent, ts, metadata, exact, place)
+        if not loading.same_row(row, total):
+            raise CheckpointDamaged(f"checkpoint {current} fails its checksum")
         if at == before + 1 and path[-1].wants is wants:
             path[-1].ids.append(current)
         else:

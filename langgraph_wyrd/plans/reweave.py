@@ -26,7 +26,7 @@ from langgraph_wyrd.plans.forks import fork_then, is_fork
 from langgraph_wyrd.plans.keeping import edited, is_kept, is_rewound, rewound, show_again
 from langgraph_wyrd.plans.loading import LoadedStrand
 from langgraph_wyrd.plans.retelling import retold
-from langgraph_wyrd.plans.shown import due_json, due_of
+from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.states import Said
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, event_rows, put_view
 from langgraph_wyrd.plans.woven import Notes, Woven
@@ -82,6 +82,7 @@ class _Row(NamedTuple):
     chain: int
     due: Any
     root: str | None
+    sum: int
 
     @property
     def key(self) -> tuple[str, str]:
@@ -211,9 +212,10 @@ class _Reweaving:
         elif events != said.own:
             yield Tell("drop_events", [(self.number, row.ns, row.id, "")])
             yield Tell("put_event", event_rows(self.codec, self.number, at, events))
-        if (woven.due, root) != (due_of(row.due), row.root):
-            due = due_json(woven.due) if woven.due else None
-            yield Tell("set_derived", [(due, root, self.number, row.ns, row.id)])
+        due = due_json(woven.due) if woven.due else None
+        total = loading.with_derived(row.sum, due, root)
+        if (due, root, total) != (row.due, row.root, row.sum):
+            yield Tell("set_derived", [(due, root, total, self.number, row.ns, row.id)])
         writes = yield Ask("writes", (self.number, row.ns, row.id))
         woven = replace(woven, notes=notes_of(self.codec, row.ns, row.id, writes, frame))
         woven = yield from retold(

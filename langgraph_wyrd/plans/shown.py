@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -19,6 +20,8 @@ from langgraph_wyrd.pillars.model import (
 )
 from langgraph_wyrd.store.statements import Row, Tell
 from langgraph_wyrd.store.values import Codec
+
+logger = logging.getLogger("langgraph_wyrd")
 
 PILLARS = ("todo", "context", "loop", "intention")  # as the tables' statements are named
 
@@ -150,8 +153,12 @@ def due_json(due: tuple[Due, ...]) -> str:
 
 
 def due_of(held: str | list[Any] | None) -> tuple[Due, ...]:
-    made = json.loads(held) if isinstance(held, str) else held or []
-    return tuple(Due(each) if isinstance(each, str) else Due(*each) for each in made)
+    try:
+        made = json.loads(held) if isinstance(held, str) else held or []
+        return tuple(Due(each) if isinstance(each, str) else Due(*each) for each in made)
+    except (ValueError, TypeError):
+        logger.warning("what is due can't be read, and is not shown: verify() tells more")
+        return ()
 
 
 @lru_cache(1024)

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along, moment_of, rank, with_edits
+from langgraph_wyrd.plans import ledger
+from langgraph_wyrd.plans.loading import row_sum, with_derived
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
@@ -116,12 +119,14 @@ def _load(
     codec: Codec, number: int, thread_id: str, ns: str, checkpoint: str, also: Sequence[Ask] = ()
 ) -> Plan[tuple[Woven | None, Sequence[Sequence[Row]]]]:
     """The same, and the answers to what else is asked on the way."""
-    also = [Ask("write_paths", (number, ns, checkpoint)), *also]
-    path, said, (paths, *answers) = yield from _path(
+    here = (number, ns, checkpoint)
+    also = [Ask("write_paths", here), Ask("own_row", here), *also]
+    path, said, (paths, own, *answers) = yield from _path(
         codec, number, ns, checkpoint, to_base=True, also=also
     )
     if not path:
         return None, answers
+    _check_rows(number, ns, checkpoint, own)  # its due nodes and root are read
     state = _along(thread_id, ns, path, said)
     overlay = said.get(checkpoint, SILENT).overlay
     last = path[-1]
@@ -194,7 +199,22 @@ def _path(
         if to_base and past is None and said_of.get(current, SILENT).has_base:
             break
         current = step.parent
+    ended = current is None or current != after
+    if path and ended and not (to_base and said_of.get(path[-1].id, SILENT).has_base):
+        yield from _sure(number, ns, path[-1].id)  # a wrong parent would cut the path off
     return path[::-1], said_of, answers
+
+
+def _sure(number: int, ns: str, id: str) -> Plan[None]:
+    """Raise if a checkpoint's row is not what was written."""
+    _check_rows(number, ns, id, (yield Ask("own_row", (number, ns, id))))
+
+
+def _check_rows(number: int, ns: str, id: str, rows: Sequence[Row]) -> None:
+    for parent, ts, metadata, exact, *place, due, root, total in rows:
+        row = row_sum(number, ns, id, parent, ts, metadata, exact, place)
+        if total != with_derived(row, due, root):
+            raise CheckpointDamaged(f"checkpoint {id} fails its checksum")
 
 
 def path_behind(
@@ -218,7 +238,7 @@ def said_by(
 def said(codec: Codec, ns: str, checkpoint: str, ts: str | None, rows: Sequence[Row]) -> Said:
     """What a checkpoint and its tasks said, from its rows of the ledger."""
     tasks: dict[str, list[Event]] = {}
-    for _, task, _, pillar, op, item, body, source in rows:
+    for _, task, _, pillar, op, item, body, source, _ in ledger.checked(ns, rows):
         event = Event(pillar, op, item, codec.open_json(body), _decode(source))
         tasks.setdefault(task, []).append(event)
     own = tuple(tasks.pop("", ()))
@@ -241,7 +261,7 @@ def parting(number: int, ns: str, one: str, other: str) -> Plan[str | None]:
         if one < other:
             one, other = other, one
         if one not in parents:
-            rows = yield Ask("lineage", (number, ns, one, _LINEAGE))
+            rows = yield Ask("parents", (number, ns, one, _LINEAGE))
             parents = {row[0]: row[1] for row in rows}
         parent = parents.get(one)
         if parent is None or parent >= one:

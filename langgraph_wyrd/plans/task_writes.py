@@ -11,6 +11,7 @@ from langgraph_wyrd.plans import labels, loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.ledger import without_damage
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, over, said_by, show, task_view
 from langgraph_wyrd.plans.woven import Notes, Weave, Woven
@@ -62,6 +63,9 @@ class PutWrites:
         return self._told(known, woven, {} if space is None else space.frame.channels)
 
     def cold(self, known: Known | None) -> Plan[Known]:
+        return without_damage(self._cold(known), self.thread_id)
+
+    def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)
         yield from refuse_late(thread, self.thread_id, self.ns, self.checkpoint)
         if self.weaver is None:
@@ -147,11 +151,14 @@ class PutWrites:
     def _rows(self, number: int) -> WriteSet:
         ordinary: list[tuple[Any, ...]] = []
         special: list[tuple[Any, ...]] = []
+        last = max((idx for idx, _, _ in self.writes), default=-1)
         for idx, channel, value in self.writes:
             shape, data = self.codec.seal_value(value, given(channel))
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
+            if 0 <= idx == last:
+                total ^= loading.LAST
             row = (
                 number, self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data,
                 total,

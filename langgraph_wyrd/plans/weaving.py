@@ -11,6 +11,7 @@ from langgraph_wyrd.pillars.fold import fold
 from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, rank
+from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
 from langgraph_wyrd.plans.woven import BASE_EVERY, Notes, Weave, Woven
 from langgraph_wyrd.signals.due import CONTROL, due
@@ -174,20 +175,11 @@ def event_rows(
     rows = []
     for n, event in enumerate(events, first):
         body = codec.seal_text(to_json(event.body))
-        rows.append(
-            (
-                number,
-                at.ns,
-                at.checkpoint_id,
-                at.task,
-                n,
-                event.pillar,
-                event.op,
-                event.item,
-                body,
-                to_json(event.source),
-            )
-        )
+        row = (
+            at.ns, at.checkpoint_id, at.task, n, event.pillar, event.op, event.item, body,
+            to_json(event.source),
+        )  # fmt: skip
+        rows.append((number, *row, event_sum(*row)))
     return rows
 
 

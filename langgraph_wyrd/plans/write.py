@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import labels, loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change, Fork, fork_of
 from langgraph_wyrd.plans.known import NOTHING, FrameTip, Known, Space
+from langgraph_wyrd.plans.ledger import without_damage
 from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, put_view, show
@@ -80,6 +82,9 @@ class Put:
 
     def cold(self, known: Known | None) -> Plan[Known]:
         """Read what the checkpoint builds on, and store it."""
+        return without_damage(self._cold(known), self.thread_id)
+
+    def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, self._late(), known)
         space = thread.spaces.get(self.ns)
         if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):
@@ -151,7 +156,11 @@ class Put:
             yield from refuse_late(thread, self.thread_id, self.ns, self.parent)
             return NOTHING
         place = Place(*found[0][2:6])
-        held, ends = yield from loading.frames_and_tips(self.codec, thread.number, [place])
+        try:
+            held, ends = yield from loading.frames_and_tips(self.codec, thread.number, [place])
+        except CheckpointDamaged as error:
+            self._leaves(error)
+            return Space(self.parent, EMPTY, None, {})
         frame = held[place]
         grown = {
             name: entry
@@ -171,7 +180,12 @@ class Put:
         tips: dict[str, Tip] = {}
         if grown:
             shown = Frame(grown, {}, {})
-            values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
+            try:
+                values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
+            except CheckpointDamaged as error:
+                self._leaves(error)
+                kept = {name: e for name, e in frame.channels.items() if name not in grown}
+                return Space(self.parent, replace(frame, channels=kept), None, {})
             for (name, entry), seq in zip(grown.items(), newest[1:], strict=True):
                 assert entry.place is not None
                 strand = loaded[entry.place.strand]
@@ -179,6 +193,13 @@ class Put:
                 tip.ended = entry.place.seq != seq
                 tips[name] = tip
         return Space(self.parent, frame, frame_tip, tips)
+
+    def _leaves(self, error: CheckpointDamaged) -> None:
+        """What can't be read is not built on: the checkpoint holds all that it needs anew."""
+        logger.warning(
+            "checkpoint %s of thread %r starts new strands: its parent is damaged (%s)",
+            given(self.id), given(self.thread_id), error,
+        )  # fmt: skip
 
     def _changes(self, name: str, entry: Entry) -> bool:
         return name in self.new_versions or self.versions.get(name) != entry.version
@@ -204,9 +225,6 @@ class Put:
         frame_tip, row = self._frame_row(space, frame, next_strand)
         place = Place(frame_tip.strand, frame_tip.seq, frame.length, frame_tip.chain)
         number = thread.number
-        total = loading.checkpoint_sum(
-            number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
-        )
         shown, due, weave = UNSHOWN, None, thread.weave
         more: dict[str, list[Any]] = {}
         if self.weaver is not None and weave is not None:
@@ -241,6 +259,10 @@ class Put:
                 for when, each in ((at, events), *told)
                 for row in event_rows(self.codec, number, when, each)
             ]
+        total = loading.row_sum(
+            number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
+        )
+        total = loading.with_derived(total, due, self.root)
         rows = WriteSet(
             advance=[(strands, now(), self.id, self.id, *shown, number, thread.tick)],
             rows={

@@ -277,10 +277,16 @@ class SqliteDriver:
             raise self._translated(error) from error
 
     def _run(self, raw: sqlite3.Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
-        with self._transaction(raw, begin):
-            return drive(plan(), lambda statement: self._execute(raw, statement))
+        def run() -> T:
+            with self._transaction(raw, begin):
+                return drive(plan(), lambda statement: self._execute(raw, statement))
+
+        return _with_damaged_text(raw, run)
 
     def _run_all(self, raw: sqlite3.Connection, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        return _with_damaged_text(raw, lambda: self._run_each(raw, plans))
+
+    def _run_each(self, raw: sqlite3.Connection, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
         found: list[Any] = []
         with self._transaction(raw, "BEGIN"):
             for plan in plans:
@@ -364,6 +370,20 @@ def _lost(raw: sqlite3.Connection, sql: Sql, sets: Sequence[WriteSet]) -> set[in
 
 class _GiveUp(Exception):
     """Roll this merged transaction back."""
+
+
+def _with_damaged_text(raw: sqlite3.Connection, work: Callable[[], T]) -> T:
+    """Run it; if a text is no UTF-8, again with what of it is. Its checksum then tells."""
+    try:
+        return work()
+    except sqlite3.OperationalError as error:
+        if "Could not decode to UTF-8" not in str(error):
+            raise
+    raw.text_factory = lambda text: text.decode(errors="surrogateescape")
+    try:
+        return work()
+    finally:
+        raw.text_factory = str
 
 
 def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:

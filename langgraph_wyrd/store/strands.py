@@ -74,6 +74,13 @@ ReadRow = tuple[int, int, int, int, int, int, bytes, int, int]
 
 def verify(rows: Sequence[ReadRow], places: Iterable[Place]) -> None:
     """Raise CheckpointDamaged unless these rows, the first of a strand, bear all the places."""
+    try:
+        _verify(rows, places)
+    except TypeError as error:
+        raise CheckpointDamaged("a splice has columns of other types than it had") from error
+
+
+def _verify(rows: Sequence[ReadRow], places: Iterable[Place]) -> None:
     chain, ends = 0, {}
     for strand, seq, part, keep, cut, added, data, total, stored in rows:
         if checksum(data, strand, seq, part, keep, cut, added) != total:

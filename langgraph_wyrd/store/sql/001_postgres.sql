@@ -96,6 +96,7 @@ CREATE TABLE wyrd_events (
   item text NOT NULL,
   body text NOT NULL, -- JSON, sealed where values are encrypted
   source text NOT NULL, -- JSON
+  sum bigint NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint, task, n)
 );
 
@@ -237,3 +238,26 @@ CREATE TABLE wyrd_leases (
   seen double precision NOT NULL, -- the last sign of life
   wanted integer NOT NULL -- 1: somebody was refused since
 ) WITH (fillfactor = 70);
+-- What was damaged and met by a load, once each, and what was done about it.
+CREATE TABLE wyrd_heals (
+  thread bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  ns text COLLATE "C" NOT NULL,
+  checkpoint text COLLATE "C" NOT NULL, -- where it was met first
+  channel text NOT NULL,
+  kind text NOT NULL, -- exact, placeholder, left_out, ancestor, empty
+  what text NOT NULL, -- sealed where values are encrypted
+  healed_at timestamptz NOT NULL,
+  acknowledged_at timestamptz,
+  PRIMARY KEY (thread, id)
+);
+
+-- Damaged rows that a repair took out of their table: nothing is thrown away.
+CREATE TABLE wyrd_quarantine (
+  thread bigint NOT NULL,
+  origin text COLLATE "C" NOT NULL, -- the table that it stood in
+  place text COLLATE "C" NOT NULL, -- its key there
+  data text NOT NULL, -- JSON: its columns as they were; bytes as base64
+  moved_at timestamptz NOT NULL,
+  PRIMARY KEY (thread, origin, place)
+);

@@ -94,6 +94,7 @@ CREATE TABLE wyrd_events (
   item TEXT NOT NULL,
   body TEXT NOT NULL, -- JSON, sealed where values are encrypted
   source TEXT NOT NULL, -- JSON
+  sum INTEGER NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint, task, n)
 ) WITHOUT ROWID;
 
@@ -235,4 +236,28 @@ CREATE TABLE wyrd_leases (
   since REAL NOT NULL, -- seconds since 1970, as is the next
   seen REAL NOT NULL, -- the last sign of life
   wanted INTEGER NOT NULL -- 1: somebody was refused since
+) WITHOUT ROWID;
+
+-- What was damaged and met by a load, once each, and what was done about it.
+CREATE TABLE wyrd_heals (
+  thread INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  ns TEXT NOT NULL,
+  checkpoint TEXT NOT NULL, -- where it was met first
+  channel TEXT NOT NULL,
+  kind TEXT NOT NULL, -- exact, placeholder, left_out, ancestor, empty
+  what TEXT NOT NULL, -- sealed where values are encrypted
+  healed_at TEXT NOT NULL,
+  acknowledged_at TEXT,
+  PRIMARY KEY (thread, id)
+) WITHOUT ROWID;
+
+-- Damaged rows that a repair took out of their table: nothing is thrown away.
+CREATE TABLE wyrd_quarantine (
+  thread INTEGER NOT NULL,
+  origin TEXT NOT NULL, -- the table that it stood in
+  place TEXT NOT NULL, -- its key there
+  data TEXT NOT NULL, -- JSON: its columns as they were; bytes as base64
+  moved_at TEXT NOT NULL,
+  PRIMARY KEY (thread, origin, place)
 ) WITHOUT ROWID;

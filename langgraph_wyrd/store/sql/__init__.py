@@ -57,6 +57,8 @@ TABLE_NAMES = (
     "intentions",
     "labels",
     "leases",
+    "heals",
+    "quarantine",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

@@ -80,13 +80,13 @@ WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? AND channel IN (?
 
 -- name: checkpoint
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ? AND c.id = ?
 
 -- name: latest
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ?
 ORDER BY c.id DESC LIMIT 1
@@ -94,7 +94,7 @@ ORDER BY c.id DESC LIMIT 1
 -- name: page
 -- A page of checkpoints, newest first; conditions and the end are put behind it.
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
-  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.deleted_at IS NULL
 
@@ -127,7 +127,13 @@ ORDER BY c.id DESC, c.thread DESC, c.ns DESC LIMIT ?
 
 -- name: lineage
 -- The next ancestors, as far as ids tell: the walk along the parents is made by the plan.
-SELECT id, parent, strand, seq, length, chain FROM wyrd_checkpoints
+SELECT id, parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, sum
+FROM wyrd_checkpoints
+WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
+
+-- name: parents
+-- The same for a walk that looks at nothing else.
+SELECT id, parent FROM wyrd_checkpoints
 WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 
 -- name: ancestor
@@ -140,13 +146,13 @@ WHERE thread = ? ORDER BY ns, id
 
 -- name: checkpoint_row
 SELECT ns, id, parent, ts, step, source, run_id, CAST(metadata AS TEXT), exact, strand, seq, length,
-  chain, CAST(due AS TEXT), root
+  chain, CAST(due AS TEXT), root, sum
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
 
 -- name: checkpoint_rows
 -- A page of a thread, for copying.
 SELECT ns, id, parent, ts, step, source, run_id, CAST(metadata AS TEXT), exact, strand, seq, length,
-  chain, CAST(due AS TEXT), root
+  chain, CAST(due AS TEXT), root, sum
 FROM wyrd_checkpoints WHERE thread = ? AND (ns, id) > (?, ?) ORDER BY ns, id LIMIT ?
 
 -- name: strand_shape
@@ -206,6 +212,150 @@ SELECT max(version), max(min_reader) FROM wyrd_migrations
 
 -- name: record_migration
 INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)
+
+-- ---- healing
+
+-- name: newest_id
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ?
+
+-- name: writes_of_thread
+SELECT ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
+WHERE thread = ? ORDER BY ns, checkpoint, path, task, idx LIMIT ?
+
+-- name: splices_of_thread
+SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
+WHERE thread = ? ORDER BY strand, seq, part LIMIT ?
+
+-- name: rows_of_thread
+SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
+  CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
+FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id WHERE t.id = ? ORDER BY c.ns, c.id
+
+-- name: own_row
+SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain,
+  CAST(due AS TEXT), root, sum
+FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: thread_row
+-- As lock_thread, for who only looks.
+SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+
+-- ---- verifying and repairing
+
+-- name: all_threads
+SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE deleted_at IS NULL ORDER BY id
+
+-- name: one_thread
+SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE thread_id = ? AND deleted_at IS NULL
+
+-- name: homeless
+-- Rows of threads that are not there, by table.
+SELECT 'wyrd_checkpoints', thread, count(*) FROM wyrd_checkpoints
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_splices', thread, count(*) FROM wyrd_splices
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_writes', thread, count(*) FROM wyrd_writes
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_events', thread, count(*) FROM wyrd_events
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+
+-- name: all_splices
+SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
+WHERE thread = ? ORDER BY strand, seq, part
+
+-- name: all_writes
+SELECT ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
+WHERE thread = ? ORDER BY ns, checkpoint, path, task, idx
+
+-- name: all_events
+SELECT ns, checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
+WHERE thread = ? ORDER BY ns, checkpoint, task, n
+
+-- name: columns_of
+-- What is stored beside the metadata, to find checkpoints by.
+SELECT ns, id, step, source, run_id FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id
+
+-- name: shown_todos
+SELECT thread, thread_id, id, place, listed, content, status, priority, tracker,
+  ref, opened_at, changed_at, closed_at, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, author, confidence, changed_in, CAST(extra AS TEXT)
+FROM wyrd_todos WHERE thread = ? ORDER BY id
+
+-- name: shown_contexts
+SELECT thread, thread_id, id, key, CAST(value AS TEXT), CAST(metadata AS TEXT), opened_at,
+  changed_at, checkpoint, ns, node, channel, message_id, task_id, tool_call_id, rule, author,
+  confidence, changed_in, CAST(extra AS TEXT)
+FROM wyrd_context WHERE thread = ? ORDER BY id
+
+-- name: shown_loops
+SELECT thread, thread_id, id, kind, description, CAST(context AS TEXT), ref, opened_at,
+  changed_at, closed_at, closed_in, outcome, checkpoint, ns, node, channel, message_id, task_id,
+  tool_call_id, rule, author, confidence, changed_in, CAST(extra AS TEXT)
+FROM wyrd_open_loops WHERE thread = ? ORDER BY id
+
+-- name: shown_intentions
+SELECT thread, thread_id, id, text, aim, opened_at, closed_at, closed_in, outcome, checkpoint, ns,
+  node, channel, message_id, task_id, tool_call_id, rule, author, confidence, changed_in,
+  CAST(extra AS TEXT)
+FROM wyrd_intentions WHERE thread = ? ORDER BY id
+
+-- name: shown_thread
+SELECT status, reason, CAST(due AS TEXT), title, open_loops, open_todos FROM wyrd_threads
+WHERE id = ?
+
+-- name: fix_checkpoint
+UPDATE wyrd_checkpoints SET ns = ?, id = ?, parent = ?, ts = ?, metadata = ?, exact = ?, strand = ?,
+  seq = ?, length = ?, chain = ?, sum = ?
+WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: fix_columns
+UPDATE wyrd_checkpoints SET step = ?, source = ?, run_id = ? WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: fix_splice
+INSERT INTO wyrd_splices (thread, strand, seq, part, keep, cut, count, data, sum, chain)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, strand, seq, part) DO UPDATE SET keep = excluded.keep, cut = excluded.cut,
+  count = excluded.count, data = excluded.data, sum = excluded.sum, chain = excluded.chain
+
+-- name: fix_write
+UPDATE wyrd_writes SET task = ?, idx = ?, channel = ?, path = ?, shape = ?, data = ?, sum = ?
+WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?
+
+-- name: fix_key
+UPDATE wyrd_threads SET key = ? WHERE id = ?
+
+-- name: drop_write
+DELETE FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?
+
+-- name: drop_event
+DELETE FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND n = ?
+
+-- name: put_quarantine
+INSERT INTO wyrd_quarantine (thread, origin, place, data, moved_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (thread, origin, place) DO NOTHING
+
+-- name: drop_all_quarantine
+DELETE FROM wyrd_quarantine WHERE thread = ?
+
+-- name: put_heal
+INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread, id) DO NOTHING
+
+-- name: heals
+SELECT id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at FROM wyrd_heals
+WHERE thread = ? ORDER BY healed_at, id
+
+-- name: acknowledge_heal
+UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ? AND acknowledged_at IS NULL
+
+-- name: drop_all_heals
+DELETE FROM wyrd_heals WHERE thread = ?
+
+-- name: copy_heals
+INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at,
+  acknowledged_at)
+SELECT ?, id, ns, checkpoint, channel, kind, what, healed_at, acknowledged_at FROM wyrd_heals
+WHERE thread = ?
 
 -- ---- pillars
 
@@ -306,10 +456,11 @@ SELECT id FROM wyrd_intentions WHERE thread = ? AND (changed_in > ? OR ns <> '')
 DELETE FROM wyrd_intentions WHERE thread = ?
 
 -- name: put_event
-INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, checkpoint, task, n) DO UPDATE SET pillar = excluded.pillar,
-  op = excluded.op, item = excluded.item, body = excluded.body, source = excluded.source
+  op = excluded.op, item = excluded.item, body = excluded.body, source = excluded.source,
+  sum = excluded.sum
 
 -- name: drop_events
 -- What a checkpoint, or one of its tasks, said before: it is said anew.
@@ -323,7 +474,7 @@ DELETE FROM wyrd_events WHERE thread = ?
 
 -- name: events
 -- The ledger of some checkpoints that follow each other by id.
-SELECT checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+SELECT checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
 WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? ORDER BY checkpoint, task, n
 
 -- name: show_thread
@@ -389,7 +540,7 @@ WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 WITH page AS (
   SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 )
-SELECT checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+SELECT checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
 WHERE thread = ? AND ns = ? AND checkpoint <= ? AND checkpoint >= (SELECT min(id) FROM page)
 ORDER BY checkpoint, task, n
 
@@ -534,7 +685,7 @@ WHERE id = ?
 SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? GROUP BY ns
 
 -- name: set_derived
-UPDATE wyrd_checkpoints SET due = ?, root = ? WHERE thread = ? AND ns = ? AND id = ?
+UPDATE wyrd_checkpoints SET due = ?, root = ?, sum = ? WHERE thread = ? AND ns = ? AND id = ?
 
 -- name: threads_to_weave
 SELECT t.thread_id, count(*) FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
@@ -551,8 +702,8 @@ UPDATE wyrd_threads SET (status, reason, due, title, user_id, open_loops, open_t
 WHERE id = ?
 
 -- name: copy_events
-INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source)
-SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source FROM wyrd_events
+INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source, sum)
+SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
 WHERE thread = ?
 
 -- name: copy_todos

@@ -90,3 +90,11 @@ WHERE key = ?
 -- name: beat_lease
 UPDATE wyrd_leases SET seen = CAST(extract(epoch FROM clock_timestamp()) AS double precision)
 WHERE key = ? AND owner = ?
+
+-- ---- the file is the server's
+
+-- name: file_state
+SELECT 0, 0
+
+-- name: file_check
+SELECT 'ok'

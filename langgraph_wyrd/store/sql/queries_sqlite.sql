@@ -64,3 +64,11 @@ WHERE key = ?
 -- name: beat_lease
 UPDATE wyrd_leases SET seen = (julianday('now') - 2440587.5) * 86400.0
 WHERE key = ? AND owner = ?
+
+-- ---- the file
+
+-- name: file_state
+SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)
+
+-- name: file_check
+PRAGMA quick_check(20)

@@ -1,0 +1,102 @@
+"""The history of delta channels, walked one checkpoint at a time past what is damaged.
+
+A channel's value at a checkpoint is nothing but what was written until there. So where it can't be
+read, an earlier one and the writes since then give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.healing.mending import Mender
+from langgraph_wyrd.plans.read import Pending
+from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan
+
+
+@dataclass(slots=True)
+class _Channel:
+    writes: list[Pending] = field(default_factory=list)  # newest first
+    seed: list[Any] = field(default_factory=list)
+    done: bool = False
+    poor: tuple[int, Any] | None = None  # a seed with placeholders, and how many writes follow it
+
+
+def history(
+    mender: Mender, ns: str, id: str, parent: str | None, channels: Sequence[str]
+) -> Plan[dict[str, tuple[list[Pending], list[Any]]]]:
+    """(writes oldest first, [seed] or []) of each channel."""
+    made = {name: _Channel() for name in channels}
+    walked = {id}
+    current = parent
+    while current is not None and current not in walked and not all(c.done for c in made.values()):
+        walked.add(current)
+        rows = yield Ask("checkpoint", (thread_key(mender.thread_id), ns, current))
+        if not rows:
+            break  # a pruned parent is an end like any other
+        yield from _writes(mender, ns, current, made)
+        row = yield from mender.row(rows[0])
+        if row is None:
+            what = "its row can't be read: the history was followed by the order of ids"
+            mender.note("left_out", ns, current, what, f"row {current}")
+            there = yield from mender.parents()
+            older = [each for at, each in there if at == ns and each < current]
+            current = max(older, default=None)
+            continue
+        frame = yield from mender.frame(ns, current, row.place)
+        if frame is None:
+            what = "its frame can't be read: the channels are rebuilt from an earlier one"
+            mender.note("exact", ns, current, what, f"frame {current}")
+        else:
+            yield from _seeds(mender, ns, current, frame.channels, made)
+        current = row.parent
+    for name, channel in made.items():
+        if not channel.done and channel.poor is not None and current is not None:
+            count, value = channel.poor  # nothing earlier is there any more
+            channel.writes, channel.seed = channel.writes[:count], [value]
+            what = "a value was lost in part, and nothing is left to rebuild it from"
+            mender.note("placeholder", ns, id, what, f"seed {id} {name}", name)
+    return {name: (channel.writes[::-1], channel.seed) for name, channel in made.items()}
+
+
+def _seeds(mender: Mender, ns: str, id: str, held: Any, made: dict[str, _Channel]) -> Plan[None]:
+    """The values that a checkpoint has of the channels that still want one."""
+    for name, channel in made.items():
+        entry = held.get(name)
+        if channel.done or entry is None or not entry.has_value:
+            continue
+        if entry.place is None:
+            channel.seed, channel.done = [mender.codec.open_value(entry.shape, entry.inline)], True
+            continue
+        before = {heal for heal in mender.found.values() if heal.kind == "placeholder"}
+        value = yield from mender.value(ns, id, name, entry)
+        after = {heal for heal in mender.found.values() if heal.kind == "placeholder"}
+        if value is not None and before == after:
+            channel.seed, channel.done = [value[0]], True
+            continue
+        for heal in after - before:
+            del mender.found[heal.id]
+        if value is not None and channel.poor is None:
+            channel.poor = (len(channel.writes), value[0])
+        what = "a value was rebuilt from an earlier one and what was written since"
+        mender.note("exact", ns, id, what, f"seed {id}", name)
+
+
+def _writes(mender: Mender, ns: str, id: str, made: dict[str, _Channel]) -> Plan[None]:
+    """What a checkpoint's tasks wrote to the channels that still want it."""
+    found = []
+    for raw in (yield Ask("writes", (mender.number, ns, id))):
+        if raw[2] in made and made[raw[2]].done:
+            continue
+        write = yield from mender.write(ns, id, raw)
+        if write is not None and write.channel in made and not made[write.channel].done:
+            found.append(write)
+        elif write is None:
+            what = f"a write of task {raw[0]} can't be read, and is missing from the value"
+            mender.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", str(raw[2]))
+    found.sort(key=lambda each: (given(each.path), given(each.task), each.idx), reverse=True)
+    for write in found:
+        value = mender.codec.open_value(write.shape, write.data)
+        made[write.channel].writes.append((given(write.task), given(write.channel), value))

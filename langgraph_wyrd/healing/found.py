@@ -1,0 +1,65 @@
+"""What was healed: one record a damage, told in the log and kept beside the thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from langgraph_wyrd.store.names import given
+
+logger = logging.getLogger("langgraph_wyrd")
+
+Kind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A damage as a load met it. Ids are in stored form; `place` is what is damaged."""
+
+    kind: Kind
+    thread: int
+    thread_id: str
+    ns: str
+    checkpoint: str
+    channel: str
+    what: str
+    place: str
+
+    @property
+    def id(self) -> str:
+        """The same damage has the same id, whichever checkpoint it is met at."""
+        named = "\0".join((self.kind, self.ns, self.channel, self.place))
+        return f"h-{blake2b(named.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heal:
+    """Something damaged that was met while a thread was loaded, and what was done about it.
+
+    `kind` says how far it went: "exact" (had back to the last bit, and proven), "placeholder" (a
+    message says that it could not be read), "left_out" (a task's writes, so that it runs again; an
+    entry of a list), "ancestor" (an earlier checkpoint was taken), "empty" (nothing was readable).
+    """
+
+    id: str
+    kind: Kind
+    thread_id: str
+    ns: str
+    checkpoint_id: str
+    channel: str
+    what: str
+    at: str
+    acknowledged_at: str | None = None
+
+
+def told(heals: Iterable[Found]) -> None:
+    """Say in the log what was done."""
+    for heal in heals:
+        where = f" of channel {given(heal.channel)!r}" if heal.channel else ""
+        logger.warning(
+            "damage in thread %r, checkpoint %s%s, healed (%s): %s",
+            given(heal.thread_id), given(heal.checkpoint), where, heal.kind, heal.what,
+        )  # fmt: skip

@@ -1,0 +1,254 @@
+"""One checkpoint after the other, loaded as far as it can be: the ladder.
+
+A plan that reads comes here only after it met damage. What a load would do is done again piece by
+piece; each piece that is not right is had back from elsewhere, stood in for, or given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import copies, placeholders, rows, strand
+from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.healing.found import Found, Kind
+from langgraph_wyrd.healing.placeholders import Gap
+from langgraph_wyrd.healing.strand import Mended
+from langgraph_wyrd.plans import loading, read
+from langgraph_wyrd.plans.loading import LoadedStrand, Stored, Write
+from langgraph_wyrd.plans.read import Pending, Read
+from langgraph_wyrd.store import frames, inspect, strands
+from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan
+from langgraph_wyrd.store.strands import Place, ReadRow
+from langgraph_wyrd.store.values import Codec, kind
+
+
+class Mender:
+    """Of one thread. `found` are the damages that were met."""
+
+    def __init__(self, codec: Codec, number: int, thread_id: str) -> None:
+        self.codec = codec
+        self.number = number
+        self.thread_id = thread_id
+        self.found: dict[str, Found] = {}
+        self._held: Copies | None = None
+        self._ids: dict[tuple[str, str], str | None] | None = None
+        self._frames: dict[Place, Frame | None] = {}
+        self._values: dict[Place, tuple[Any] | None] = {}
+
+    def note(
+        self, kind: Kind, ns: str, checkpoint: str, what: str, place: str, channel: str = ""
+    ) -> None:
+        heal = Found(kind, self.number, self.thread_id, ns, checkpoint, channel, what, place)
+        self.found.setdefault(heal.id, heal)
+
+    # ---- a checkpoint
+
+    def row(self, raw: Sequence[Any]) -> Plan[Stored | None]:
+        """A checkpoint's row; None if it can't be had back."""
+        try:
+            return loading.checked(raw)
+        except Exception:
+            ns, id, _ = rows.checkpoint_of(raw)
+            ids = yield from self.parents()
+            found = rows.checkpoint(raw, [each for at, each in ids if at == ns])
+            if found is not None:
+                self.note("exact", ns, id, "the checkpoint's row was put right", f"row {id}")
+                return found
+            return None
+
+    def checkpoint(self, row: Stored) -> Plan[Read | None]:
+        """What a checkpoint says; None if it can't be read."""
+        frame = yield from self.frame(row.ns, row.id, row.place)
+        if frame is None:
+            return None
+        values: dict[Place, Any] = {}
+        for name, entry in frame.channels.items():
+            if entry.place is not None:
+                held = yield from self.value(row.ns, row.id, name, entry)
+                if held is None:
+                    return None
+                values[entry.place] = held[0]
+        writes = yield from self.writes(row.ns, row.id)
+        return read.read_of(self.codec, row, frame, values, writes)
+
+    def parents(self) -> Plan[dict[tuple[str, str], str | None]]:
+        """Every checkpoint of the thread, with the parent that its row names."""
+        if self._ids is None:
+            found = yield Ask("checkpoint_ids", (self.number,))
+            self._ids = {(row[0], row[1]): row[2] for row in found if _is_text(row[0], row[1])}
+        return self._ids
+
+    # ---- frames
+
+    def frame(self, ns: str, id: str, place: Place) -> Plan[Frame | None]:
+        if place not in self._frames:
+            self._frames[place] = yield from self._frame(ns, id, place)
+        return self._frames[place]
+
+    def _frame(self, ns: str, id: str, place: Place) -> Plan[Frame | None]:
+        found = yield Ask("strand", (self.number, place.strand, place.seq))
+        made = strand.mend(self.codec, found, place, blocks=False)
+        if made is None or made.lost:
+            copied = yield from self._copies()
+            made = strand.mend(self.codec, found, place, copies=copied, blocks=False)
+        if made is None or made.lost:
+            return None
+        frame = EMPTY
+        try:
+            for row in made.exact:
+                frame = frames.apply_patch(frame, row[6])
+        except CheckpointDamaged:
+            return None
+        if frame.length != place.length:
+            return None
+        for what in made.done:
+            self.note("exact", ns, id, what, what)
+        return frame
+
+    # ---- values
+
+    def value(self, ns: str, id: str, name: str, entry: Entry) -> Plan[tuple[Any] | None]:
+        """The value at a place, in a tuple; None if it can't be had."""
+        assert entry.place is not None
+        if entry.place not in self._values:
+            self._values[entry.place] = yield from self._value(ns, id, name, entry)
+        return self._values[entry.place]
+
+    def _value(self, ns: str, id: str, name: str, entry: Entry) -> Plan[tuple[Any] | None]:
+        place = entry.place
+        assert place is not None
+        found = yield Ask("strand", (self.number, place.strand, place.seq))
+        made = strand.mend(self.codec, found, place)
+        if made is None or made.lost:
+            copied = yield from self._copies()
+            lengths = yield from self._lengths(place.strand)
+            made = strand.mend(self.codec, found, place, copies=copied, lengths=lengths)
+        if made is None:
+            return None
+        if not made.lost:
+            for what in made.done:
+                self.note("exact", ns, id, what, what, name)
+            elements = [e for row in made.exact if row[6] for e in self.codec.open_block(row[6])]
+            loaded = LoadedStrand(made.exact, elements)
+            try:
+                return (loading.values_at(self.codec, entry.shape, loaded, {place})[place],)
+            except CheckpointDamaged:
+                return None
+        if kind(entry.shape) != "l":
+            return None
+        pieces = self._pieces(made, place)
+        values = None if pieces is None else placeholders.filled(self.codec, pieces)
+        if values is None:
+            return None
+        for lost in made.lost:
+            what = f"{lost.count} messages of splice {place.strand}/{lost.seq}/{lost.part} are lost"
+            self.note("placeholder", ns, id, what, what, name)
+        return (self.codec.wrap(entry.shape, values),)
+
+    def _pieces(self, made: Mended, place: Place) -> list[bytes | Gap] | None:
+        """The elements of a list, with gaps; None if they don't come to the length they had."""
+        live: list[bytes | Gap] = []
+        for row in made.rows:
+            new: list[bytes | Gap]
+            if isinstance(row, strand.Lost):
+                new = [Gap(place.strand, row, at) for at in range(row.count)]
+                live[row.keep : row.keep + row.cut] = new
+            else:
+                new = [*self.codec.open_block(row[6])] if row[6] else []
+                live[row[3] : row[3] + row[4]] = new
+        return live if len(live) == place.length else None
+
+    def _copies(self) -> Plan[Copies]:
+        if self._held is None:
+            self._held = yield from copies.of_thread(self.codec, self.number)
+        return self._held
+
+    def _lengths(self, number: int) -> Plan[dict[int, int]]:
+        """How many elements the versions of a strand have, by the frames that name them."""
+        lengths: dict[int, int] = {}
+        seen: dict[int, list[ReadRow]] = {}
+        for at in (yield Ask("checkpoint_ids", (self.number,))):
+            place = Place(*at[4:8])
+            if place.strand not in seen:
+                seen[place.strand] = yield Ask("strand", (self.number, place.strand, 1 << 30))
+        for rows_ in seen.values():
+            frame = EMPTY
+            for row in rows_:
+                try:
+                    strands.verify([row], ())
+                except CheckpointDamaged as error:
+                    if "checksum" in str(error):
+                        break
+                try:
+                    frame = frames.apply_patch(frame, row[6])
+                except CheckpointDamaged:
+                    break
+                for entry in frame.channels.values():
+                    if entry.place is not None and entry.place.strand == number:
+                        lengths[entry.place.seq] = entry.place.length
+        return lengths
+
+    # ---- writes
+
+    def writes(self, ns: str, id: str) -> Plan[list[Pending]]:
+        """What a checkpoint's tasks wrote. A task that lacks a write runs again."""
+        found = yield Ask("writes", (self.number, ns, id))
+        try:
+            return [write for _, write in loading.loaded_writes(self.codec, ns, id, found)]
+        except Exception:
+            held = yield from self._checked_writes(ns, id, found)
+        made = []
+        for write in held:
+            value = self.codec.open_value(write.shape, write.data)
+            task = given(write.task)
+            made.append(((given(write.path), task, write.idx), (task, given(write.channel), value)))
+        return [write for _, write in sorted(made, key=lambda each: each[0])]
+
+    def _checked_writes(
+        self, ns: str, id: str, found: Sequence[Sequence[Any]]
+    ) -> Plan[list[Write]]:
+        held: list[Write] = []
+        gone: set[str] = set()
+        for raw in found:
+            write = yield from self.write(ns, id, raw)
+            if write is not None:
+                held.append(write)
+            elif type(raw[1]) is int and raw[1] < 0:
+                what = f"what task {raw[0]} waits for, or failed with, is left out"
+                self.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", str(raw[2]))
+            else:
+                gone.add(raw[0])
+        for task in sorted({write.task for write in held} - gone):
+            try:
+                loading.all_there(ns, id, [write for write in held if write.task == task])
+            except CheckpointDamaged:
+                gone.add(task)
+        for task in sorted(map(str, gone)):
+            what = f"the writes of task {task} are left out: it runs again"
+            self.note("left_out", ns, id, what, f"writes {id} {task}")
+        return [write for write in held if write.idx < 0 or write.task not in gone]
+
+    def write(self, ns: str, id: str, raw: Sequence[Any]) -> Plan[Write | None]:
+        """A write's row; None if it can't be had back."""
+        try:
+            return loading.checked_write(ns, id, raw)
+        except Exception:
+            pass
+        write = rows.write(self.codec, ns, id, raw, None)
+        if write is None:
+            copied = yield from self._copies()
+            write = rows.write(self.codec, ns, id, raw, copied)
+        if write is not None:
+            what = f"a write of task {write.task} was put right"
+            place = f"write {id} {write.task} {write.idx}"
+            self.note("exact", ns, id, what, place, write.channel)
+        return write
+
+
+def _is_text(*ids: Any) -> bool:
+    """Whether these can be ids: what is no UTF-8 can't be asked for."""
+    return all(isinstance(id, str) and not inspect.has_surrogate(id) for id in ids)

@@ -1,0 +1,204 @@
+"""The plans that read, with a second try that heals after a first one that met damage.
+
+The first try is the plan as it stands, so what is undamaged costs nothing. An error of another kind
+is never taken for damage: the second try checks all that the first one read, and where it finds
+nothing wrong the first error stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.healing import deltas
+from langgraph_wyrd.healing.found import Found
+from langgraph_wyrd.healing.mending import Mender
+from langgraph_wyrd.healing.rows import checkpoint_of
+from langgraph_wyrd.plans import read
+from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.read import Pending, Read
+from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan
+from langgraph_wyrd.store.values import Codec
+
+
+def is_foreign(error: Exception) -> bool:
+    """Whether an error has a name of its own, and so can't be damage."""
+    return isinstance(error, WyrdError) and not isinstance(error, CheckpointDamaged)
+
+
+def get(
+    codec: Codec, thread_id: str, ns: str, id: str | None, known: Known | None
+) -> Plan[tuple[Read | None, Known | None, tuple[Found, ...]]]:
+    """One checkpoint, or the latest: healed, or instead of the latest its nearest ancestor."""
+    try:
+        found, learnt = yield from read.get(codec, thread_id, ns, id, known)
+        return found, learnt, ()
+    except Exception as error:
+        if is_foreign(error):
+            raise
+        first = error
+    healed, heals = yield from _get(codec, thread_id, ns, id)
+    if not heals:
+        raise first
+    return healed, None, heals
+
+
+def _get(
+    codec: Codec, thread_id: str, ns: str, id: str | None
+) -> Plan[tuple[Read | None, tuple[Found, ...]]]:
+    key = thread_key(thread_id)
+    rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
+    if not rows:
+        return None, ()
+    mender = Mender(codec, rows[0][0], thread_id)
+    raw = rows[0]
+    wanted = str(raw[6])
+    if id is None:
+        newest, head = (yield Ask("newest_id", (mender.number,)))[0][0], raw[-1]
+        if isinstance(head, str) and newest < head:
+            what = f"checkpoint {head} is missing: {wanted} was taken"
+            mender.note("ancestor", ns, head, what, f"checkpoint {head}")
+    walked: set[str] = set()
+    failed = False
+    while True:
+        row = yield from mender.row(raw)
+        found = None if row is None else (yield from mender.checkpoint(row))
+        if found is not None and not failed:
+            return found, tuple(mender.found.values())
+        if found is not None and id is not None:
+            raise _damaged(thread_id, wanted, found.id)
+        if found is not None:
+            what = f"it can't be read: its ancestor {found.id} was taken"
+            mender.note("ancestor", ns, wanted, what, f"checkpoint {wanted}")
+            return found, tuple(mender.found.values())
+        failed = True
+        walked.add(str(raw[6]))
+        before = yield from _before(mender, ns, raw, walked)
+        if before is None and id is not None:
+            raise _damaged(thread_id, wanted, None)
+        if before is None:
+            what = "neither it nor any before it can be read: the thread is empty"
+            mender.note("empty", ns, wanted, what, f"checkpoint {wanted}")
+            return None, tuple(mender.found.values())
+        raw = (yield Ask("checkpoint", (key, ns, before)))[0]
+
+
+def _before(mender: Mender, ns: str, raw: Sequence[Any], walked: set[str]) -> Plan[str | None]:
+    """The nearest checkpoint before one: its parent if that is there, else the next older one."""
+    _, id, parent = checkpoint_of(raw)
+    there = yield from mender.parents()
+    if parent is not None and parent < id and (ns, parent) in there and parent not in walked:
+        return parent
+    return max((each for at, each in there if at == ns and each < id), default=None)
+
+
+def _damaged(thread_id: str, id: str, ancestor: str | None) -> CheckpointDamaged:
+    then = (
+        "and nothing before it can be read either"
+        if ancestor is None
+        else f"the nearest before it that can be read is {ancestor}"
+    )
+    error = CheckpointDamaged(
+        f"checkpoint {given(id)} of thread {given(thread_id)!r} is damaged and can't be had back: "
+        f"{then}"
+    )
+    error.ancestor = ancestor
+    return error
+
+
+Conditions = Sequence[tuple[str, Sequence[Any]]]
+After = tuple[str, int, str] | None
+
+
+def page(
+    codec: Codec,
+    conditions: Conditions,
+    after: After,
+    size: int,
+    matches: Callable[[dict[str, Any]], bool],
+) -> Plan[tuple[list[Read], After, tuple[Found, ...]]]:
+    """The next checkpoints of a list; one that can't be read is left out, and said so."""
+    try:
+        found, then = yield from read.page(codec, conditions, after, size, matches)
+        return found, then, ()
+    except Exception as error:
+        if is_foreign(error):
+            raise
+        first = error
+    raws = yield read.ask_page(conditions, after, size)
+    made: list[Read] = []
+    menders: dict[int, Mender] = {}
+    for raw in raws:
+        mender = menders.setdefault(raw[0], Mender(codec, raw[0], raw[4]))
+        row = yield from mender.row(raw)
+        if row is not None and not matches(codec.open_metadata(row.metadata, row.exact)):
+            continue
+        one = None if row is None else (yield from mender.checkpoint(row))
+        if one is not None:
+            made.append(one)
+        else:
+            what = "it can't be read, and is left out of a list"
+            mender.note("left_out", str(raw[5]), str(raw[6]), what, f"listed {raw[6]}")
+    heals = tuple(heal for mender in menders.values() for heal in mender.found.values())
+    if not heals:
+        raise first
+    last = raws[-1] if len(raws) == size else None
+    return made, last and (str(last[6]), last[0], str(last[5])), heals
+
+
+# ---- delta channels
+
+Histories = dict[str, tuple[list[Pending], list[Any]]]
+
+
+def delta_history(
+    codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
+) -> Plan[tuple[Histories, tuple[Found, ...]]]:
+    """What rebuilds delta channels: a lost value from an earlier one and what followed."""
+    try:
+        return (yield from read.delta_history(codec, thread_id, ns, id, channels)), ()
+    except Exception as error:
+        if is_foreign(error):
+            raise
+        first = error
+    key = thread_key(thread_id)
+    rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
+    if not rows:
+        raise first
+    mender = Mender(codec, rows[0][0], thread_id)
+    row = yield from mender.row(rows[0])
+    if row is None:
+        raise _damaged(thread_id, str(rows[0][6]), None)
+    found = yield from deltas.history(mender, ns, row.id, row.parent, channels)
+    if not mender.found:
+        raise first
+    return found, tuple(mender.found.values())
+
+
+# ---- without healing
+
+
+def just_get(
+    codec: Codec, thread_id: str, ns: str, id: str | None, known: Known | None
+) -> Plan[tuple[Read | None, Known | None, tuple[Found, ...]]]:
+    found, learnt = yield from read.get(codec, thread_id, ns, id, known)
+    return found, learnt, ()
+
+
+def just_page(
+    codec: Codec,
+    conditions: Conditions,
+    after: After,
+    size: int,
+    matches: Callable[[dict[str, Any]], bool],
+) -> Plan[tuple[list[Read], After, tuple[Found, ...]]]:
+    found, then = yield from read.page(codec, conditions, after, size, matches)
+    return found, then, ()
+
+
+def just_delta_history(
+    codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
+) -> Plan[tuple[Histories, tuple[Found, ...]]]:
+    return (yield from read.delta_history(codec, thread_id, ns, id, channels)), ()

@@ -1,0 +1,55 @@
+"""What verifying a database found, for a person to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it was written, or (`damage` False) that is worth knowing.
+
+    `remedy` says what a repair can do, or did: `repaired`.
+    """
+
+    table: str
+    thread_id: str | None
+    place: str
+    what: str
+    remedy: str
+    damage: bool = True
+    repaired: bool = False
+
+    def __str__(self) -> str:
+        where = "" if self.thread_id is None else f" thread {self.thread_id!r},"
+        end = "repaired" if self.repaired else self.remedy
+        return f"{self.table},{where} {self.place}: {self.what} ({end})"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings. `ok`: there is no damage, or none any more."""
+
+    threads: int
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not any(each.damage and not each.repaired for each in self.findings)
+
+    @property
+    def damages(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.damage)
+
+    def __str__(self) -> str:
+        left = [each for each in self.damages if not each.repaired]
+        done = [each for each in self.damages if each.repaired]
+        notes = [each for each in self.findings if not each.damage]
+        head = f"{self.threads} threads verified: "
+        head += "no damage" if not left else f"{len(left)} damages"
+        if done:
+            head += f", {len(done)} repaired"
+        return "\n".join([head, *(f"- {each}" for each in (*left, *done, *notes))])

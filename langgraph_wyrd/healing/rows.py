@@ -1,0 +1,110 @@
+"""Rows that carry a checksum of their own, put right where it can be proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import flips
+from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.loading import Stored, Write
+from langgraph_wyrd.store.values import Codec
+
+Fits = Callable[[list[Any]], bool]
+
+
+def checkpoint(raw: Sequence[Any], ids: Iterable[str]) -> Stored | None:
+    """A checkpoint's row; `ids` are those that its parent may have. None: it can't be had back."""
+    fields = Stored._fields
+    for row in _tries(list(raw), [fields.index(name) for name in _OF_CHECKPOINT]):
+        if fits(row):
+            return Stored(*row)
+    at = fields.index("parent")
+    for parent in (None, *ids):
+        row = list(raw)
+        row[at] = parent
+        if fits(row):
+            return Stored(*row)
+    found = _flipped(list(raw), ("metadata", "exact", "ts", "parent", "id", "ns"), fields, fits)
+    return None if found is None else Stored(*found)
+
+
+_OF_CHECKPOINT = ("sum", "chain", "length", "seq", "strand")
+
+
+def fits(row: Sequence[Any]) -> bool:
+    """Whether a checkpoint's row is what was written."""
+    try:
+        loading.checked(row)
+    except (CheckpointDamaged, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def write(
+    codec: Codec, ns: str, checkpoint: str, raw: Sequence[Any], copies: Copies | None
+) -> Write | None:
+    """A task's write; None: it can't be had back."""
+
+    def fitting(row: list[Any]) -> bool:
+        try:
+            loading.checked_write(ns, checkpoint, row)
+        except (CheckpointDamaged, TypeError, ValueError, OverflowError):
+            return False
+        return True
+
+    fields = Write._fields
+    for row in _tries(list(raw), [fields.index("idx")]):
+        if fitting(row):
+            return Write(*row)
+    found = _flipped(list(raw), ("data", "channel", "path", "shape", "task"), fields, fitting)
+    if found is not None:
+        return Write(*found)
+    at = fields.index("data")
+    for elements in () if copies is None else copies.all_runs(raw[at]):
+        row = list(raw)
+        row[at] = codec.block(elements)
+        if fitting(row):
+            return Write(*row)
+    return None
+
+
+def _tries(row: list[Any], places: Sequence[int]) -> Iterator[list[Any]]:
+    """The row with each of some numbers a bit different."""
+    for at in places:
+        held = row[at]
+        if type(held) is int:
+            for number in flips.numbers(held):
+                row[at] = number
+                yield row
+            row[at] = held
+
+
+def _flipped(row: list[Any], names: Sequence[str], fields: Sequence[str], fits: Fits) -> Any:
+    """The row with a byte of one of its texts put right."""
+    for name in names:
+        at = fields.index(name)
+        held = row[at]
+        found: Any = None
+
+        def fit(tried: Any, at: int = at) -> bool:
+            row[at] = bytes(tried) if isinstance(tried, bytearray) else tried
+            return fits(row)
+
+        if isinstance(held, str):
+            found = flips.text_put_right(held, fit)
+        elif isinstance(held, bytes):
+            found = flips.put_right(held, fit)
+        row[at] = held if found is None else found
+        if found is not None:
+            return row
+    return None
+
+
+def checkpoint_of(raw: Sequence[Any]) -> tuple[str, str, str | None]:
+    """Namespace, id and parent of a row that may be damaged."""
+    at = {name: raw[index] for index, name in enumerate(Stored._fields)}
+    parent = at["parent"]
+    return str(at["ns"]), str(at["id"]), parent if isinstance(parent, str) else None

@@ -1,0 +1,183 @@
+"""A working state whose ledger is damaged: read anew out of the checkpoints, on the way.
+
+Nothing is written: the reweaving's own rows are kept in hand and shown to the plan that reads.
+What a checkpoint can't tell, as it was declared by a person, is had back if one flipped bit is all
+that is wrong with it, and else is left out, aloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import flips, rows
+from langgraph_wyrd.healing.found import Found, Kind
+from langgraph_wyrd.plans import reweave
+from langgraph_wyrd.plans.ledger import is_sound, through
+from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.weaving import Weaver
+from langgraph_wyrd.store.names import thread_key
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement
+from langgraph_wyrd.store.values import Codec
+
+T = TypeVar("T")
+Group = tuple[str, str, str]  # namespace, checkpoint, task: what is said together
+
+_TEXTS = (6, 7, 5, 3, 4, 1)  # of a row of `events`: body, source, item, pillar, op, task
+
+
+def healed(
+    codec: Codec, weaver: Weaver | None, thread_id: str, plan: Callable[[], Plan[T]]
+) -> Plan[tuple[T, tuple[Found, ...]]]:
+    """What a plan reads out of a thread's ledger, and what was damaged of it."""
+    try:
+        return (yield from plan()), ()
+    except CheckpointDamaged as error:
+        first = error
+    found = yield Ask("thread_row", (thread_key(thread_id),))
+    if not found:
+        raise first
+    reading = Reading(found[0][0], thread_id)
+    yield from reading.put_rows_right()
+    if weaver is not None:
+        yield from reading.look_on(reweave.reweave(codec, weaver, thread_id))
+    answer = yield from reading.look_on(plan())
+    heals = reading.heals()
+    if not heals:
+        raise first
+    return answer, heals
+
+
+class Reading:
+    """What plans see of a thread: damaged rows put right or not at all, written ones at once."""
+
+    def __init__(self, number: int, thread_id: str) -> None:
+        self._number = number
+        self._thread_id = thread_id
+        self._right_rows: dict[tuple[str, str], Stored] = {}
+        self.derived: dict[tuple[str, str], Row] = {}  # due and root, read anew
+        self.told: dict[Group, list[Row]] = {}
+        self.bad: dict[tuple[str, str, str, int], Row | None] = {}
+        self._rows: list[tuple[Kind, str, str]] = []
+
+    def look_on(self, plan: Plan[T]) -> Plan[T]:
+        return through(plan, self._answered, self._asked)
+
+    def put_rows_right(self) -> Plan[None]:
+        """The rows that say which way a path goes."""
+        found = yield Ask("rows_of_thread", (self._number,))
+        ids = [row[6] for row in found]
+        for raw in found:
+            if rows.fits(raw):
+                continue
+            ns, id, _ = rows.checkpoint_of(raw)
+            right = rows.checkpoint(raw, ids)
+            if right is not None:
+                self._right_rows[ns, id] = right
+            kind: Kind = "left_out" if right is None else "exact"
+            self._rows.append((kind, ns, id))
+
+    def heals(self) -> tuple[Found, ...]:
+        made = []
+        for (ns, checkpoint, task, n), right in self.bad.items():
+            again = right is not None or (ns, checkpoint, task) in self.told
+            what = (
+                "what it said was put right"
+                if right is not None
+                else "what it says was read anew out of it"
+                if again
+                else "something that was said there is lost"
+            )
+            kind: Kind = "exact" if again else "left_out"
+            place = f"event {checkpoint} {task} {n}"
+            made.append(Found(kind, self._number, self._thread_id, ns, checkpoint, "", what, place))
+        for kind, ns, id in self._rows:
+            what = "its row was put right" if kind == "exact" else "what led there can't be read"
+            made.append(Found(kind, self._number, self._thread_id, ns, id, "", what, f"row {id}"))
+        return tuple(made)
+
+    # ---- on the way
+
+    def _asked(self, step: Statement) -> Statement | None:
+        if isinstance(step, Ask):
+            # Only looked at: nothing is locked, and what is damaged is known by now.
+            names = {"lock_to_bury": "thread_row", "lock_thread": "thread_row"}
+            return step._replace(name=names.get(step.name, step.name))
+        if step.name == "drop_events":
+            for _, ns, checkpoint, task in step.rows:
+                self.told[ns, checkpoint, task] = []
+        if step.name == "set_derived":
+            for due, root, _, _, ns, checkpoint in step.rows:
+                self.derived[ns, checkpoint] = (due, root)
+        if step.name == "put_event":
+            for _, ns, *row in step.rows:
+                self.told.setdefault((ns, row[0], row[1]), []).append(tuple(row))
+        return None
+
+    def _answered(self, ask: Ask, found: Any) -> Any:
+        if ask.name == "own_row":
+            return []
+        if ask.name == "steps":
+            return [self._step(ask.params[1], row) for row in found]
+        if ask.name == "ancestor":
+            held = [self._right_rows.get((ask.params[1], row[0])) for row in found]
+            return [
+                row if right is None else (right.id, right.parent, *right.place)
+                for row, right in zip(found, held, strict=True)
+            ]
+        if ask.name in ("checkpoint_rows", "checkpoint_row"):
+            return [self._row(row) for row in found]
+        if ask.name not in ("events", "events_of_steps"):
+            return found
+        _, ns, low, high = ask.params if ask.name == "events" else _page(*ask.params[:3])
+        sound = [right for row in found if (right := self._right(ns, row)) is not None]
+        said = [row for row in sound if (ns, row[0], row[1]) not in self.told]
+        for (at, checkpoint, _), told in self.told.items():
+            if at == ns and low <= checkpoint <= high:
+                said += told
+        return sorted(said, key=lambda row: row[:3])
+
+    def _step(self, ns: str, row: Row) -> Row:
+        id, parent, ts, due, root = row
+        right = self._right_rows.get((ns, id))
+        if right is not None:
+            parent, ts = right.parent, right.ts
+        return (id, parent, ts, *self.derived.get((ns, id), (due, root)))
+
+    def _row(self, row: Row) -> Row:
+        right = self._right_rows.get((row[0], row[1]))
+        if right is None:
+            return row
+        more = (*right.place, *row[13:15], right.sum)
+        return (*row[:2], right.parent, right.ts, *row[4:7], right.metadata, right.exact, *more)
+
+    def _right(self, ns: str, row: Row) -> Row | None:
+        if is_sound(ns, row):
+            return row
+        key = (ns, row[0], row[1], row[2])
+        if key not in self.bad:
+            self.bad[key] = event_put_right(ns, row)
+        return self.bad[key]
+
+
+def _page(number: int, ns: str, high: str) -> tuple[int, str, str, str]:
+    """A page of the ledger that is asked for by its newest checkpoint."""
+    return number, ns, "", high
+
+
+def event_put_right(ns: str, row: Row) -> Row | None:
+    """A row of the ledger in which one bit of a text, or of the checksum, is wrong."""
+    for number in flips.numbers(row[-1]) if isinstance(row[-1], int) else ():
+        if is_sound(ns, (*row[:-1], number)):
+            return (*row[:-1], number)
+    for at in _TEXTS:
+        if isinstance(row[at], str):
+
+            def fits(tried: str, at: int = at) -> bool:
+                return is_sound(ns, (*row[:at], tried, *row[at + 1 :]))
+
+            text = flips.text_put_right(row[at], fits)
+            if text is not None:
+                return (*row[:at], text, *row[at + 1 :])
+    return None

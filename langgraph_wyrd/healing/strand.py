@@ -1,0 +1,259 @@
+"""A strand with damaged rows: put right as far as checksums and chains can prove it.
+
+A row's `sum` is over its place, shape and bytes, its `chain` over all sums so far, and the version
+that is wanted names the last chain. So of data, sum and chain any one that is wrong is known to be,
+and whatever is put in its place is known to be what was written, or is not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import flips
+from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.store import strands
+from langgraph_wyrd.store.strands import Place, ReadRow, link
+from langgraph_wyrd.store.values import Codec, checksum
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A splice that can't be had back: where its elements stood, and the bytes that are there."""
+
+    seq: int
+    part: int
+    keep: int
+    cut: int
+    count: int
+    data: bytes = b""
+
+
+@dataclass(slots=True)
+class Mended:
+    """The rows of a strand up to a place. Without anything lost they are proven to the last bit."""
+
+    rows: list[ReadRow | Lost] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)  # what was put right, in words
+
+    @property
+    def lost(self) -> list[Lost]:
+        return [row for row in self.rows if isinstance(row, Lost)]
+
+    @property
+    def exact(self) -> list[ReadRow]:
+        return [row for row in self.rows if not isinstance(row, Lost)]
+
+
+def mend(
+    codec: Codec,
+    found: Sequence[Sequence[Any]],
+    place: Place,
+    *,
+    copies: Copies | None = None,
+    lengths: Mapping[int, int] | None = None,
+    blocks: bool = True,
+) -> Mended | None:
+    """The rows that bear a place; None if not even what is lost of them can be told.
+
+    Args:
+        codec: Packs what copies have.
+        found: The rows as they are stored, up to the place.
+        place: What is wanted.
+        copies: Where else the elements may be.
+        lengths: How many elements other versions of the strand have.
+        blocks: Whether the rows hold blocks of elements (frames don't).
+    """
+    known = dict(lengths or {})
+    known[place.seq] = place.length
+    made = _Mending(codec, place, copies, known, blocks).run(found)
+    if made is None:
+        return None
+    if not made.lost:
+        try:
+            strands.verify(made.exact, [place])
+        except CheckpointDamaged:
+            return None
+    return made
+
+
+class _Mending:
+    def __init__(
+        self,
+        codec: Codec,
+        place: Place,
+        copies: Copies | None,
+        lengths: Mapping[int, int],
+        blocks: bool,
+    ) -> None:
+        self._codec = codec
+        self._place = place
+        self._copies = copies
+        self._lengths = lengths
+        self._blocks = blocks
+        self._made = Mended()
+
+    def run(self, found: Sequence[Sequence[Any]]) -> Mended | None:
+        held = {(row[1], row[2]): _plain(row) for row in found}
+        self._move_back(held)
+        keys = self._keys(held)
+        chain: int | None = 0
+        length = 0
+        for index, key in enumerate(keys):
+            behind = next((held[each] for each in keys[index + 1 :] if each in held), None)
+            leads = _leads(behind, self._place)
+            stored = held.get(key)
+            row = (
+                self._missing(key, chain, length, behind, leads)
+                if stored is None
+                else self._row(stored, chain, length, leads)
+            )
+            if row is None:
+                return None
+            self._made.rows.append(row)
+            if isinstance(row, Lost):
+                length += row.count - row.cut
+                chain = stored[8] if stored is not None and leads(stored[8]) else None
+            else:
+                length += row[5] - row[4]
+                chain = row[8]
+        return self._made
+
+    def _keys(self, held: Mapping[tuple[int, int], ReadRow]) -> list[tuple[int, int]]:
+        """Every row that must be there: versions follow each other, and so do their parts."""
+        keys = []
+        for seq in range(self._place.seq + 1):
+            parts = [part for at, part in held if at == seq and 0 <= part <= 1 << 16]
+            keys += [(seq, part) for part in range(max(parts, default=0) + 1)]
+        return keys
+
+    def _move_back(self, held: dict[tuple[int, int], ReadRow]) -> None:
+        """Rows that stand in each other's places."""
+        bad = {key: row for key, row in held.items() if _sum(row) != row[7]}
+        aliens = [*bad.values(), *(self._copies.aliens if self._copies else ())]
+        for key in bad:
+            for row in aliens:
+                moved = (self._place.strand, *key, *row[3:])
+                if _sum(moved) == moved[7]:
+                    held[key] = moved
+                    self._made.done.append(f"splice {_name(moved)} stood in another's place")
+                    break
+
+    # ---- one row
+
+    def _row(
+        self, row: ReadRow, chain: int | None, length: int, leads: Callable[[int], bool]
+    ) -> ReadRow | Lost | None:
+        total = _sum(row)
+        if total == row[7]:
+            if chain is None or link(chain, total) == row[8]:
+                return row
+            if leads(link(chain, total)):
+                self._made.done.append(f"the chain of splice {_name(row)} was worked out anew")
+                return (*row[:8], link(chain, total))
+            return None  # the last splice of the version before is gone: nothing tells its shape
+        if chain is not None and link(chain, total) == row[8]:
+            self._made.done.append(f"the checksum of splice {_name(row)} was worked out anew")
+            return (*row[:7], total, row[8])
+        fixed = self._fixed(row, length)
+        if fixed is not None:
+            chained = row[8] if chain is None else link(chain, fixed[7])
+            return (*fixed[:8], chained)
+        if chain is not None:
+            copied = self._copied(row, lambda total: leads(link(chain, total)))
+            if copied is not None:
+                return (*copied[:8], link(chain, copied[7]))
+        keep, cut, added = row[3:6]
+        if 0 <= keep <= length and 0 <= cut <= length - keep and 0 <= added <= 1 << 24:
+            return Lost(row[1], row[2], keep, cut, added, row[6])
+        return None
+
+    def _fixed(self, row: ReadRow, length: int) -> ReadRow | None:
+        """The row that its own checksum proves."""
+        total = row[7]
+        for keep, cut, added in self._shapes(row, length):
+            tried = (*row[:3], keep, cut, added, *row[6:])
+            if _sum(tried) == total:
+                self._made.done.append(f"the shape of splice {_name(row)} was worked out anew")
+                return tried
+        data = flips.put_right(row[6], lambda data: checksum(data, *row[:6]) == total)
+        if data is not None:
+            self._made.done.append(f"a changed byte of splice {_name(row)} was put right")
+            return (*row[:6], data, *row[7:])
+        return self._copied(row, lambda each: each == total)
+
+    def _shapes(self, row: ReadRow, length: int) -> Iterator[tuple[int, int, int]]:
+        keep, cut, added = row[3:6]
+        for tried in range(length + 1):
+            yield tried, cut, added
+            yield keep, tried, added
+        for number in flips.numbers(cut):
+            yield keep, number, added
+        if self._blocks:
+            try:
+                elements = self._codec.open_block(row[6])
+            except CheckpointDamaged:
+                return
+            yield keep, cut, len(elements)
+            yield keep, cut, len(elements) - cut  # of a dict: keys that go come first
+        yield keep, cut, 1
+
+    def _copied(self, row: ReadRow, proves: Callable[[int], bool]) -> ReadRow | None:
+        """The row made anew of elements that are stored elsewhere."""
+        if self._copies is None or not self._blocks:
+            return None
+        for elements in self._copies.runs(row[5], row[6]):
+            data = self._codec.block(elements)
+            total = checksum(data, *row[:6])
+            if proves(total):
+                self._made.done.append(f"splice {_name(row)} was copied from where it also stands")
+                return (*row[:6], data, total, row[8])
+        return None
+
+    def _missing(
+        self,
+        key: tuple[int, int],
+        chain: int | None,
+        length: int,
+        behind: ReadRow | None,
+        leads: Callable[[int], bool],
+    ) -> ReadRow | Lost | None:
+        """A row that is not there, if all it did was to add elements at the end."""
+        then = self._lengths.get(key[0])
+        if then is None and behind is not None and behind[1] == key[0] + 1 and not behind[4]:
+            then = behind[3]
+        if then is None or then <= length or not self._blocks:
+            return None
+        row = (self._place.strand, *key, length, 0, then - length, b"", 0, 0)
+        if chain is not None:
+            found = self._copied(row, lambda total: leads(link(chain, total)))
+            if found is not None:
+                return (*found[:8], link(chain, found[7]))
+        return Lost(*key, length, 0, then - length)
+
+
+def _sum(row: Sequence[Any]) -> int:
+    try:
+        return checksum(row[6], *row[:6])
+    except (TypeError, OverflowError):
+        return -1
+
+
+def _plain(row: Sequence[Any]) -> ReadRow:
+    """A row whose columns have the types that they should."""
+    numbers = [value if type(value) is int else -1 for value in row]
+    data = bytes(row[6]) if isinstance(row[6], (bytes, memoryview)) else b""
+    return (*numbers[:6], data, *numbers[7:])  # type: ignore[return-value]
+
+
+def _name(row: Sequence[Any]) -> str:
+    return f"{row[0]}/{row[1]}/{row[2]}"
+
+
+def _leads(behind: ReadRow | None, place: Place) -> Callable[[int], bool]:
+    """Whether a chain is the one that what comes behind it was linked to."""
+    if behind is None:
+        return lambda chain: chain == place.chain
+    return lambda chain: link(chain, behind[7]) == behind[8]

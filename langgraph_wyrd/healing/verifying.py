@@ -1,0 +1,407 @@
+"""One thread looked through, row by row; with each finding, the statements that put it right.
+
+A repair writes only what is proven to have been there. What can't be had back is moved to
+`wyrd_quarantine` where no load can use it as it stands; damaged splices stay, as a load still makes
+out of them what it can. The ledger and the tables are then read anew out of the checkpoints.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import copies, rows, strand
+from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.healing.report import Finding
+from langgraph_wyrd.healing.states import Reading, event_put_right
+from langgraph_wyrd.plans import loading, reweave, states
+from langgraph_wyrd.plans.keeping import show_again
+from langgraph_wyrd.plans.ledger import is_sound
+from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.shown import PILLARS
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.plans.weaving import Weaver, columns
+from langgraph_wyrd.store import frames, strands
+from langgraph_wyrd.store.frames import EMPTY, Frame
+from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
+from langgraph_wyrd.store.strands import Place, ReadRow
+from langgraph_wyrd.store.values import Codec
+
+RIGHT = "can be put right"
+ANEW = "can be read anew out of the checkpoints"
+AWAY = "a repair moves it to wyrd_quarantine"
+STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
+NONE = "nothing to do"
+_TABLES = {
+    "todo": "wyrd_todos",
+    "context": "wyrd_context",
+    "loop": "wyrd_open_loops",
+    "intention": "wyrd_intentions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow:
+    """A row of wyrd_threads, as far as it is looked at."""
+
+    number: int
+    thread_id: str
+    key: bytes
+    head: str | None
+    status: str | None
+
+
+def findings(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[list[Finding]]:
+    """What is wrong with a thread."""
+    look = _Look(codec, weaver, row)
+    yield from look.all()
+    return [finding for finding, _ in look.found]
+
+
+def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
+    """Put right what can be proven, move away what can't be used, read the pillars anew."""
+    yield Ask("lock_to_bury", (thread_key(row.thread_id),))
+    look = _Look(codec, weaver, row)
+    yield from look.all()
+    for finding, fixes in look.found:
+        if finding.damage:
+            yield from fixes
+    rows_ = yield Ask("thread_row", (thread_key(row.thread_id),))
+    yield Tell("touch", [(max(rows_[0][2], look.strands), now(), row.number)])
+    if look.pillars_differ and look.woven:
+        if weaver is not None:
+            yield from reweave.reweave(codec, weaver, row.thread_id)
+        else:
+            yield from show_again(codec, row.number, row.thread_id)
+
+
+class _Look:
+    """One thread. `found` has each finding with the statements that mend it."""
+
+    def __init__(self, codec: Codec, weaver: Weaver | None, row: ThreadRow) -> None:
+        self.codec = codec
+        self.weaver = weaver
+        self.row = row
+        self.found: list[tuple[Finding, list[Tell]]] = []
+        self.strands = 0
+        self.pillars_differ = False
+        self.woven = row.status is not None
+        self._copies: Copies | None = None
+
+    def all(self) -> Plan[None]:
+        if bytes(self.row.key) != thread_key(self.row.thread_id):
+            fix = Tell("fix_key", [(thread_key(self.row.thread_id), self.row.number)])
+            self._note("threads", "key", "it is not found by its id", RIGHT, [fix])
+        stored = yield from self._checkpoints()
+        yield from self._splices(stored)
+        yield from self._writes({row.key for row in stored})
+        yield from self._events()
+        if self.woven:
+            yield from self._pillars()
+
+    def _note(
+        self,
+        table: str,
+        place: str,
+        what: str,
+        remedy: str,
+        fixes: Iterable[Tell] = (),
+        *,
+        damage: bool = True,
+    ) -> None:
+        name = f"wyrd_{table}"
+        finding = Finding(name, given(self.row.thread_id), place, what, remedy, damage)
+        self.found.append((finding, list(fixes)))
+
+    def _away(self, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell) -> list[Tell]:
+        place = json.dumps(list(key), default=str)
+        held = json.dumps([_plain(each) for each in row], default=str)
+        return [Tell("put_quarantine", [(self.row.number, table, place, held, now())]), drop]
+
+    # ---- checkpoints
+
+    def _checkpoints(self) -> Plan[list[_Checkpoint]]:
+        number = self.row.number
+        raws = yield Ask("rows_of_thread", (number,))
+        beside = {row[:2]: row[2:] for row in (yield Ask("columns_of", (number,)))}
+        ids = [row[6] for row in raws if isinstance(row[6], str)]
+        stored: list[_Checkpoint] = []
+        for raw in raws:
+            ns, id, _ = rows.checkpoint_of(raw)
+            right = Stored(*raw) if rows.fits(raw) else rows.checkpoint(raw, ids)
+            if right is None:
+                drop = Tell("drop_checkpoint", [(number, ns, id)])
+                away = self._away("wyrd_checkpoints", (ns, id), raw, drop)
+                self._note("checkpoints", id, "the row is not what was written", AWAY, away)
+                continue
+            if not rows.fits(raw):
+                values = (
+                    right.ns, right.id, right.parent, right.ts, right.metadata, right.exact,
+                    *right.place, right.sum, number, ns, id,
+                )  # fmt: skip
+                fix = Tell("fix_checkpoint", [values])
+                self._note("checkpoints", id, "a column is not what was written", RIGHT, [fix])
+            stored.append(_Checkpoint(right))
+            self._beside(right, beside.get((ns, id)))
+        self._parents(stored)
+        newest = max((row.key[1] for row in stored), default=None)
+        if self.row.head is not None and (newest is None or newest < self.row.head):
+            what = f"{self.row.head}, the newest by the thread's row, is missing"
+            self._note("checkpoints", self.row.head, what, "an earlier one is taken")
+        elif newest is not None and self.row.head != newest:
+            what = "the thread's row names another newest checkpoint"
+            self._note("threads", "head", what, RIGHT)
+        return stored
+
+    def _beside(self, right: Stored, held: Row | None) -> None:
+        meta = self.codec.open_metadata(right.metadata, right.exact)
+        step, source, run_id = (meta.get(name) for name in ("step", "source", "run_id"))
+        wanted = (
+            int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
+            source if isinstance(source, str) else None,
+            run_id if isinstance(run_id, str) else None,
+        )
+        shown = None if held is None else tuple(_given(each) for each in held)
+        if shown is not None and shown != wanted:
+            fix = Tell("fix_columns", [(*wanted, self.row.number, right.ns, right.id)])
+            what = "step, source or run_id differ from the metadata"
+            self._note("checkpoints", right.id, what, RIGHT, [fix])
+
+    def _parents(self, stored: Sequence[_Checkpoint]) -> None:
+        parents = {row.key: row.stored.parent for row in stored}
+        for (ns, id), parent in parents.items():
+            if parent is not None and (ns, parent) not in parents:
+                what = f"its parent {parent} is not there: pruned, or lost"
+                self._note("checkpoints", id, what, NONE, damage=False)
+            elif parent is not None and parent >= id:
+                what = f"it sorts before its parent {parent}: two clocks differed"
+                self._note("checkpoints", id, what, NONE, damage=False)
+            walked = set()
+            at: str | None = id
+            while at is not None and at not in walked:
+                walked.add(at)
+                at = parents.get((ns, at))
+            if at == id:
+                self._note("checkpoints", id, "its parents go in a circle", STAYS)
+
+    # ---- splices
+
+    def _splices(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
+        held: dict[int, list[ReadRow]] = {}
+        for row in (yield Ask("all_splices", (self.row.number,))):
+            held.setdefault(row[0], []).append(row)
+        self.strands = max((n for n in held if isinstance(n, int)), default=0)
+        places = _by_strand(row.stored.place for row in stored)
+        found: list[Frame] = []
+        for number, wanted in sorted(places.items()):
+            mended = yield from self._strand(held.get(number, []), wanted, blocks=False)
+            found += _frames_of(mended, wanted)
+        values = _by_strand(
+            entry.place for frame in found for entry in frame.channels.values() if entry.place
+        )
+        for number, wanted in sorted(values.items()):
+            yield from self._strand(held.get(number, []), wanted, blocks=True)
+        for number in sorted(set(held) - set(places) - set(values)):
+            what = f"{len(held[number])} rows that no readable checkpoint names"
+            self._note("splices", f"strand {number}", what, NONE, damage=False)
+
+    def _strand(
+        self, held: list[ReadRow], wanted: set[Place], *, blocks: bool
+    ) -> Plan[list[ReadRow]]:
+        """The rows of a strand, put right where they can be; what can't is left out."""
+        newest = max(wanted, key=lambda place: place.seq)
+        upto = [row for row in held if row[1] <= newest.seq]
+        try:
+            strands.verify(upto, wanted)
+            return upto
+        except CheckpointDamaged as error:
+            what = str(error)
+        lengths = {place.seq: place.length for place in wanted}
+        copied = yield from self._all_copies()
+        for place in sorted(wanted, key=lambda place: -place.seq):
+            some = [row for row in upto if row[1] <= place.seq]
+            made = strand.mend(
+                self.codec, some, place, copies=copied, lengths=lengths, blocks=blocks
+            )
+            if made is not None and not made.lost:
+                if place != newest:
+                    break
+                stale = [row for row in made.exact if row not in upto]
+                fixes = [Tell("fix_splice", [(self.row.number, *row) for row in stale])]
+                self._note("splices", f"strand {newest.strand}", what, RIGHT, fixes)
+                return made.exact
+        self._note("splices", f"strand {newest.strand}", what, STAYS)
+        return list(made.exact) if made is not None and not made.lost else []
+
+    def _all_copies(self) -> Plan[Copies]:
+        if self._copies is None:
+            self._copies = yield from copies.of_thread(self.codec, self.row.number)
+        return self._copies
+
+    # ---- writes
+
+    def _writes(self, there: set[tuple[str, str]]) -> Plan[None]:
+        number = self.row.number
+        by_place: dict[tuple[str, str], list[Any]] = {}
+        for ns, checkpoint, *raw in (yield Ask("all_writes", (number,))):
+            by_place.setdefault((ns, checkpoint), []).append(raw)
+        newest = max((id for _, id in there), default="")
+        for (ns, checkpoint), raws in by_place.items():
+            sound = []
+            for raw in raws:
+                try:
+                    sound.append(loading.checked_write(ns, checkpoint, raw))
+                    continue
+                except CheckpointDamaged as error:
+                    what = str(error)
+                key = (number, ns, checkpoint, raw[0], raw[1])
+                copied = yield from self._all_copies()
+                right = rows.write(self.codec, ns, checkpoint, raw, copied)
+                if right is not None:
+                    fix = Tell("fix_write", [(*right, *key)])
+                    self._note("writes", f"{checkpoint} {raw[0]}", what, RIGHT, [fix])
+                    sound.append(right)
+                else:
+                    away = self._away("wyrd_writes", key, (ns, checkpoint, *raw),
+                                      Tell("drop_write", [key]))  # fmt: skip
+                    self._note("writes", f"{checkpoint} {raw[0]}", what, AWAY, away)
+            for task in sorted({write.task for write in sound}):
+                mine = [write for write in sound if write.task == task]
+                try:
+                    loading.all_there(ns, checkpoint, mine)
+                except CheckpointDamaged as error:
+                    again = "the task counts as unfinished, and runs again"
+                    fixes: list[Tell] = []
+                    for write in mine:
+                        if write.idx >= 0:
+                            key = (number, ns, checkpoint, task, write.idx)
+                            drop = Tell("drop_write", [key])
+                            fixes += self._away("wyrd_writes", key, (ns, checkpoint, *write), drop)
+                    self._note("writes", f"{checkpoint} {task}", str(error), again, fixes)
+            if (ns, checkpoint) not in there and checkpoint < newest:
+                what = "writes of a checkpoint that is not there"
+                self._note("writes", checkpoint, what, NONE, damage=False)
+
+    # ---- the pillars
+
+    def _events(self) -> Plan[None]:
+        for ns, *row in (yield Ask("all_events", (self.row.number,))):
+            self.woven = True
+            if is_sound(ns, tuple(row)):
+                continue
+            key = (self.row.number, ns, *row[:3])
+            right = event_put_right(ns, tuple(row))
+            if right is not None:
+                held = (self.row.number, ns, *right)
+                fixes = [Tell("drop_event", [key]), Tell("put_event", [held])]
+                remedy = RIGHT
+            else:
+                fixes = self._away("wyrd_events", key, (ns, *row), Tell("drop_event", [key]))
+                remedy = AWAY
+            what = "what was said is not what was written"
+            self._note("events", f"{row[0]} {row[1]} {row[2]}", what, remedy, fixes)
+            self.pillars_differ = True
+
+    def _pillars(self) -> Plan[None]:
+        """The ledger beside the checkpoints, and the tables beside the ledger."""
+        number, thread_id = self.row.number, self.row.thread_id
+        reading = Reading(number, thread_id)
+        yield from reading.put_rows_right()
+        if self.weaver is not None:
+            yield from reading.look_on(reweave.reweave(self.codec, self.weaver, thread_id))
+            bad = {key[:3] for key in reading.bad}
+            for _, checkpoint, task in sorted({*reading.told} - bad):
+                what = "the ledger says other than the checkpoint does"
+                self._note("events", f"{checkpoint} {task}".strip(), what, ANEW)
+                self.pillars_differ = True
+            for (_, id), _ in sorted(reading.derived.items()):
+                what = "what is due, or its root, differs from what it says"
+                self._note("checkpoints", id, what, ANEW)
+                self.pillars_differ = True
+        weave = yield from reading.look_on(states.load_weave(self.codec, number, thread_id))
+        wanted = yield from reading.look_on(states.projected(self.codec, number, thread_id, weave))
+        for name in PILLARS:
+            here = {row[2]: row for row in (yield Ask(f"shown_{name}s", (number,)))}
+            there = {row[2]: row for row in wanted.get(f"put_{name}", ())}
+            for id in sorted({*map(str, here), *map(str, there)}):
+                one, other = here.get(id), there.get(id)
+                if one is None or other is None:
+                    what = "is missing" if one is None else "is not in the ledger"
+                elif self._same(one, other):
+                    continue
+                else:
+                    what = "is not what the ledger says"
+                self._note(_TABLES[name][5:], id, what, "can be made anew from the ledger")
+                self.pillars_differ = True
+        shown = (yield Ask("shown_thread", (number,)))[0]
+        status, reason, due, title, _, loops, todos = columns(self.codec, weave.visible(), None)
+        told = (status, reason, due, title or None, loops, todos)
+        if weave.top is not None and not self._same((*shown, None, None), (*told, None, None)):
+            what = "status, reason, due, title or counts differ from the ledger"
+            self._note("threads", "columns", what, "can be made anew from the ledger")
+            self.pillars_differ = True
+
+    def _same(self, one: Row, other: Row) -> bool:
+        """Equal but for which checkpoint put it there last."""
+        pairs = [*zip(one[:-2], other[:-2], strict=True), (one[-1], other[-1])]
+        return all(self._value(a) == self._value(b) for a, b in pairs)
+
+    def _value(self, held: Any) -> Any:
+        if isinstance(held, datetime):
+            return held.astimezone(timezone.utc).isoformat(timespec="microseconds")
+        if isinstance(held, str):
+            text = held
+            if self.codec.sealed and held.startswith('"sealed:'):
+                text = json.loads(held)
+            try:
+                return self.codec.open_text(text)
+            except Exception:
+                return held
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    stored: Stored
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.stored.ns, self.stored.id)
+
+
+def _by_strand(places: Iterable[Place]) -> dict[int, set[Place]]:
+    found: dict[int, set[Place]] = {}
+    for place in places:
+        found.setdefault(place.strand, set()).add(place)
+    return found
+
+
+def _frames_of(held: Sequence[ReadRow], wanted: set[Place]) -> list[Frame]:
+    named = {(place.seq, place.chain) for place in wanted}
+    frame, found = EMPTY, []
+    for row in held:
+        try:
+            frame = frames.apply_patch(frame, row[6])
+        except CheckpointDamaged:
+            break
+        if (row[1], row[8]) in named:
+            found.append(frame)
+    return found
+
+
+def _given(held: Any) -> Any:
+    return given(held) if isinstance(held, str) else held
+
+
+def _plain(held: Any) -> Any:
+    if isinstance(held, (bytes, memoryview)):
+        return {"base64": base64.b64encode(bytes(held)).decode()}
+    if isinstance(held, str):
+        return held.encode(errors="replace").decode()
+    return held
