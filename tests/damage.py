@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.channels import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
@@ -15,11 +16,16 @@ from langgraph.types import interrupt
 from tests.outside import is_postgres, raw
 
 
+def extend(state: list[str], writes: Sequence[list[str]]) -> list[str]:
+    return [*state, *(item for write in writes for item in write)]
+
+
 class State(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     files: Annotated[dict[str, Any], operator.or_]
     log: Annotated[list[str], operator.add]
     report: str
+    trace: Annotated[list[str], DeltaChannel(extend, snapshot_frequency=3)]
 
 
 class Agent:
@@ -44,7 +50,7 @@ class Agent:
         turn = len(state["messages"])
         call = {"name": "look", "args": {"at": turn}, "id": f"call-{turn}"}
         said = AIMessage(f"looking, {turn} so far", id=f"ai-{turn}", tool_calls=[call])
-        return {"messages": [said], "log": [f"model {turn}"]}
+        return {"messages": [said], "log": [f"model {turn}"], "trace": [f"m{turn}"]}
 
     def tools(self, state: State) -> State:
         self.ran.append("tools")
@@ -54,7 +60,11 @@ class Agent:
             for each in call
         ]
         name = f"/{len(state['messages'])}"
-        return {"messages": made, "files": {name: {"content": "line of a file. " * 12}}}
+        return {
+            "messages": made,
+            "files": {name: {"content": "line of a file. " * 12}},
+            "trace": ["t"],
+        }
 
     def ask(self, state: State) -> State:
         self.ran.append("ask")

@@ -40,7 +40,7 @@ def healed(
         raise first
     reading = Reading(found[0][0], thread_id)
     yield from reading.put_rows_right()
-    if weaver is not None:
+    if weaver is not None and not reading.lost:  # what followed a lost one can't be told anew
         yield from reading.look_on(reweave.reweave(codec, weaver, thread_id))
     answer = yield from reading.look_on(plan())
     heals = reading.heals()
@@ -59,6 +59,7 @@ class Reading:
         self.derived: dict[tuple[str, str], Row] = {}  # due and root, read anew
         self.told: dict[Group, list[Row]] = {}
         self.bad: dict[tuple[str, str, str, int], Row | None] = {}
+        self.lost: dict[tuple[str, str], str | None] = {}  # missing ones, and who was before them
         self._rows: list[tuple[Kind, str, str]] = []
 
     def look_on(self, plan: Plan[T]) -> Plan[T]:
@@ -77,6 +78,14 @@ class Reading:
                 self._right_rows[ns, id] = right
             kind: Kind = "left_out" if right is None else "exact"
             self._rows.append((kind, ns, id))
+        there = {(row[5], row[6]) for row in found}
+        for raw in found:
+            ns, id, parent = rows.checkpoint_of(self._right_rows.get((raw[5], raw[6]), raw))
+            if parent is not None and (ns, parent) not in there and parent < id:
+                says = yield Ask("lost_says", (self._number, ns, parent))
+                if says[0][0]:
+                    before = [each for at, each in there if at == ns and each < parent]
+                    self.lost[ns, parent] = max(before, default=None)
 
     def heals(self) -> tuple[Found, ...]:
         made = []
@@ -92,6 +101,25 @@ class Reading:
             kind: Kind = "exact" if again else "left_out"
             place = f"event {checkpoint} {task} {n}"
             made.append(Found(kind, self._number, self._thread_id, ns, checkpoint, "", what, place))
+        bad = {key[:3] for key in self.bad}
+        for ns, checkpoint, task in self.told:
+            if (ns, checkpoint, task) not in bad:
+                what = "what it said was not in the ledger, and was read anew out of it"
+                place = f"said {checkpoint} {task}"
+                made.append(
+                    Found("exact", self._number, self._thread_id, ns, checkpoint, "", what, place)
+                )
+        for ns, checkpoint in self.derived:
+            what = "what is due there was read anew out of it"
+            place = f"due {checkpoint}"
+            made.append(
+                Found("exact", self._number, self._thread_id, ns, checkpoint, "", what, place)
+            )
+        for ns, id in self.lost:
+            what = "it is missing: what it said is still in the ledger"
+            made.append(
+                Found("left_out", self._number, self._thread_id, ns, id, "", what, f"lost {id}")
+            )
         for kind, ns, id in self._rows:
             what = "its row was put right" if kind == "exact" else "what led there can't be read"
             made.append(Found(kind, self._number, self._thread_id, ns, id, "", what, f"row {id}"))
@@ -118,8 +146,17 @@ class Reading:
     def _answered(self, ask: Ask, found: Any) -> Any:
         if ask.name == "own_row":
             return []
+        if ask.name == "still_says":
+            return [(0,)]
         if ask.name == "steps":
-            return [self._step(ask.params[1], row) for row in found]
+            _, ns, upto, most = ask.params
+            steps = [self._step(ns, row) for row in found]
+            steps += [
+                (id, parent, None, None, None, None)
+                for (at, id), parent in self.lost.items()
+                if at == ns and id <= upto
+            ]
+            return sorted(steps, key=lambda row: row[0], reverse=True)[:most]
         if ask.name == "ancestor":
             held = [self._right_rows.get((ask.params[1], row[0])) for row in found]
             return [
@@ -139,11 +176,11 @@ class Reading:
         return sorted(said, key=lambda row: row[:3])
 
     def _step(self, ns: str, row: Row) -> Row:
-        id, parent, ts, due, root = row
+        id, parent, ts, due, root, _ = row
         right = self._right_rows.get((ns, id))
         if right is not None:
             parent, ts = right.parent, right.ts
-        return (id, parent, ts, *self.derived.get((ns, id), (due, root)))
+        return (id, parent, ts, *self.derived.get((ns, id), (due, root)), None)
 
     def _row(self, row: Row) -> Row:
         right = self._right_rows.get((row[0], row[1]))

@@ -74,7 +74,7 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
             yield from fixes
     rows_ = yield Ask("thread_row", (thread_key(row.thread_id),))
     yield Tell("touch", [(max(rows_[0][2], look.strands), now(), row.number)])
-    if look.pillars_differ and look.woven:
+    if look.pillars_differ and look.woven and not look.lost:
         if weaver is not None:
             yield from reweave.reweave(codec, weaver, row.thread_id)
         else:
@@ -92,6 +92,7 @@ class _Look:
         self.strands = 0
         self.pillars_differ = False
         self.woven = row.status is not None
+        self.lost = False  # a checkpoint is: what followed it can't be told anew
         self._copies: Copies | None = None
 
     def all(self) -> Plan[None]:
@@ -149,7 +150,7 @@ class _Look:
                 self._note("checkpoints", id, "a column is not what was written", RIGHT, [fix])
             stored.append(_Checkpoint(right))
             self._beside(right, beside.get((ns, id)))
-        self._parents(stored)
+        yield from self._parents(stored)
         newest = max((row.key[1] for row in stored), default=None)
         if self.row.head is not None and (newest is None or newest < self.row.head):
             what = f"{self.row.head}, the newest by the thread's row, is missing"
@@ -173,12 +174,14 @@ class _Look:
             what = "step, source or run_id differ from the metadata"
             self._note("checkpoints", right.id, what, RIGHT, [fix])
 
-    def _parents(self, stored: Sequence[_Checkpoint]) -> None:
+    def _parents(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
         parents = {row.key: row.stored.parent for row in stored}
         for (ns, id), parent in parents.items():
             if parent is not None and (ns, parent) not in parents:
-                what = f"its parent {parent} is not there: pruned, or lost"
-                self._note("checkpoints", id, what, NONE, damage=False)
+                # With one that is pruned goes what it said.
+                lost = (yield Ask("lost_says", (self.row.number, ns, parent)))[0][0] > 0
+                what = f"its parent {parent} is {'lost' if lost else 'not there: pruned, or lost'}"
+                self._note("checkpoints", id, what, STAYS if lost else NONE, damage=lost)
             elif parent is not None and parent >= id:
                 what = f"it sorts before its parent {parent}: two clocks differed"
                 self._note("checkpoints", id, what, NONE, damage=False)
@@ -313,7 +316,8 @@ class _Look:
         number, thread_id = self.row.number, self.row.thread_id
         reading = Reading(number, thread_id)
         yield from reading.put_rows_right()
-        if self.weaver is not None:
+        self.lost = bool(reading.lost)
+        if self.weaver is not None and not self.lost:
             yield from reading.look_on(reweave.reweave(self.codec, self.weaver, thread_id))
             bad = {key[:3] for key in reading.bad}
             for _, checkpoint, task in sorted({*reading.told} - bad):

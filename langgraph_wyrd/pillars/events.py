@@ -72,6 +72,21 @@ def base(state: WorkingState) -> Event:
     return Event("thread", "base", "", body)
 
 
+# The rules of bases that can't be read out of a checkpoint.
+PRUNED = "pruned"  # stands for a path that is gone
+REWOUND = "rewound"  # the state of the checkpoint that was made the head again
+DECLARED = "declared"  # what a fork's transform made of the state
+
+
+def is_pruned(event: Event) -> bool:
+    return event.op == "base" and event.source.get("rule") == PRUNED
+
+
+def is_kept(event: Event) -> bool:
+    """Whether a base says what no checkpoint does."""
+    return event.op == "base" and event.source.get("rule") in (PRUNED, REWOUND, DECLARED)
+
+
 # ---- sources
 
 

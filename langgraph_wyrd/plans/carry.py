@@ -171,6 +171,11 @@ def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
         if _meaning(_unsealed(codec, row) for row in rows) == _meaning(each.events):
             continue
         changed += 1
+        (row,) = yield Ask("checkpoint_row", (number, *each.key))
+        own = sum(not task for task, *_ in each.events)
+        due, root, total = row[-3:]
+        total = loading.with_derived(total, due, root, own)
+        yield Tell("set_derived", [(due, root, total, number, *each.key)])
         yield Tell("drop_checkpoint_events", [(number, *each.key)])
         yield Tell(
             "put_event",

@@ -200,7 +200,7 @@ class Copies:
         ts = now()
         text, exact = self.codec.metadata(metadata)
         row = loading.row_sum(self.number, ns, id, parent, ts, text, exact, place)
-        total = loading.with_derived(row, due, root)
+        total = loading.with_derived(row, due, root, 0)  # its base is not counted
         self.rows.append(
             (
                 self.number, ns, id, parent, ts, step, "fork", run_id, text, exact, *place, total,

@@ -6,7 +6,15 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from langgraph_wyrd.pillars.events import Event, Moment, base, plain
+from langgraph_wyrd.pillars.events import (
+    DECLARED,
+    PRUNED,
+    REWOUND,
+    Event,
+    Moment,
+    base,
+    plain,
+)
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import with_edits
 from langgraph_wyrd.plans import states
@@ -16,11 +24,6 @@ from langgraph_wyrd.plans.woven import Woven
 from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
-
-# The rules of bases that can't be read out of a checkpoint.
-PRUNED = "pruned"  # stands for a path that is gone
-REWOUND = "rewound"  # the state of the checkpoint that was made the head again
-DECLARED = "declared"  # what a fork's transform made of the state
 
 
 def bases(
@@ -68,15 +71,6 @@ def declared(state: WorkingState) -> Event:
 def edited(woven: Woven) -> WorkingState:
     """A namespace's state with what persons declared there, without what its tasks said."""
     return with_edits(woven.state, woven.overlay)
-
-
-def is_pruned(event: Event) -> bool:
-    return event.op == "base" and event.source.get("rule") == PRUNED
-
-
-def is_kept(event: Event) -> bool:
-    """Whether a base says what no checkpoint does."""
-    return event.op == "base" and event.source.get("rule") in (PRUNED, REWOUND, DECLARED)
 
 
 def was_cut(number: int, id: str) -> Plan[bool]:

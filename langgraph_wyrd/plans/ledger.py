@@ -70,6 +70,10 @@ def without_damage(plan: Plan[T], thread_id: str) -> Plan[T]:
     def answered(ask: Ask, rows: Any) -> Any:
         if ask.name == "own_row":
             return []
+        if ask.name == "still_says":
+            return [(0,)]
+        if ask.name == "steps":
+            return [(*row[:-1], None) for row in rows]
         if ask.name not in ("events", "events_of_steps"):
             return rows
         ns = ask.params[1]

@@ -80,9 +80,14 @@ def row_sum(
     return text_checksum(thread, ns, id, parent, ts, metadata, exact, *place) & ~_DERIVED
 
 
-def with_derived(total: int, due: str | None, root: str | None) -> int:
-    """A row's checksum with the bits of what is derived."""
-    return total & ~_DERIVED | (text_checksum(due, root) & _DERIVED)
+def with_derived(total: int, due: str | None, root: str | None, said: int) -> int:
+    """A row's checksum with the bits of what is derived; `said`: its own rows in the ledger."""
+    return total & ~_DERIVED | (text_checksum(due, root, said) & _DERIVED)
+
+
+def same_derived(stored: int, due: str | None, root: str | None, said: int) -> bool:
+    """Whether what is derived of a checkpoint is what was written."""
+    return with_derived(stored, due, root, said) == stored
 
 
 def same_row(total: int, stored: int) -> bool:

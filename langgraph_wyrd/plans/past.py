@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.diff import diff
-from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.pillars.events import Moment, is_pruned
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import ContextItem, Todo, WorkingState
 from langgraph_wyrd.pillars.overlay import advance, overlaid
@@ -20,7 +20,6 @@ from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.pillars.values import is_users
 from langgraph_wyrd.pillars.words import listing
 from langgraph_wyrd.plans import loading, moments, states
-from langgraph_wyrd.plans.keeping import is_pruned
 from langgraph_wyrd.plans.labels import labels_on
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Event, Moment
+from langgraph_wyrd.pillars.events import Event, Moment, is_kept
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.catching_up import notes_of
 from langgraph_wyrd.plans.forks import fork_then, is_fork
-from langgraph_wyrd.plans.keeping import edited, is_kept, is_rewound, rewound, show_again
+from langgraph_wyrd.plans.keeping import edited, is_rewound, rewound, show_again
 from langgraph_wyrd.plans.loading import LoadedStrand
 from langgraph_wyrd.plans.retelling import retold
 from langgraph_wyrd.plans.shown import due_json
@@ -153,23 +153,42 @@ class _Reweaving:
 
     def _page(self, rows: Sequence[_Row]) -> Plan[None]:
         try:
+            for row in rows:
+                self._check(row)
             loaded = yield from self._load([row.place for row in rows])
         except CheckpointDamaged as error:
             if len(rows) > 1:
                 for row in rows:
                     yield from self._page([row])
                 return
-            logger.warning(
-                "checkpoint %s of thread %r can't be read, and says what it said before: %s",
-                rows[0].id, given(self.thread_id), error,
-            )  # fmt: skip
+            self._silent(rows[0], error)
             loaded = None
         for row in rows:
             if loaded is not None:
-                yield from self._one(row, loaded)
+                try:
+                    yield from self._one(row, loaded)
+                except CheckpointDamaged as error:  # of its parent
+                    self._silent(row, error)
             for key in self._waiting.pop(row.key, ()):
                 if key in self._put_off:
                     yield from self._again(key)
+
+    def _silent(self, row: _Row, error: CheckpointDamaged) -> None:
+        logger.warning(
+            "checkpoint %s of thread %r can't be read, and says what it said before: %s",
+            row.id, given(self.thread_id), error,
+        )  # fmt: skip
+
+    def _check(self, row: _Row) -> None:
+        try:
+            total = loading.row_sum(
+                self.number, row.ns, row.id, row.parent, row.ts, row.metadata, row.exact, row.place
+            )
+            good = loading.same_row(total, row.sum)
+        except TypeError:  # a column is of another type than it was
+            good = False
+        if not good:
+            raise CheckpointDamaged("its row fails its checksum")
 
     def _load(self, places: Sequence[Place]) -> Plan[_Loaded]:
         found = yield from loading.read_frames(self.codec, self.number, places)
@@ -213,7 +232,9 @@ class _Reweaving:
             yield Tell("drop_events", [(self.number, row.ns, row.id, "")])
             yield Tell("put_event", event_rows(self.codec, self.number, at, events))
         due = due_json(woven.due) if woven.due else None
-        total = loading.with_derived(row.sum, due, root)
+        total = row.sum  # what stands for a pruned path is not told anew, nor counted
+        if not any(map(is_kept, said.own)):
+            total = loading.with_derived(total, due, root, len(events))
         if (due, root, total) != (row.due, row.root, row.sum):
             yield Tell("set_derived", [(due, root, total, self.number, row.ns, row.id)])
         writes = yield Ask("writes", (self.number, row.ns, row.id))

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Event, Moment
+from langgraph_wyrd.pillars.events import Event, Moment, is_kept
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, along, moment_of, rank, with_edits
 from langgraph_wyrd.plans import ledger
-from langgraph_wyrd.plans.loading import row_sum, with_derived
+from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
@@ -37,6 +37,7 @@ class Step(NamedTuple):
     ts: str | None
     due: Any
     root: str | None
+    sum: int | None  # None: what is derived of it is not to be checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,8 @@ def _path(
                 answers, also = more, ()
             page = {row[0]: Step(*row) for row in steps}
             if current not in page:
+                if path:
+                    yield from _pruned(number, ns, current)
                 break  # a pruned parent is an end like any other
             rows = {}
             for row in events:
@@ -194,6 +197,7 @@ def _path(
         path.append(step)
         if current in rows:  # read when it is needed: a page reaches further than most paths
             said_of[current] = said(codec, ns, current, step.ts, rows[current])
+        _check_derived(step, said_of.get(current, SILENT).own)
         if current == past:
             past = None
         if to_base and past is None and said_of.get(current, SILENT).has_base:
@@ -205,15 +209,36 @@ def _path(
     return path[::-1], said_of, answers
 
 
+def _check_derived(step: Step, own: Sequence[Event]) -> None:
+    if step.sum is None or any(map(is_kept, own)):
+        return  # a base was put there later
+    try:
+        good = same_derived(step.sum, step.due, step.root, len(own))
+    except TypeError:  # a column is of another type than it was
+        good = False
+    if not good:
+        raise CheckpointDamaged(f"what checkpoint {step.id} said, or what is due there, is damaged")
+
+
+def _pruned(number: int, ns: str, id: str) -> Plan[None]:
+    """Raise if a missing checkpoint was lost: with one that is pruned goes what it said."""
+    if (yield Ask("still_says", (number, ns, id)))[0][0]:
+        raise CheckpointDamaged(f"checkpoint {id} is missing")
+
+
 def _sure(number: int, ns: str, id: str) -> Plan[None]:
     """Raise if a checkpoint's row is not what was written."""
     _check_rows(number, ns, id, (yield Ask("own_row", (number, ns, id))))
 
 
 def _check_rows(number: int, ns: str, id: str, rows: Sequence[Row]) -> None:
-    for parent, ts, metadata, exact, *place, due, root, total in rows:
-        row = row_sum(number, ns, id, parent, ts, metadata, exact, place)
-        if total != with_derived(row, due, root):
+    for parent, ts, metadata, exact, *place, total in rows:
+        try:
+            row = row_sum(number, ns, id, parent, ts, metadata, exact, place)
+            good = same_row(row, total)
+        except TypeError:  # a column is of another type than it was
+            good = False
+        if not good:
             raise CheckpointDamaged(f"checkpoint {id} fails its checksum")
 
 

@@ -225,7 +225,7 @@ class Put:
         frame_tip, row = self._frame_row(space, frame, next_strand)
         place = Place(frame_tip.strand, frame_tip.seq, frame.length, frame_tip.chain)
         number = thread.number
-        shown, due, weave = UNSHOWN, None, thread.weave
+        shown, due, weave, said = UNSHOWN, None, thread.weave, 0
         more: dict[str, list[Any]] = {}
         if self.weaver is not None and weave is not None:
             if before is None:
@@ -254,6 +254,7 @@ class Put:
                         more["set_label"] = labels.automatic_rows(number, top, names)
             else:
                 weave = weave.aside(self.ns, woven)
+            said = len(events)
             more["put_event"] = [
                 row
                 for when, each in ((at, events), *told)
@@ -262,7 +263,7 @@ class Put:
         total = loading.row_sum(
             number, self.ns, self.id, self.parent, self.ts, self.metadata, self.exact, place
         )
-        total = loading.with_derived(total, due, self.root)
+        total = loading.with_derived(total, due, self.root, said)
         rows = WriteSet(
             advance=[(strands, now(), self.id, self.id, *shown, number, thread.tick)],
             rows={

@@ -232,9 +232,14 @@ SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.t
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id WHERE t.id = ? ORDER BY c.ns, c.id
 
 -- name: own_row
-SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain,
-  CAST(due AS TEXT), root, sum
+SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, sum
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
+
+-- name: still_says
+SELECT count(*) FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ''
+
+-- name: lost_says
+SELECT count(*) FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ''
 
 -- name: thread_row
 -- As lock_thread, for who only looks.
@@ -532,7 +537,7 @@ SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? GROUP BY 
 
 -- name: steps
 -- A checkpoint and what came before it, as far as ids tell.
-SELECT id, parent, ts, CAST(due AS TEXT), root FROM wyrd_checkpoints
+SELECT id, parent, ts, CAST(due AS TEXT), root, sum FROM wyrd_checkpoints
 WHERE thread = ? AND ns = ? AND id <= ? ORDER BY id DESC LIMIT ?
 
 -- name: events_of_steps
