@@ -49,7 +49,7 @@ class Core(Generic[M]):
         running = self._ensure()
         self._refuse_own_thread(running)
         answer: Future[T] = Future()
-        running.post(job, lambda task: _answer(answer, task))
+        running.post(_begun(job), lambda task: _answer(answer, task))
         return answer.result()
 
     async def arun(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:
@@ -62,7 +62,7 @@ class Core(Generic[M]):
             _error_of(task)  # seen, even if nobody waits any more
             running.tell(loop, lambda: _answer(answer, task))
 
-        running.post(job, settle)
+        running.post(_begun(job), settle)
         return await answer
 
     def store(self, write: Hot[Any], *, alone: bool = False) -> None:
@@ -145,6 +145,24 @@ class Core(Generic[M]):
             self._guard = threading.Lock()
             self._running = None  # kept by `running`, never finalised
             self._pid = os.getpid()
+
+
+def _begun(
+    job: Callable[[Running[M]], Coroutine[Any, Any, T]],
+) -> Callable[[Running[M]], Coroutine[Any, Any, T]]:
+    """A job that fails before its first step fails in its task: whoever asked must be told."""
+
+    def begin(running: Running[M]) -> Coroutine[Any, Any, T]:
+        try:
+            return job(running)
+        except BaseException as error:
+            return _failed(error)
+
+    return begin
+
+
+async def _failed(error: BaseException) -> Any:
+    raise error
 
 
 def _answer(answer: Future[T] | asyncio.Future[T], task: asyncio.Task[T]) -> None:
