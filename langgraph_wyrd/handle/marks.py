@@ -88,8 +88,9 @@ class Marks(Handle):
         wanted, point = _name(name), checked(at)
         if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
             raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
-        chosen = None if keys is None else [stored(key, "a key") and key for key in keys]
-        return self._to_write(lambda: self._labelling().put(wanted, point, chosen))
+        for key in keys or ():
+            stored(key, "a key")  # what no database can hold is refused here
+        return self._to_write(lambda: self._labelling().put(wanted, point, keys))
 
     @staticmethod
     def _to_write(plan: Callable[[], Plan[T]]) -> Job[T]:
