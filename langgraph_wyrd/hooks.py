@@ -87,9 +87,13 @@ class Hooks:
         running = _running.get()
         return tuple(hook for hook in held if hook not in running) if running else held
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._held)
+
     def hear(self, *events: EventName) -> bool:
         """Whether anybody wants to know of one of these events."""
-        return any(event in self._held for event in events) if self._held else False
+        return any(event in self._held for event in events)
 
 
 class HasHooks(Protocol):

@@ -126,9 +126,13 @@ def _state_at(weave: Weave | None, id: str) -> WorkingState | None:
     return None if woven is None else Weave(id, {"": woven}, WorkingState()).visible()
 
 
+def _about(made: Put | PutWrites) -> tuple[EventName, ...]:
+    return OF_PUTS if isinstance(made, Put) else OF_WRITES
+
+
 def store(core: Core[Memory], made: Put | PutWrites, write: Hot[Known], alone: bool) -> None:
     """Store a write (`write` is how), and tell the hooks what came of it."""
-    if not core.hooks.hear(*(OF_PUTS if isinstance(made, Put) else OF_WRITES)):
+    if not core.hooks or not core.hooks.hear(*_about(made)):
         core.store(write, alone=alone)
         return
     watched = Watched(write)
@@ -138,7 +142,7 @@ def store(core: Core[Memory], made: Put | PutWrites, write: Hot[Known], alone: b
 
 async def astore(core: Core[Memory], made: Put | PutWrites, write: Hot[Known], alone: bool) -> None:
     """Async version of `store`."""
-    if not core.hooks.hear(*(OF_PUTS if isinstance(made, Put) else OF_WRITES)):
+    if not core.hooks or not core.hooks.hear(*_about(made)):
         await core.astore(write, alone=alone)
         return
     watched = Watched(write)

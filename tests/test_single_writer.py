@@ -100,9 +100,9 @@ def test_the_second_run_is_refused_until_the_first_ends(
     assert known[:2] == ("t", one.process.pid)
     assert f"pid {one.process.pid}" in said
     assert "saver.thread('t').release()" in said
-    assert took < 3
+    assert took < 20
     assert not (tmp_path / f"began-{two.process.pid}").exists()
-    assert two(lone.look) == ["in", "first"]
+    until(lambda: two(lone.look) == ["in", "first"])  # it is stored in the background
     assert two(lone.run, "another", {"said": ["in"]}) == ["in", "first", "last"]
     (tmp_path / "go").touch()
     assert one.result() == ["in", "first", "slow", "last"]
@@ -128,9 +128,9 @@ def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) 
         (tmp_path / "go").touch()
         since = time.monotonic()
         found = two(lone.run, "t", None, "first slow last")
-        took = time.monotonic() - since  # on a machine that others use as well
+        took = time.monotonic() - since
         assert found == ["in", "first", "slow", "last"]
-        assert took < 5
+        assert took < plans.EXPIRES  # the first try: nothing was waited for
         two(lone.close_saver)
     finally:
         one.process.join()

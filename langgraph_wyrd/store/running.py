@@ -386,8 +386,7 @@ class Store:
         if stored is True:
             if self._after is not self._known:
                 memory.put(thread_id, self._after)
-            self._write.stored(self._known, self._after)
-            self._end(None)
+            self._end(None, self._known, self._after)
         elif stored is False:
             self._known = None
             self._go_cold()
@@ -406,18 +405,23 @@ class Store:
 
     async def _cold(self) -> None:
         failed: BaseException | None = None
+        found: Any = None
         try:
             found = await self._running.write(lambda: self._write.cold(self._known))
             self._running.memory.learn(self._write.thread_id, found)
-            self._write.stored(None, found)
         except BaseException as error:
             failed = error
         waiting = self._running.cold.pop(self._write.thread_id)
-        self._end(failed)
+        self._end(failed, None, found)
         for plan in waiting:
             plan()
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end(self, error: BaseException | None, before: Any = None, after: Any = None) -> None:
+        if error is None:
+            try:
+                self._write.stored(before, after)
+            except Exception:  # it is stored, whatever comes of telling so
+                logger.exception("what was stored could not be told")
         if self._alone:
             self._running.turns.leave(self._write.thread_id)
         self._settle(error)
