@@ -88,6 +88,18 @@ class Entry:
     head: bool = False
 
 
+@dataclass(frozen=True)
+class Heal:
+    """As `thread.heals()` gives them."""
+
+    kind: str
+    checkpoint_id: str
+    channel: str
+    what: str
+    at: str = T.format(4)
+    acknowledged_at: str | None = None
+
+
 def deep(levels: int) -> Any:
     value: Any = "end"
     for _ in range(levels):
@@ -157,7 +169,8 @@ def views(says: str) -> Iterator[str]:
     """Everything that a cell can show."""
     whole = state(says)
     yield whole._repr_html_()  # type: ignore[attr-defined]
-    yield thread_html(whole, history(says), plot(whole.todos, whole.loops))
+    heals = [Heal("placeholder", "e5", says, says), Heal(says, says, says, says, says, says)]
+    yield thread_html(whole, history(says), plot(whole.todos, whole.loops), heals)
     yield diff(WorkingState(), whole)._repr_html_()  # type: ignore[attr-defined]
     yield diff(whole, state(says, todos=(), context=()))._repr_html_()  # type: ignore[attr-defined]
     other = replace(whole.todos[1], content=says + says, status="completed")
@@ -359,10 +372,21 @@ def test_every_tree_can_be_drawn(picks: list[int]) -> None:
 
 
 def test_the_timeline_in_a_cell() -> None:
-    """Labels, the head and fork points are marked."""
-    html = timeline_html(history())
-    for said in (">head<", ">what-if<", ">2 ways on<"):
+    """Labels, the head, fork points and heals are marked."""
+    html = timeline_html(history(), {"e4"})
+    for said in (">head<", ">what-if<", ">2 ways on<", ">healed<"):
         assert said in html
+    assert html.count(">healed<") == 1
+
+
+def test_what_was_healed() -> None:
+    """What was met damaged is told of, open as long as nobody has acknowledged it."""
+    heal = Heal("placeholder", "e5", "messages", "message m3 could not be read")
+    html = thread_html(state("x"), history(), None, [heal])
+    assert "message m3 could not be read" in html
+    assert '<details class="w-part" open=""><summary>Healed' in html
+    seen = thread_html(state("x"), history(), None, [replace(heal, acknowledged_at=T.format(5))])
+    assert '<details class="w-part"><summary>Healed' in seen
 
 
 # ---- over time

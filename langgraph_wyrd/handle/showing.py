@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.handle.healed import Healed
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.plans import query
 from langgraph_wyrd.plans.filters import MOST_LISTED, Asked
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.store.running import Running
 
 
-class Showing(Reading):
+class Showing(Reading, Healed):
     """A thread in a cell: its state, its checkpoints, and how it went."""
 
     def plot(self) -> Plot:
@@ -42,7 +43,7 @@ class Showing(Reading):
     def _repr_html_(self) -> str:
         try:
             state = self.working_state()
-            return thread_html(state, self.history(limit=MOST + 1), self.plot())
+            return thread_html(state, self.history(limit=MOST + 1), self.plot(), self.heals())
         except WyrdError as error:  # a cell must show something
             return note_html(self.id, str(error))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from langgraph_wyrd.show.columns import Column, Paint, unpainted
@@ -45,11 +45,17 @@ def is_entry(each: object) -> bool:
     return all(hasattr(each, name) for name in ("checkpoint_id", "parent_id", "summary", "labels"))
 
 
-def timeline_html(entries: Sequence[Entry]) -> Markup:
-    """The checkpoints one below the other, the newest first, forks side by side."""
+def timeline_html(entries: Sequence[Entry], healed: Collection[str] = frozenset()) -> Markup:
+    """The checkpoints one below the other, the newest first, forks side by side.
+
+    `healed`: the ids of those at which something damaged was met.
+    """
     rows = [*laid_out((each.checkpoint_id, each.parent_id) for each in entries)]
     lanes = min(max([row.lanes for row in rows] or [0]), _LANES)
-    seen = [_line(each, row) for each, row in zip(entries, rows, strict=True)]
+    seen = [
+        _line(each, row, each.checkpoint_id in healed)
+        for each, row in zip(entries, rows, strict=True)
+    ]
     return tag("div", seen, style=f"--lanes:{lanes}")
 
 
@@ -95,13 +101,14 @@ def _says(entry: Entry) -> str:
 # ---- HTML
 
 
-def _line(entry: Entry, row: Row) -> Markup:
+def _line(entry: Entry, row: Row, healed: bool) -> Markup:
     lane = min(row.lane, _LANES - 1)
     step = [
         tag("small", when(entry.ts), class_="w-nowrap"),
         tag("small", tag("code", _who(entry))),
         [badge(name, "green", "label") for name in entry.labels],
         badge("head", "blue") if entry.head else None,
+        badge("healed", "red") if healed else None,
         badge(f"{len(entry.children)} ways on", "violet") if len(entry.children) > 1 else None,
         tag("span", folded(entry.summary or ""), class_="w-text"),
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.show.markup import Markup, tag
-from langgraph_wyrd.show.parts import part
+from langgraph_wyrd.show.markup import Markup, folded, tag
+from langgraph_wyrd.show.parts import badge, bounded, listed, part
 from langgraph_wyrd.show.past import Entry, timeline_html
-from langgraph_wyrd.show.plain import line
+from langgraph_wyrd.show.plain import line, when
 from langgraph_wyrd.show.plot import Plot
 from langgraph_wyrd.show.state import head, pillars
 from langgraph_wyrd.show.style import framed
@@ -17,20 +18,53 @@ FEW = 10  # checkpoints that are seen at once
 MOST = 60  # … and that are asked for
 
 
+class Heal(Protocol):
+    """What was found damaged, and what was done about it."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def checkpoint_id(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def at(self) -> str: ...
+    @property
+    def acknowledged_at(self) -> str | None: ...
+
+
 def thread_html(
-    state: WorkingState, entries: Sequence[Entry] = (), plot: Plot | None = None
+    state: WorkingState,
+    entries: Sequence[Entry] = (),
+    plot: Plot | None = None,
+    heals: Sequence[Heal] = (),
 ) -> str:
     """`entries`: the newest checkpoints, newest first; of more than `MOST` it says so."""
     said = [*pillars(state)]
+    if heals:
+        new = any(heal.acknowledged_at is None for heal in heals)
+        newest = [*reversed(heals)]
+        inside = bounded(newest, MOST, _heal, "heal")
+        said.append(part("Healed", str(len(heals)), inside, open=new))
     if plot is not None:
         said.append(part("Over time", plot.text, Markup(plot.svg), open=False))
     if entries:
         more = len(entries) > MOST
         size = f"the newest {MOST}" if more else str(len(entries))
         rest = tag("p", "there are older ones: thread.history()", class_="w-more")
-        inside = [timeline_html(entries[:MOST]), rest if more else None]
-        said.append(part("Checkpoints", size, inside, open=len(entries) <= FEW))
+        healed = {heal.checkpoint_id for heal in heals}
+        lines = [timeline_html(entries[:MOST], healed), rest if more else None]
+        said.append(part("Checkpoints", size, lines, open=len(entries) <= FEW))
     return framed(*head(state), *said)
+
+
+def _heal(heal: Heal) -> Markup:
+    seen = "" if heal.acknowledged_at is None else "acknowledged"
+    small = " · ".join(filter(None, [heal.channel, when(heal.at), seen]))
+    said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", tag("small", small)]
+    return listed("✓" if seen else "!", said, "w-over" if seen else None)
 
 
 def note_html(name: str, said: str) -> str:
