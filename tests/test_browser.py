@@ -69,6 +69,9 @@ addEventListener("load", () => {
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     page: getComputedStyle(document.querySelector(".wyrd")).backgroundColor,
     cells: document.querySelectorAll(".wyrd").length,
+    cell: [...document.querySelectorAll(".wyrd td")].map(e => getComputedStyle(e).textAlign)[0],
+    stripes: [...document.querySelectorAll(".wyrd tr, .wyrd code, .wyrd td")].filter(
+      e => rgba(getComputedStyle(e).backgroundColor)[3]).length,
     foreign: document.querySelectorAll(".wyrd script, .wyrd img, .wyrd a").length};
   document.body.setAttribute("data-found", JSON.stringify(found));
 });
@@ -137,6 +140,25 @@ def test_the_notebooks_theme_wins(
     cells = list(views("Paris"))
     found = shown(tmp_path, cells, size=800, theme=theme, attributes=attributes, css=css)
     assert found["page"] == page
+    assert found["least"] >= 4.5, found["where"]
+
+
+def test_jupyters_rules_for_tables_do_not_apply(tmp_path: Path) -> None:
+    """What JupyterLab says of tables and code in a cell is not for ours."""
+    rules = (
+        ".jp-RenderedHTMLCommon td,.jp-RenderedHTMLCommon th,.jp-RenderedHTMLCommon tr{"
+        "text-align:right;padding:.5em;max-width:none}"
+        ".jp-RenderedHTMLCommon tbody tr:nth-child(even){background:#f00}"
+        ".jp-RenderedHTMLCommon tbody tr:hover{background:#f00}"
+        ".jp-RenderedHTMLCommon :not(pre)>code{background-color:#f00;padding:1px 5px}"
+        ".jp-RenderedHTMLCommon table{table-layout:fixed;margin-left:auto}"
+    )
+    cells = list(views("Paris"))
+    found = shown(
+        tmp_path, cells, size=800, theme=LIGHT, attributes="class=jp-RenderedHTMLCommon", css=rules
+    )
+    assert found["cell"] == "left"
+    assert found["stripes"] == 0
     assert found["least"] >= 4.5, found["where"]
 
 

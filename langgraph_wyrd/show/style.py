@@ -13,7 +13,7 @@ _DARK = "--w-red:#ff9c94;--w-amber:#f0bd5a;--w-green:#7fd694;--w-blue:#9cc2ff;--
 _LIGHT += "--w-page:#fff;--w-ink:#1f2328;color-scheme:light;"
 _DARK += "--w-page:#111418;--w-ink:#e3e6ea;color-scheme:dark;"
 
-CSS = f"""
+_CSS = f"""
 .wyrd{{{_LIGHT}}}
 @media(prefers-color-scheme:dark){{.wyrd{{{_DARK}}}}}
 [data-jp-theme-light=true] .wyrd,.vscode-light .wyrd{{{_LIGHT}}}
@@ -88,8 +88,11 @@ border:2px solid var(--soft);background:var(--bg)}}
 .wyrd svg text{{font:11px system-ui,sans-serif;fill:var(--soft)}}
 """
 
+# The class counts twice: Jupyter's own rules for tables and code in a cell weigh more than one.
+CSS = _CSS.strip().replace("\n", "").replace(".wyrd ", ".wyrd.wyrd ")
+
 
 def framed(*parts: Part) -> Markup:
     """What a cell shows: the parts with all that they need to look right, and no script."""
-    style = Markup("<style>" + CSS.strip().replace("\n", "") + "</style>")
+    style = Markup(f"<style>{CSS}</style>")
     return tag("div", style, html(*parts), class_="wyrd")
