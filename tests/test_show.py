@@ -33,7 +33,7 @@ from langgraph_wyrd.pillars.model import (
 from langgraph_wyrd.show.columns import Column, table
 from langgraph_wyrd.show.lanes import drawn, laid_out
 from langgraph_wyrd.show.lists import page_text
-from langgraph_wyrd.show.past import timeline_html, timeline_text
+from langgraph_wyrd.show.past import timeline_html, timeline_text, tree_html, tree_text
 from langgraph_wyrd.show.plain import fitted, line, outline, plain, width
 from langgraph_wyrd.show.plot import plot
 from langgraph_wyrd.show.thread import MOST, thread_html
@@ -377,6 +377,23 @@ def test_the_timeline_in_a_cell() -> None:
     for said in (">head<", ">what-if<", ">2 ways on<", ">healed<"):
         assert said in html
     assert html.count(">healed<") == 1
+
+
+def test_a_tree_in_a_cell() -> None:
+    """All of it if there is room, else its newest part; printed, it is a graph."""
+
+    @dataclass
+    class Tree:
+        entries: dict[str, Entry]
+
+    tree = Tree({each.checkpoint_id: each for each in history()})
+    assert "7 checkpoints" in tree_html(tree)
+    assert tree_text(tree).splitlines()[0].startswith("◉     e7")
+    long = Tree({f"{n}": Entry(f"{n}", f"{n - 1}") for n in range(1000, 0, -1)})
+    html = tree_html(long)
+    assert "and 800 older ones" in html
+    assert len(html) < 200_000
+    Seen(html)
 
 
 def test_what_was_healed() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from langgraph_wyrd.show.columns import Column, Paint, unpainted
@@ -10,7 +11,9 @@ from langgraph_wyrd.show.lanes import Row, drawn, laid_out
 from langgraph_wyrd.show.markup import Markup, Part, folded, tag, words
 from langgraph_wyrd.show.parts import badge
 from langgraph_wyrd.show.plain import count, fitted, line, padded, when, width
+from langgraph_wyrd.show.style import framed
 
+_MOST = 200  # checkpoints of a tree in a cell
 _LANES = 12  # more run into one
 _WIDE = 120  # columns that have room for whole ids
 _SHORT = 18  # characters of an id that tell it from the others
@@ -39,6 +42,27 @@ class Entry(Protocol):
     def children(self) -> tuple[str, ...]: ...
     @property
     def head(self) -> bool: ...
+
+
+class Tree(Protocol):
+    """All checkpoints of a thread, by id, newest first."""
+
+    @property
+    def entries(self) -> Mapping[str, Entry]: ...
+
+
+def tree_html(tree: Tree) -> str:
+    """A tree in a cell: its newest part, and how much more there is."""
+    entries = [*islice(tree.entries.values(), _MOST)]
+    rest = len(tree.entries) - len(entries)
+    more = f"and {count(rest, 'older one')}" if rest else ""
+    size = tag("span", count(len(tree.entries), "checkpoint"), class_="w-name")
+    head = tag("div", size, class_="w-head")
+    return framed(head, timeline_html(entries), tag("p", more, class_="w-more") if more else None)
+
+
+def tree_text(tree: Tree) -> str:
+    return "\n".join(timeline_text([*tree.entries.values()]))
 
 
 def is_entry(each: object) -> bool:
