@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -58,32 +58,53 @@ class Aged(NamedTuple):
     ns: str
     id: str
     ts: str | None
-    root: str | None  # the root checkpoint that a subgraph's run belongs to
 
     @property
     def key(self) -> Key:
         return self.ns, self.id
 
 
-def doomed(rule: Retention, rows: Iterable[Aged], labels: set[Key], now: datetime) -> set[Key]:
+Starts = Mapping[str, Key]  # of a subgraph's call: the checkpoint that it started from
+
+
+def doomed(
+    rule: Retention, rows: Sequence[Aged], labels: set[Key], now: datetime, starts: Starts
+) -> set[Key]:
     """The checkpoints of a thread that a rule lets go.
 
-    What a subgraph's call left (a task id behind a colon) goes with the root checkpoint that the
-    call started from; a subgraph that lives on has checkpoints that count by themselves.
+    A subgraph that lives on has checkpoints that count by themselves. What a subgraph's call left
+    goes with the checkpoint that the call started from.
     """
+    gone: set[Key] = set()
+    for ns, held in _spaces(rows).items():
+        if not is_call(ns):
+            held.sort(key=lambda row: row.id, reverse=True)
+            gone |= {row.key for row in _beyond(rule, held, now)} - labels
+    return gone | of_calls(rows, gone, starts)
+
+
+def of_calls(rows: Sequence[Aged], keys: set[Key], starts: Starts) -> set[Key]:
+    """What the calls left that started from these checkpoints, and the calls within them."""
+    found: set[Key] = set()
+    spaces = _spaces(rows)
+    for ns in sorted(filter(is_call, spaces)):  # outer ones first
+        start = starts.get(ns)
+        if start in keys or start in found:
+            found |= {row.key for row in spaces[ns]}
+    return found
+
+
+def is_call(ns: str) -> bool:
+    """Whether a namespace is of one call of a subgraph, whose task's id stands behind a colon, or
+    within one."""
+    return ":" in ns
+
+
+def _spaces(rows: Iterable[Aged]) -> dict[str, list[Aged]]:
     spaces: dict[str, list[Aged]] = {}
     for row in rows:
         spaces.setdefault(row.ns, []).append(row)
-    gone: set[Key] = set()
-    for ns, held in spaces.items():
-        if ":" not in ns:
-            held.sort(key=lambda row: row.id, reverse=True)
-            gone |= {row.key for row in _beyond(rule, held, now)} - labels
-    there = {row.id for row in spaces.get("", ())}
-    for ns, held in spaces.items():
-        if ":" in ns:
-            gone |= {row.key for row in held if row.root in there and ("", row.root) in gone}
-    return gone
+    return spaces
 
 
 def _beyond(rule: Retention, newest_first: Sequence[Aged], now: datetime) -> Iterable[Aged]:

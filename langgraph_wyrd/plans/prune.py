@@ -108,8 +108,9 @@ def delete_runs(codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Plan[in
 def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
     """Only the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
 
-    The namespace of a subgraph's call (a task id behind a colon) goes with the root checkpoint that
-    the call started from. What has a label stays, with what its subgraphs remembered by then.
+    The namespace of a subgraph's call (a task id behind a colon) goes with the checkpoint that the
+    call started from: one of the root, or of a subgraph that lives on. What has a label stays, with
+    what its subgraphs remembered by then.
     """
     thread, all_of_it = yield from locked(thread_id)
     if thread is None:
@@ -123,15 +124,32 @@ def keep_latest(codec: Codec, thread_id: str) -> Plan[int]:
         found = metadata[each.key] = codec.open_metadata(*answer[0][7:9])
         kept |= {each.key, *(yield from _rebuilt_from(codec, thread.number, each, found))}
     there = {light.key for light in all_of_it}
-    for ns, head in heads.items():
-        root = (metadata[head.key].get("parents") or {}).get("")
-        if ":" in ns and isinstance(root, str):
-            started = ("", stored(root, "a parent"))
-            if started in there and started not in kept:
-                kept = {key for key in kept if key[0] != ns}
+    for ns in sorted(heads):  # outer ones first
+        started = start_of(ns, metadata[heads[ns].key])
+        if started in there and started not in kept:
+            kept = {key for key in kept if key[0] != ns}
     gone = there - kept
     yield from drop(codec, thread, thread_id, all_of_it, gone)
     return len(gone)
+
+
+def start_of(ns: str, metadata: dict[str, Any]) -> Key | None:
+    """The checkpoint that a subgraph's call started from; None: it is no call, or does not say."""
+    outer = ns.rpartition("|")[0]
+    parents = metadata.get("parents")
+    if ":" not in ns or not isinstance(parents, dict):
+        return None
+    space = outer if given(outer) in parents else ""
+    id = parents.get(given(space))
+    return (space, stored(id, "a parent")) if isinstance(id, str) else None
+
+
+def starts(codec: Codec, number: int, all_of_it: Sequence[Light]) -> Plan[dict[str, Key]]:
+    """Where each subgraph's call started, as its newest checkpoint has it."""
+    heads = {light.ns: light for light in all_of_it if ":" in light.ns}
+    rows = yield [Ask("checkpoint_row", (number, h.ns, h.id)) for h in heads.values()]
+    found = {row[0][0]: start_of(row[0][0], codec.open_metadata(*row[0][7:9])) for row in rows}
+    return {ns: start for ns, start in found.items() if start is not None}
 
 
 def labelled(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:

@@ -25,6 +25,7 @@ from langgraph_wyrd.retention import (
     SweepReport,
     doomed,
     is_before,
+    of_calls,
 )
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.names import given, thread_key
@@ -114,10 +115,11 @@ def _gone(codec: Codec, number: int, rule: Retention, all_of_it: Sequence[Light]
     labels: set[Key] = set()
     if rule.keep_labels:
         labels = {light.key for light in (yield from prune.labelled(number, all_of_it))}
-    gone = doomed(rule, rows, labels, datetime.now(timezone.utc))
+    starts = yield from prune.starts(codec, number, all_of_it)
+    gone = doomed(rule, rows, labels, datetime.now(timezone.utc), starts)
     needed = yield from prune.needed_by_deltas(codec, number, all_of_it, gone)
     if needed:  # they stay whole, with their subgraphs' calls
-        needed |= {row.key for row in rows if ":" in row.ns and ("", row.root) in needed}
+        needed |= of_calls(rows, needed, starts)
     return gone - needed
 
 

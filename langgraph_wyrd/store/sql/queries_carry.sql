@@ -28,7 +28,7 @@ SELECT id, thread_id FROM wyrd_threads WHERE deleted_at IS NULL AND id > ? ORDER
 SELECT count(*) FROM wyrd_threads WHERE deleted_at IS NULL
 
 -- name: ages
-SELECT ns, id, ts, root FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id
+SELECT ns, id, ts FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id
 
 -- name: thread_state
 SELECT id, tick FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
