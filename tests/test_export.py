@@ -212,3 +212,17 @@ def test_what_is_in_the_clear(
         pytest.raises(InvalidInput, match="serde"),
     ):
         clear.import_thread(tmp_path / "t.json")
+
+
+def test_stores_without_pillars(durable: Backend, tmp_path: Path) -> None:
+    """What was written without pillars is exported, and gets them where they are read."""
+    plainly = durable.open(pillars=False)
+    talk(plainly, "t", run="r", words=["please find the door"])
+    plainly.thread("t").export(tmp_path / "t.json", payloads=True)
+    saver = durable.open()
+    saver.import_thread(tmp_path / "t.json", "with")
+    assert saver.thread("with").working_state().intention is not None
+    saver.thread("with").export(tmp_path / "with.json", payloads=True)
+    plainly.import_thread(tmp_path / "with.json", "without")
+    check_tables(saver, durable.url, "imported")
+    assert len([*plainly.list(config("without"))]) == 1

@@ -587,3 +587,22 @@ async def test_sync_and_async_savers_mix(tmp_path: Path) -> None:
             with pytest.raises(InvalidInput, match="acopy"):
                 copy(second, third)
             assert (await asyncio.to_thread(copy, second, third)).checkpoints == 1
+
+
+def test_an_encrypted_database_is_adopted(durable: Backend) -> None:
+    """With the serde of the official saver; what is adopted is sealed as well."""
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    where = config("t")
+    with official_sync(durable.url) as theirs:
+        theirs.serde = serde
+        talk(theirs, "t", run="r", words=["please find the planted marker"])
+        assert adopt(durable.url, serde=serde).checkpoints == 1
+    ours = durable.open(serde=serde)
+    assert ours.get_tuple(where).checkpoint["channel_values"]["messages"][0].id == "r0"
+    assert "planted" in (ours.thread("t").working_state().title or "")
+    with raw(durable.url) as connection:
+        for table in ("threads", "checkpoints", "splices", "writes", "events", *TABLES):
+            for row in connection.execute(f"SELECT * FROM wyrd_{table}").fetchall():
+                assert b"planted" not in b"".join(
+                    each if isinstance(each, bytes) else str(each).encode() for each in row
+                )
