@@ -109,7 +109,7 @@ def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int)
     import asyncio
 
     # 817: a question inside a call of a subgraph that lives on, while the root goes on.
-    for seed in (817, *range(800, 800 + 3 * MORE)):
+    for seed in {817, *range(800, 800 + 3 * MORE)}:
         told = []
         for each, between in ((InMemorySaver(), None), (saver, swept)):
             story = tell(seed, each, asynchronous=asynchronous, history=False, between=between)
