@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.driving import finish
-from langgraph_wyrd.errors import InvalidInput, SaverClosed
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, SaverClosed
 from langgraph_wyrd.plans import retain
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Running
 
 if TYPE_CHECKING:
@@ -110,11 +111,15 @@ class Keeping:
         while threads := await read(partial(retain.page, after, _PAGE)):
             after = threads[-1][0]
             for _, id in threads:
-                if id not in expired:
-                    found = await read(partial(retain.weigh, codec, id, rule))
-                    if found != SweepReport() and not dry_run:
-                        await run(partial(_shed, codec=codec, thread_id=id, rule=rule))
-                    report += found
+                try:
+                    if id not in expired:
+                        found = await read(partial(retain.weigh, codec, id, rule))
+                        if found != SweepReport() and not dry_run:
+                            await run(partial(_shed, codec=codec, thread_id=id, rule=rule))
+                        report += found
+                except CheckpointDamaged as error:
+                    logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
+                    report += SweepReport(left=(given(id),))
                 done += 1
                 if progress is not None:
                     progress(min(done, total), total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -10,13 +11,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_wyrd.driving import finish
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.official import official
 from langgraph_wyrd.passage import Passage, Report
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.sides import Side, side_of
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
+
+logger = logging.getLogger("langgraph_wyrd")
 
 Progress = Callable[[int, int], object]
 Saver = BaseCheckpointSaver[Any]
@@ -41,7 +44,7 @@ def copy(
 
     Returns:
         What was copied. `left` names threads that were not touched, because the target's thread of
-        that id is another one, or has gone on since.
+        that id is another one, or has gone on since; and damaged ones.
 
     Raises:
         ThreadNotFound: The source has no thread of an id in `threads`.
@@ -137,7 +140,11 @@ async def _copy(
             if progress is not None:
                 progress(min(here + sent, total), total)
 
-        report += await Passage(source, target, id, tell).copy()
+        try:
+            report += await Passage(source, target, id, tell).copy()
+        except CheckpointDamaged as error:  # the others can be carried all the same
+            logger.warning("thread %r is damaged, and was not copied to its end: %s", id, error)
+            report += Report(left=((str(id), f"it is damaged: {error}"),))
         done += count
         if progress is not None:
             progress(done, total)

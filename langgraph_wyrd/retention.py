@@ -137,6 +137,7 @@ class SweepReport:
     bytes: int = 0  # that their rows hold, at least
     orphans: int = 0  # checkpoints that are not there, but had rows
     tombstones: int = 0
+    left: tuple[str, ...] = ()  # damaged threads, which were not touched
 
     def __add__(self, other: SweepReport) -> SweepReport:
         return SweepReport(
@@ -149,15 +150,17 @@ class SweepReport:
             self.bytes + other.bytes,
             self.orphans + other.orphans,
             self.tombstones + other.tombstones,
+            self.left + other.left,
         )
 
     def __str__(self) -> str:
         verb = "would go" if self.dry_run else "are gone"
-        return (
+        text = (
             f"{self.checkpoints} checkpoints, {self.writes} writes, {self.events} events and "
             f"{self.splices} splices {verb}, {self.threads} threads altogether: "
             f"{self.bytes / 1e6:.1f} MB or more"
         )
+        return f"{text}; {len(self.left)} damaged threads left alone" if self.left else text
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from test_reweave import talk
 from langgraph_wyrd import Retention, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
 from langgraph_wyrd.plans import prune, retain
+from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
 from tests.outside import path_of, raw
 from tests.rows import checkpoint, config, new_id, put
@@ -528,6 +529,32 @@ def test_space_is_given_back(sqlite: Backend) -> None:
     assert path.stat().st_size < before / 5
     held = b"".join(each.read_bytes() for each in path.parent.glob("wyrd.db*"))
     assert b"planted 299" in held
+
+
+def damage(url: str, number: int) -> None:
+    """Other bytes in every splice of a thread."""
+    with raw(url) as connection:
+        connection.execute(f"UPDATE wyrd_splices SET sum = sum + 1 WHERE thread = {number}")
+
+
+def test_a_damaged_thread_keeps_nobody_else_from_being_swept(durable: Backend) -> None:
+    """It is left as it is and named in the report; the others are swept. A copy does the same."""
+    saver = durable.open()
+    for name in ("a", "b", "c"):
+        talk(saver, name, run="r", words=["one", "two", "three"])
+    saver.close()
+    damage(durable.url, number=2)
+    saver = durable.open()
+    report = saver.sweep(Retention(keep_last=1), dry_run=False)
+    assert report.left == ("b",)
+    assert "1 damaged threads" in str(report)
+    assert report.checkpoints == 4
+    counts = [(row["thread"]) for row in rows_of(durable.url, "wyrd_checkpoints")]
+    assert sorted(counts) == [1, 2, 2, 2, 3]
+    memory = InMemorySaver()
+    copied = copy(saver, memory)
+    assert [name for name, _ in copied.left] == ["b"]
+    assert memory.get_tuple(config("c")) is not None
 
 
 def test_progress_is_told(saver: WyrdSaver) -> None:
