@@ -112,6 +112,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._carry_from = carry_from
         self._to_tell: OrderedDict[str, _ToTell] = OrderedDict()
         self._asked_for: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._running: OrderedDict[tuple[str, str, float | None], None] = OrderedDict()
         self.tools = loop_tools(saver) if tools else []
 
     # ---- a run begins with new input
@@ -218,15 +219,21 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _starts(self, request: ToolCallRequest) -> Asking[ToolMessage | None]:
         name, id = request.tool_call["name"], request.tool_call["id"]
         place = place_of(self._saver, request.runtime.config, request.runtime.execution_info)
-        # What the model asked for in this process, and what is tried again, was not killed.
-        is_new = self._asked_for.pop((place.thread_id, id or ""), ()) is None or place.attempt > 1
+        running = (place.task_id, id or "", place.node_began)
+        if running in self._running:  # tried again, by a policy or another middleware
+            return None
+        # What the model asked for in this process was begun nowhere before.
+        is_new = self._asked_for.pop((place.thread_id, id or ""), ()) is None
         if not is_new and place.thread_id not in self._to_tell:
             # The run before goes on, and what stood open is about to be settled.
             yield from self._goes_on(place)
         chosen = self._once if isinstance(self._once, bool) else name in self._once
         if not chosen or not id or name in TOOLS:
             return None
-        return (yield from starting(place, name, id, is_new=is_new, now=now()))
+        said = yield from starting(place, name, id, is_new=is_new, now=now())
+        if said is None:
+            _keep(self._running, running, None)
+        return said
 
     # ---- what is told
 

@@ -64,12 +64,6 @@ def repair_messages(
     return _Repair(given, _Known(pending_writes, now, asked or {})).done()
 
 
-def is_fine(messages: Sequence[BaseMessage]) -> bool:
-    """Whether there is nothing to repair."""
-    repaired = repair_messages(messages)
-    return len(repaired) == len(messages) and all(map(_same, repaired, messages))
-
-
 def unanswered(messages: Iterable[BaseMessage]) -> bool:
     """Whether a call has no result, or only words in place of one: a pending write may have it."""
     open_calls: set[str | None] = set()
@@ -87,10 +81,6 @@ def stands_in(message: BaseMessage) -> bool:
         return False
     text = message.text[:600]
     return any(sign in text for sign in _NO_RESULT)
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
 
 
 # ---- what is known of calls

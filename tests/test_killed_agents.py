@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from conftest import Backend
 from deepagents import create_deep_agent
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from killed_agent import make, tools_of
 from langchain.agents.middleware import SummarizationMiddleware
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
 from outside import ROOT, environment
 from providers import PROVIDERS, Strict, refused_by
-from test_middleware import Turn, config, person, says, system_of, turn
+from test_middleware import ORDERS, Turn, asks, config, person, plan, says, system_of, turn
 
 from langgraph_wyrd.middleware import WyrdMiddleware
 
@@ -73,15 +76,6 @@ async def test_once_can_be_left_to_langgraph(sqlite: Backend, tmp_path: Path) ->
     assert [m.status for m in found["messages"] if m.type == "tool"] == ["success", "success"]
 
 
-# ---- beside others
-
-ORDERS = {
-    "first": lambda ours, others: [ours, *others],
-    "last": lambda ours, others: [*others, ours],
-    "between": lambda ours, others: [others[0], ours, *others[1:]],
-}
-
-
 async def test_beside_other_middleware(durable: Backend, turn: Turn, tmp_path: Path) -> None:
     """deepagents' PatchToolCallsMiddleware and langchain's summarising, before or behind: the
     finished result of a killed step is used, the thread goes on and can be summarised."""
@@ -133,3 +127,54 @@ async def test_in_a_deep_agent(durable: Backend, turn: Turn, tmp_path: Path) -> 
         assert [m.id for m in again["messages"]][: len(found["messages"])] == [
             m.id for m in found["messages"]
         ]
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["inside too", "outside only"])
+async def test_a_subagent_goes_on_by_itself(durable: Backend, inside: bool) -> None:
+    """deepagents' `task` is no call in doubt: the subagent goes on from its own checkpoints. Its
+    own calls are reported where it has the middleware, and run again where it has not."""
+    begun: list[str] = []
+
+    @tool
+    async def quick() -> str:
+        """Be quick."""
+        begun.append("quick")
+        return "quick is done"
+
+    @tool
+    async def slow() -> str:
+        """Be slow, once."""
+        begun.append("slow")
+        if begun.count("slow") == 1:
+            await asyncio.sleep(30)
+        return "slow is done"
+
+    helper = Strict(rule=plan(asks(("q", "quick", {})), asks(("s", "slow", {})), AIMessage("ok")))
+    task = asks(("t", "task", {"description": "do it", "subagent_type": "helper"}))
+    agent = create_deep_agent(
+        Strict(rule=plan(task)),
+        middleware=[WyrdMiddleware()],
+        checkpointer=durable.open(),
+        subagents=[
+            {
+                "name": "helper",
+                "description": "helps",
+                "system_prompt": "help",
+                "tools": [quick, slow],
+                "model": helper,
+                "middleware": [WyrdMiddleware()] if inside else [],
+            }
+        ],
+    )
+    run = asyncio.create_task(agent.ainvoke(person(), config("t")))
+    while "slow" not in begun:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    found = await agent.ainvoke(None, config("t"))
+    assert found["messages"][2].text == "ok"
+    assert begun == (["quick", "slow"] if inside else ["quick", "slow", "slow"])
+    last = helper.heard[-1][-1].text
+    assert ("no result was recorded" in last) if inside else (last == "slow is done")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -16,11 +17,14 @@ from langchain.agents.middleware import (
     HumanInTheLoopMiddleware,
     SummarizationMiddleware,
     TodoListMiddleware,
+    ToolRetryMiddleware,
 )
 from langchain_anthropic.chat_models import _format_messages
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from providers import PROVIDERS, Refused, Strict, refused_by
 from test_repair import BROKEN
@@ -76,13 +80,23 @@ def search(query: str = "") -> str:
     return f"found {query}"
 
 
+ORDERS = {
+    "first": lambda ours, others: [ours, *others],
+    "last": lambda ours, others: [*others, ours],
+    "between": lambda ours, others: [others[0], ours, *others[1:]],
+}
+
+
 # ---- repair
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-async def test_broken_threads_go_on(durable: Backend, turn: Turn, provider: str) -> None:
+async def test_broken_threads_go_on(
+    durable: Backend, turn: Turn, request: pytest.FixtureRequest
+) -> None:
     """Every broken history is refused without the middleware (but for what create_agent repairs
     by itself), and goes on with it; what was repaired is stored, and is repaired once."""
+    mode = request.node.callspec.params["turn"]
+    provider = PROVIDERS[(mode == "sync") ^ (durable.name == "sqlite")]  # each with each
     saver = durable.open()
     for n, (name, history) in enumerate(BROKEN.items()):
         history = copy.deepcopy(history)
@@ -172,6 +186,144 @@ async def test_what_was_not_killed_runs(durable: Backend, turn: Turn) -> None:
     assert ran == ["the shop", "the tax", "the bank", "the bank", "nobody", "nobody"]
 
 
+async def test_what_is_tried_again_runs(durable: Backend, turn: Turn) -> None:
+    """A tool that fails at first is run again by ToolRetryMiddleware, outside or inside."""
+    saver = durable.open()
+    for n, order in enumerate(ORDERS.values()):
+        tries: list[int] = []
+
+        @tool
+        def flaky() -> str:
+            """Fail at first."""
+            tries.append(1)  # noqa: B023
+            if len(tries) < 3:  # noqa: B023
+                raise RuntimeError("not yet")
+            return "at last"
+
+        again = ToolRetryMiddleware(max_retries=3, initial_delay=0, jitter=False)
+        agent = create_agent(
+            Strict(rule=plan(asks(("c", "flaky", {})))),
+            [flaky],
+            middleware=order(WyrdMiddleware(), [again, TodoListMiddleware()]),
+            checkpointer=saver,
+        )
+        found = await turn(agent, person(), config(f"{n}"))
+        assert [m.text for m in found["messages"] if m.type == "tool"] == ["at last"]
+
+
+async def test_a_cancelled_call_is_not_begun_again(durable: Backend) -> None:
+    """A cancelled run leaves its calls in doubt as a kill does, in the same process too."""
+    begun: list[int] = []
+    saver = durable.open()
+
+    @tool
+    async def slow() -> str:
+        """Be slow."""
+        begun.append(1)
+        await asyncio.sleep(30)
+        return "slow is done"
+
+    agent = create_agent(
+        Strict(rule=plan(asks(("c", "slow", {})))),
+        [slow],
+        middleware=[WyrdMiddleware()],
+        checkpointer=saver,
+    )
+    run = asyncio.create_task(agent.ainvoke(person(), config("t")))
+    while not begun:
+        await asyncio.sleep(0.01)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    found = await agent.ainvoke(None, config("t"))
+    assert len(begun) == 1
+    assert "it was started at 20" in found["messages"][-2].text
+
+
+async def test_new_input_passes_over_whatever_stopped_the_run(durable: Backend, turn: Turn) -> None:
+    """An approval, a question, a failure, a breakpoint, the step limit, an answer that broke off
+    in a call: new input leaves a history that a provider refuses; with the middleware the thread
+    goes on, and what was asked for is reported."""
+
+    @tool
+    def pay(to: str) -> str:
+        """Pay."""
+        if to == "the bank":
+            return f"paid, {interrupt('sure?')}"
+        if to == "nobody":
+            raise RuntimeError("no such person")
+        return "paid"
+
+    approve = HumanInTheLoopMiddleware({"pay": True})
+    cut: Any = {"type": "invalid_tool_call", "id": "c", "name": "pay", "args": '{"to', "error": ""}
+    answers = {
+        "approval": (asks(("c", "pay", {"to": "me"})), [approve], {}, {}),
+        "question": (asks(("c", "pay", {"to": "the bank"})), [], {}, {}),
+        "failure": (asks(("c", "pay", {"to": "nobody"})), [], {}, {}),
+        "breakpoint": (asks(("c", "pay", {"to": "me"})), [], {"interrupt_before": ["tools"]}, {}),
+        "limit": (asks(("c", "pay", {"to": "me"})), [], {}, {"recursion_limit": 2}),
+        "broken off": (
+            AIMessage(
+                "", invalid_tool_calls=[cut], response_metadata={"finish_reason": "length"}
+            ), [], {}, {},
+        ),
+    }  # fmt: skip
+    for n, (name, (answer, more, options, limits)) in enumerate(answers.items()):
+        provider = PROVIDERS[n % 2]
+        thread = config(name)
+
+        def make(rule: Any, *ours: Any) -> Any:
+            return create_agent(
+                Strict(rule=rule, provider=provider),  # noqa: B023
+                [pay],
+                middleware=[*ours, *more],  # noqa: B023
+                checkpointer=durable.open(),
+                **options,  # noqa: B023
+            )
+
+        with contextlib.suppress(RuntimeError, GraphRecursionError):
+            await turn(
+                make(plan(answer), WyrdMiddleware(saver=None)), person(), {**thread, **limits}
+            )
+        durable.opened[-1].copy_thread(name, f"{name} 2")
+        if name != "broken off":  # which create_agent repairs by itself
+            with pytest.raises(Refused):
+                await turn(make(says()), person(), config(f"{name} 2"))
+        found = await turn(make(says(), WyrdMiddleware()), person(), thread)
+        assert found["messages"][-1].text == "done", name
+        (result,) = [m for m in found["messages"] if m.type == "tool"]
+        assert (result.tool_call_id, result.status) == ("c", "error")
+        assert not refused_by(found["messages"])
+
+
+async def test_an_agent_inside_a_graph(durable: Backend, turn: Turn) -> None:
+    """As a node of a larger graph: it is told where the thread stood, once, and its calls are
+    declared; a history that its caller broke is repaired."""
+    saver = durable.open()
+    model = Strict(rule=plan(asks(("c", "open_loop", {"description": "the budget", "id": "b"}))))
+    for n in range(2):
+        if n:
+            saver = durable.open()
+            model = Strict(rule=plan(asks(("d", "search", {}))), provider="anthropic")
+        agent = create_agent(
+            model, [search], system_prompt="Be brief.", middleware=[WyrdMiddleware()]
+        )
+        builder = StateGraph(MessagesState)
+        builder.add_node("agent", agent)
+        builder.add_edge(START, "agent")
+        graph = builder.compile(checkpointer=saver)
+        lost = asks((f"x{n}", "search", {}))
+        found = await turn(graph, {"messages": [lost, HumanMessage("go on")]}, config("t"))
+        assert found["messages"][-1].text == "done"
+        if not n:
+            loops = saver.thread("t").working_state().open_loops
+            assert "the budget" in [loop.description for loop in loops]
+    first, second = map(system_of, model.heard)
+    assert "Picked up again" in first
+    assert second == "Be brief."
+    assert "noted: the budget" in first
+
+
 # ---- the brief
 
 
@@ -229,7 +381,7 @@ async def test_the_brief_comes_after_a_pause(durable: Backend, turn: Turn) -> No
 async def test_a_model_call_that_fails_is_told_again(sqlite: Backend, turn: Turn) -> None:
     """The brief counts as told when the model has answered."""
     agent, _ = an_agent(sqlite.open())
-    await turn(agent, person(), config("t"))
+    await turn(agent, person("plan the party"), config("t"))
     heard: list[str] = []
 
     def fails(messages: list[BaseMessage]) -> AIMessage:

@@ -50,7 +50,7 @@ class Place:
     root_id: str  # the same, of the whole thread
     task_id: str
     task_ns: str
-    attempt: int
+    node_began: float | None  # the first attempt of this run of the node
     stored: bool  # whether the run's checkpoints are stored as it goes
 
     def config(self, checkpoint_id: str, ns: str | None = None) -> RunnableConfig:
@@ -84,7 +84,7 @@ def place_of(
         str(above.get("", info.checkpoint_id)) if ns else info.checkpoint_id,
         info.task_id,
         info.checkpoint_ns,
-        info.node_attempt,
+        info.node_first_attempt_time,
         inside.get(_DURABILITY) != "exit",
     )
 
