@@ -23,11 +23,12 @@ from langgraph_wyrd.middleware import WyrdMiddleware
 class Death:
     """Kills the process once all its threads are in the middle of their calls."""
 
-    def __init__(self, saver: WyrdSaver, threads: list[str]) -> None:
+    def __init__(self, saver: WyrdSaver, folder: Path, threads: list[str]) -> None:
         self.saver = saver
+        self.folder = folder
         self.threads = threads
 
-    def awaited(self, thread: str) -> None:
+    def awaited(self) -> None:
         for _ in range(2000):
             if all(self._half_done(each) for each in self.threads):
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -36,8 +37,9 @@ class Death:
     def _half_done(self, thread: str) -> bool:
         found = self.saver.get_tuple({"configurable": {"thread_id": thread}})
         writes = found.pending_writes or [] if found is not None else []
-        said = [str(value) for _, _, value in writes]
-        return any("quick is done" in text for text in said) and any("'slow'" in t for t in said)
+        journal = self.folder / thread
+        begun = journal.exists() and "slow" in journal.read_text()
+        return begun and any("quick is done" in str(value) for _, _, value in writes)
 
 
 def tools_of(saver: WyrdSaver, journal: Path, death: Death | None = None) -> list[BaseTool]:
@@ -58,7 +60,7 @@ def tools_of(saver: WyrdSaver, journal: Path, death: Death | None = None) -> lis
         """Be slow."""
         tell("slow")
         if death is not None:
-            death.awaited(journal.name)
+            death.awaited()
         return "slow is done"
 
     return [quick, slow]
@@ -92,7 +94,7 @@ def main(url: str, folder: str, *threads: str) -> None:
     ]
     model = Strict(rule=lambda messages: AIMessage("both", tool_calls=calls))
     saver = WyrdSaver.from_conn_string(url)
-    death = Death(saver, [*threads])
+    death = Death(saver, Path(folder), [*threads])
 
     def run(n: int, thread: str) -> None:
         journal = Path(folder) / thread

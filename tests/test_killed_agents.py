@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from outside import ROOT, environment
 from providers import PROVIDERS, Strict, refused_by
-from test_middleware import ORDERS, Turn, asks, config, person, plan, says, system_of, turn
+from test_middleware import ORDERS, TURNS, Turn, asks, config, person, plan, says, system_of, turn
 
 from langgraph_wyrd.middleware import WyrdMiddleware
 
@@ -76,13 +76,14 @@ async def test_once_can_be_left_to_langgraph(sqlite: Backend, tmp_path: Path) ->
     assert [m.status for m in found["messages"] if m.type == "tool"] == ["success", "success"]
 
 
-async def test_beside_other_middleware(durable: Backend, turn: Turn, tmp_path: Path) -> None:
+async def test_beside_other_middleware(durable: Backend, tmp_path: Path) -> None:
     """deepagents' PatchToolCallsMiddleware and langchain's summarising, before or behind: the
     finished result of a killed step is used, the thread goes on and can be summarised."""
     ways = [(order, provider) for order in ORDERS for provider in PROVIDERS]
     killed(durable.url, tmp_path, *(f"{order}-{provider}" for order, provider in ways))
-    for order, provider in ways:
+    for n, (order, provider) in enumerate(ways):
         thread = f"{order}-{provider}"
+        turn = TURNS[n % 2]
         cut = SummarizationMiddleware(
             Strict(rule=says("a summary"), provider=provider),
             trigger=("messages", 8),
@@ -98,17 +99,19 @@ async def test_beside_other_middleware(durable: Backend, turn: Turn, tmp_path: P
         results = {m.tool_call_id: m for m in found["messages"] if isinstance(m, ToolMessage)}
         assert results["q"].text == "quick is done", thread
         assert "no result was recorded" in results["s"].text
-        for n in range(4):
-            found = await turn(agent, person(f"{n}"), config(thread))
+        for text in "abcd":
+            found = await turn(agent, person(text), config(thread))
         assert "a summary" in found["messages"][0].text
         assert not refused_by(found["messages"])
 
 
-async def test_in_a_deep_agent(durable: Backend, turn: Turn, tmp_path: Path) -> None:
+async def test_in_a_deep_agent(durable: Backend, tmp_path: Path) -> None:
     """create_deep_agent keeps its messages as deltas and patches calls itself: a killed step goes
     on with its finished result, in both ways, and the brief comes."""
-    ran = killed(durable.url, tmp_path, "deep-itself", "deep-input")
-    for thread, value in (("deep-itself", None), ("deep-input", person())):
+    ways = [(how, n) for how in ("itself", "input") for n in range(2)]
+    ran = killed(durable.url, tmp_path, *(f"deep-{how}-{n}" for how, n in ways))
+    for how, n in ways:
+        thread, value, turn = f"deep-{how}-{n}", None if how == "itself" else person(), TURNS[n]
         model = Strict(rule=says(), provider="anthropic")
         saver = durable.open()
         agent = create_deep_agent(

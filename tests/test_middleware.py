@@ -54,16 +54,22 @@ def asks(*calls: tuple[str, str, dict[str, Any]], text: str = "") -> AIMessage:
     return AIMessage(text, tool_calls=made)
 
 
-@pytest.fixture(params=["sync", "async"])
+async def _sync(agent: Any, value: Any, config: Any, **more: Any) -> Any:
+    return await asyncio.to_thread(agent.invoke, value, config, **more)
+
+
+async def _async(agent: Any, value: Any, config: Any, **more: Any) -> Any:
+    return await agent.ainvoke(value, config, **more)
+
+
+TURNS = (_sync, _async)
+
+
+@pytest.fixture(params=TURNS, ids=["sync", "async"])
 def turn(request: pytest.FixtureRequest) -> Turn:
     """`await turn(agent, input, config)` by the sync or the async method."""
-
-    async def run(agent: Any, value: Any, config: Any, **more: Any) -> Any:
-        if request.param == "async":
-            return await agent.ainvoke(value, config, **more)
-        return await asyncio.to_thread(agent.invoke, value, config, **more)
-
-    return run
+    made: Turn = request.param
+    return made
 
 
 def person(text: str = "and now?") -> dict[str, Any]:
@@ -90,13 +96,10 @@ ORDERS = {
 # ---- repair
 
 
-async def test_broken_threads_go_on(
-    durable: Backend, turn: Turn, request: pytest.FixtureRequest
-) -> None:
+async def test_broken_threads_go_on(durable: Backend, turn: Turn) -> None:
     """Every broken history is refused without the middleware (but for what create_agent repairs
     by itself), and goes on with it; what was repaired is stored, and is repaired once."""
-    mode = request.node.callspec.params["turn"]
-    provider = PROVIDERS[(mode == "sync") ^ (durable.name == "sqlite")]  # each with each
+    provider = PROVIDERS[(turn is _sync) ^ (durable.name == "sqlite")]  # each with each
     saver = durable.open()
     for n, (name, history) in enumerate(BROKEN.items()):
         history = copy.deepcopy(history)
