@@ -70,4 +70,4 @@ async def test_a_fork_reads_once(durable: Backend, asked: Counter[str]) -> None:
         asked.clear()
         await talk(saver, range(number, number + 1), where)
         assert asked["lock_thread"] == 1
-        assert asked["round trips"] <= 24
+        assert asked["round trips"] <= 22

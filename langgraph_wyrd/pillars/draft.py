@@ -117,6 +117,11 @@ class Draft:
 
     # ---- the end
 
+    def end_step(self) -> None:
+        """As if the state was put together here: what it does not keep must not come back."""
+        if self._todos is not None:
+            self._todos.trim()
+
     def finish(self, at: Moment | None = None) -> WorkingState:
         """The state, within its bounds, at a moment (None: where it was)."""
         before, touched = self.before, self.touched

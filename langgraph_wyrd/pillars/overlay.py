@@ -116,5 +116,6 @@ def along(
         for event in own:
             draft.apply(event, at)
             passing = passing or event.op == "base" or event.source.get("rule") in PASSING
+        draft.end_step()
         before, overlay = at, said
     return draft.finish(before)

@@ -229,8 +229,15 @@ class TodoLists:
             rank = {id: n for n, id in enumerate(body["order"])}
             ids.sort(key=lambda id: rank.get(id, len(rank)))
 
+    def trim(self) -> None:
+        """Forget what left its list long ago, as the end of each step does."""
+        if len(self.left) > LEFT_TODOS:
+            for id in list(self.left)[:-LEFT_TODOS]:
+                del self.left[id], self.items[id]
+
     def done(self) -> tuple[Todo, ...]:
-        ids = list(self.left)[-LEFT_TODOS:]
+        self.trim()
+        ids = list(self.left)
         for listed in self.lists.values():
             ids += listed
         return tuple(self.items[id] for id in ids)

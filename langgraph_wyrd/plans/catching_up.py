@@ -55,15 +55,22 @@ class ColdWeave:
         """What a put builds on, the tables turned back to it where the thread forks."""
         weave = yield from self._weave(thread)
         before = weave.at(put.ns, put.parent)
+        forks = put.ns == "" and weave.top is not None and put.id >= weave.top != put.parent
+        start: str | None = None
+        if forks and weave.top is not None and put.parent is not None:
+            start = yield from states.parting(self.number, "", weave.top, put.parent)
+        if start is not None and put.parent is not None:
+            before = yield from states.turn(
+                self.codec, self.number, self.thread_id, start, put.parent
+            )
         if before is None and put.parent is not None:
             before = yield from states.load_woven(
                 self.codec, self.number, self.thread_id, put.ns, put.parent
             )
         if before is not None:
             before = yield from self._with_notes(before, put.ns, frame)
-        new = put.id if put.ns == "" else None
-        if new is not None and weave.top is not None and new >= weave.top != put.parent:
-            weave = yield from self._turned_back(weave, put.parent, before)
+        if forks:
+            weave = yield from self._turned_back(before, turned=start is not None)
         return replace(thread, weave=weave), before
 
     def after(self, known: Known, put: Placed, weaver: Weaver) -> Plan[Weave | None]:
@@ -158,19 +165,17 @@ class ColdWeave:
             return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
         return (yield from states.load_weave(self.codec, self.number, self.thread_id))
 
-    def _turned_back(self, weave: Weave, to: str | None, woven: Woven | None) -> Plan[Weave]:
-        """The tables as they were at an earlier checkpoint, from which the thread now forks."""
-        assert weave.top is not None
-        if to is None or woven is None:
+    def _turned_back(self, woven: Woven | None, *, turned: bool) -> Plan[Weave]:
+        """The thread as it was at an earlier checkpoint, from which it now forks; `turned`: the
+        tables were set right as it was read."""
+        start = WorkingState(thread_id=given(self.thread_id))
+        if woven is None:
             yield cleared(self.number)
-            return Weave(None, {}, WorkingState(thread_id=given(self.thread_id)))
-        back = Weave(to, {"": woven}, WorkingState(thread_id=given(self.thread_id)))
+            return Weave(None, {}, start)
+        back = Weave(woven.checkpoint, {"": woven}, start)
         back = replace(back, shown=back.visible())
-        start = yield from states.parting(self.number, "", weave.top, to)
-        if start is None:
+        if not turned:
             yield from states.project(self.codec, self.number, self.thread_id, back)
-        else:
-            yield from states.turned(self.codec, self.number, self.thread_id, start, back)
         return back
 
 

@@ -128,19 +128,27 @@ def _load(
     if not path:
         return None, answers
     _check_rows(number, ns, checkpoint, own)  # its due nodes and root are read
-    state = _along(thread_id, ns, path, said)
-    overlay = said.get(checkpoint, SILENT).overlay
-    last = path[-1]
+    return _woven(ns, path, said, _along(thread_id, ns, path, said), paths), answers
+
+
+def _woven(
+    ns: str,
+    path: Sequence[Step],
+    said: Mapping[str, Said],
+    state: WorkingState,
+    paths: Sequence[Row],
+) -> Woven:
+    """A namespace at the end of a path, with the rows of `write_paths`."""
+    last, depth = path[-1], 0
+    while depth < len(path) and not said.get(path[-1 - depth].id, SILENT).has_base:
+        depth += 1
     # Who wrote to what at the checkpoint; the values were not looked at.
     notes = Notes(
         TaskWrite(given(task), given(path), given(name), None if plain(name) else UNREAD)
         for task, path, name in paths
     )
-    depth = 0 if said.get(path[0].id, SILENT).has_base else 1
-    woven = Woven(
-        checkpoint, state, due_of(last.due), last.root, depth + len(path) - 1, overlay, notes
-    )
-    return woven, answers
+    overlay = said.get(last.id, SILENT).overlay
+    return Woven(last.id, state, due_of(last.due), last.root, depth, overlay, notes)
 
 
 def _along(
@@ -323,8 +331,9 @@ class _Tables:
 
     def along(
         self, state: WorkingState, overlay: Overlay, steps: Sequence[Step], said: dict[str, Said]
-    ) -> WorkingState:
-        """Follow a path from a state, and what lies over it; the last state that was shown."""
+    ) -> tuple[WorkingState, WorkingState]:
+        """Follow a path from a state, and what lies over it; the last state, and as it was shown:
+        with what was edited there."""
         shown = with_edits(state, overlay)
         for step in steps:
             at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
@@ -333,7 +342,7 @@ class _Tables:
             edited = with_edits(state, overlay)
             self.show(shown, edited, step.id)
             shown = edited
-        return shown
+        return state, shown
 
 
 def projected(
@@ -344,41 +353,41 @@ def projected(
         return {}
     path, said, _ = yield from _path(codec, number, "", weave.top, to_base=False)
     tables = _Tables(codec, number, thread_id)
-    state = tables.along(WorkingState(thread_id=given(thread_id)), (), path, said)
-    tables.show(state, weave.visible(), weave.top)
+    _, shown = tables.along(WorkingState(thread_id=given(thread_id)), (), path, said)
+    tables.show(shown, weave.visible(), weave.top)
     return {
         f"put_{name}": [row for row in rows.values() if row is not None]
         for name, rows in tables.rows.items()
     }
 
 
-def turned(codec: Codec, number: int, thread_id: str, start: str, weave: Weave) -> Plan[None]:
-    """The tables, as they are at the end of another path through `start`, made those of this one.
-
-    Only what changed behind `start` is touched.
-    """
-    assert weave.top is not None
-    changed = yield [Ask(f"changed_{name}s", (number, start)) for name in PILLARS]
+def turn(codec: Codec, number: int, thread_id: str, start: str, to: str) -> Plan[Woven]:
+    """The root at a checkpoint, and the tables, as they are at the end of another path through
+    `start`, made those of the path to it. Only what changed behind `start` is touched."""
+    also = [
+        Ask("write_paths", (number, "", to)),
+        *(Ask(f"changed_{name}s", (number, start)) for name in PILLARS),
+    ]
+    path, said, (paths, *changed) = yield from _path(
+        codec, number, "", to, to_base=True, past=start, also=also
+    )
+    behind = [step.id for step in path].index(start) + 1
+    state = _along(thread_id, "", path[:behind], said)
     tables = _Tables(codec, number, thread_id)
-    state, overlay, steps, said = weave.visible(), SILENT.overlay, [], dict[str, Said]()
-    if start != weave.top:
-        path, said, _ = yield from _path(codec, number, "", weave.top, to_base=True, past=start)
-        behind = [step.id for step in path].index(start) + 1
-        state = _along(thread_id, "", path[:behind], said)
-        overlay, steps = said.get(start, SILENT).overlay, path[behind:]
+    overlay = said.get(start, SILENT).overlay
     tables.show(WorkingState(), with_edits(state, overlay), start)
-    again = tables.rows
+    held = tables.rows
     tables.rows = {
-        name: {id: again[name].get(id) for (id,) in rows}
+        name: {id: held[name].get(id) for (id,) in rows}
         for name, rows in zip(PILLARS, changed, strict=True)
     }
-    # What was dropped since then left no row that says so.
-    tables.rows["context"] = {**again["context"], **tables.rows["context"]}
-    if steps:
-        state = tables.along(state, overlay, steps, said)
-        tables.show(state, weave.visible(), weave.top)
+    tables.rows["context"].update(held["context"])  # what was dropped behind it is in no table
+    state, shown = tables.along(state, overlay, path[behind:], said)
+    woven = _woven("", path, said, state, paths)
+    tables.show(shown, Weave(to, {"": woven}, state).visible(), to)
     for name, rows in tables.rows.items():
         if gone := [id for id, row in rows.items() if row is None]:
             yield Tell(f"drop_{name}", [(number, id) for id in sorted(gone)])
         if put := [row for row in rows.values() if row is not None]:
             yield Tell(f"put_{name}", put)
+    return woven
