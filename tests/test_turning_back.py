@@ -52,6 +52,8 @@ def test_tables_follow_to_any_branch(durable: Backend, cold: bool, seed: int) ->
         values: dict[str, Any] = {"messages": said, "todos": todos(dice, n)}
         if dice.random() < 0.3:
             values["note"] = n
+        if dice.random() < 0.5:
+            values["draft"] = "long kept"
         parent = at
         at = put(saver, "t", values, parent=parent)["configurable"]["checkpoint_id"]
         held[at] = said
