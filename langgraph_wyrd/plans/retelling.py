@@ -169,7 +169,10 @@ def _comes_to_the_same(told: Woven, found: Woven, newest: bool) -> bool:
     ours, theirs = (overlaid(each.state, each.overlay) for each in (told, found))
     if _lasting(ours) != _lasting(theirs):
         return False
-    if newest and _passing(ours, still=True) != _passing(theirs, still=True):
+    open_ours, open_theirs = _passing(ours, still=True), _passing(theirs, still=True)
+    if newest and not (
+        len(open_ours) == len(open_theirs) and all(each in open_ours for each in open_theirs)
+    ):
         return False
     known = _passing(ours, still=False)
     return all(each in known for each in _passing(theirs, still=False))
@@ -183,7 +186,10 @@ def _lasting(state: WorkingState) -> tuple[Any, ...]:
 
 
 def _passing(state: WorkingState, *, still: bool) -> list[Any]:
-    """Questions and errors, without the number that they have, which is their order."""
+    """Questions and errors, without the number that they have.
+
+    That is their order, which is another one where parallel subgraphs asked again.
+    """
     return [
         _identity(loop)
         for loop in state.loops
