@@ -12,7 +12,8 @@ from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.pillars.status import with_status
 from langgraph_wyrd.plans import copy, moments, prune, states
 from langgraph_wyrd.plans.keeping import edited, show_again
-from langgraph_wyrd.plans.prune import Key, Light, remembers
+from langgraph_wyrd.plans.prune import remembers
+from langgraph_wyrd.plans.settling import Key, Light
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows
 from langgraph_wyrd.store.names import given, thread_key

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from langgraph_wyrd.plans import loading, prune
 from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
-from langgraph_wyrd.plans.prune import Key, Light
+from langgraph_wyrd.plans.settling import Key, Light, rewrite, settle
 from langgraph_wyrd.retention import (
     Aged,
     Retention,
@@ -66,7 +66,7 @@ def shed(
         small = going.dead is not None or len(going.doomed) + len(going.kept) <= 2 * most
         if small:
             yield prune.rows_of(number, going.doomed)
-            strands = yield from prune.settle(codec, thread, going.kept, {})
+            strands = yield from settle(codec, thread, going.kept, {})
             yield Tell("moved", [(strands, number)])
             if (yield Ask("thread_status", (number,)))[0][0] is not None:
                 yield from show_again(codec, number, thread_id)
@@ -105,7 +105,7 @@ def _going(codec: Codec, thread: Known, thread_id: str, rule: Retention) -> Plan
         yield Tell("put_event", held)
     adopted = prune.adopted(all_of_it, gone)
     kept = [light for light in all_of_it if light.key not in gone]
-    yield from prune.rewrite(number, [each for each in kept if each.key in adopted], {}, adopted)
+    yield from rewrite(number, [each for each in kept if each.key in adopted], {}, adopted)
     kept = [each._replace(parent=adopted.get(each.key, each.parent)) for each in kept]
     return Going(thread.tick, kept, sorted(gone, key=lambda key: (key[1], key[0])))
 
