@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
@@ -13,6 +13,7 @@ from langgraph_wyrd.configs import config_of, thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.handle.rollback import Rollback
+from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import forking, keeping
 from langgraph_wyrd.plans.heads import Fresh, PutBack, Rewind
@@ -52,11 +53,20 @@ class Heads(Handle):
         Raises:
             ThreadNotFound: No such thread, or no such point or message in it.
         """
-        return self._at(self._core.run(self._to_rewind(to)), to)
+        work = self._to_rewind(to)
+        config = self._at(self._core.run(lambda core: alone(core, self._stored, work.plan)), to)
+        if work.made is not None:
+            fire(self._core, self._moved(config, to))
+        return config
 
     async def arewind(self, to: When) -> RunnableConfig:
         """Async version of `rewind`."""
-        return self._at(await self._core.arun(self._to_rewind(to)), to)
+        work = self._to_rewind(to)
+        made = await self._core.arun(lambda core: alone(core, self._stored, work.plan))
+        config = self._at(made, to)
+        if work.made is not None:
+            await afire(self._core, self._moved(config, to))
+        return config
 
     def fork(self, new_thread_id: str, at: When = None, transform: Transform | None = None) -> Self:
         """A new thread with this one's path up to a point, its labels and its working state.
@@ -114,15 +124,18 @@ class Heads(Handle):
         """
         return Rollback(self.id, self._core, self._head, self._put_back)
 
+    def _moved(self, config: RunnableConfig, to: When) -> Happening:
+        detail = {"how": "rewind", "to": getattr(to, "checkpoint_id", to), "deliberate": True}
+        return Happening("fork", self.id, config["configurable"]["checkpoint_id"], detail=detail)
+
     # ---- jobs
 
-    def _to_rewind(self, to: When) -> Callable[[Running[Memory]], Coroutine[Any, Any, str | None]]:
+    def _to_rewind(self, to: When) -> Rewind:
         if to is None:
             raise InvalidInput(
                 "rewind(None): say where to: a checkpoint id, a label, a time or a message's id"
             )
-        plan = Rewind(self._codec, self._stored, FRESH, checked(to)).plan
-        return lambda core: alone(core, self._stored, plan)
+        return Rewind(self._codec, self._stored, FRESH, checked(to))
 
     def _at(self, id: str | None, to: When) -> RunnableConfig:
         if id is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.pillars.labels import Label, checked_name
 from langgraph_wyrd.plans.labelling import Labelling, Unlabel
 from langgraph_wyrd.store.names import stored
@@ -40,13 +41,15 @@ class Marks(Handle):
             InvalidInput: The name is empty, or longer than 200 characters.
             ThreadNotFound: No such thread, or no such point in it.
         """
-        job = self._to_label(name, at, keys)
-        return self._found(self._core.run(job), at)
+        made = self._found(self._core.run(self._to_label(name, at, keys)), at)
+        fire(self._core, _happening(self.id, made))
+        return made
 
     async def alabel(self, name: str, at: When = None, keys: Sequence[str] | None = None) -> Label:
         """Async version of `label`."""
-        job = self._to_label(name, at, keys)
-        return self._found(await self._core.arun(job), at)
+        made = self._found(await self._core.arun(self._to_label(name, at, keys)), at)
+        await afire(self._core, _happening(self.id, made))
+        return made
 
     def labels(self) -> list[Label]:
         """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
@@ -99,3 +102,8 @@ class Marks(Handle):
 
 def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
+
+
+def _happening(thread_id: str, label: Label) -> Happening:
+    detail = {"name": label.name, "keys": label.keys, "missing": label.missing}
+    return Happening("label", thread_id, label.checkpoint_id, detail=detail)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.healing.found import Found, Heal, told
+from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.pillars.model import OpenLoop, Source, WorkingState
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
@@ -46,7 +47,18 @@ async def tell(core: Running[Memory], codec: Codec, heals: Sequence[Found]) -> N
     except WyrdError as error:
         logger.warning("what was healed could not be recorded: %s", error)
     known.update((heal.thread, heal.id) for heal in new)
-    # A hook "heal" is to be fired here, with `new`: each damage once in a process.
+    for heal in new:
+        detail = {
+            "id": heal.id,
+            "kind": heal.kind,
+            "channel": given(heal.channel),
+            "what": heal.what,
+        }
+        core.happened.append(
+            Happening(
+                "heal", given(heal.thread_id), given(heal.checkpoint), given(heal.ns), detail=detail
+            )
+        )
 
 
 def recorded(codec: Codec, heals: Sequence[Found]) -> Plan[None]:

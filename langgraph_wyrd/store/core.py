@@ -12,12 +12,14 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed, WyrdError
-from langgraph_wyrd.hooks import Hooks
+from langgraph_wyrd.hooks import Happening, Hooks, afire, fire
 from langgraph_wyrd.store.running import Driver, Hot, M, Running
 
 T = TypeVar("T")
@@ -50,7 +52,11 @@ class Core(Generic[M]):
         self._refuse_own_thread(running)
         answer: Future[T] = Future()
         running.post(_begun(job), lambda task: _answer(answer, task))
-        return answer.result()
+        try:
+            return answer.result()
+        finally:
+            if running.happened:
+                fire(self, *_taken(running.happened))
 
     async def arun(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:
         """Run a job and await it. Cancelling the caller does not cancel the job."""
@@ -63,7 +69,11 @@ class Core(Generic[M]):
             running.tell(loop, lambda: _answer(answer, task))
 
         running.post(_begun(job), settle)
-        return await answer
+        try:
+            return await answer
+        finally:
+            if running.happened:
+                await afire(self, *_taken(running.happened))
 
     def store(self, write: Hot[Any], *, alone: bool = False) -> None:
         """Store a write and wait until it is on disk."""
@@ -145,6 +155,13 @@ class Core(Generic[M]):
             self._guard = threading.Lock()
             self._running = None  # kept by `running`, never finalised
             self._pid = os.getpid()
+
+
+def _taken(happened: deque[Happening]) -> Iterator[Happening]:
+    """What jobs met that hooks are to hear of: whoever asked last, tells."""
+    while happened:
+        with suppress(IndexError):  # somebody else took it
+            yield happened.popleft()
 
 
 def _begun(

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed
+from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.store import alive
 from langgraph_wyrd.store.statements import Plan, Stale, WriteSet
 from langgraph_wyrd.store.turns import Turns
@@ -93,6 +94,7 @@ class Running(Generic[M]):
         self._told: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
         self._opened: asyncio.Future[None] | None = None
         self.turns = Turns()
+        self.happened: deque[Happening] = deque()  # for the hooks: told by whoever asked
         # Threads in which a write reads what it needs: others wait, and know it then.
         self.cold: dict[str, list[Callable[[], None]]] = {}
         self.farewells: list[Callable[[], Awaitable[None]]] = []  # what is done before it closes
