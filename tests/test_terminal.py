@@ -382,7 +382,6 @@ def test_commands_that_need_a_verb(
     assert "\n    show " in help
 
 
-@pytest.mark.skipif(not hasattr(Thread, "label"), reason="comes with thread.label and rewind")
 def test_labels_and_rewinding(run: Callable[..., Ran]) -> None:
     """Name a point, go back to it, see both in the log."""
     with opened(os.environ["WYRD_URL"]) as saver:
@@ -415,7 +414,6 @@ def test_the_installed_command() -> None:
     assert 'langgraph-wyrd = "langgraph_wyrd.cli:main"' in (ROOT / "pyproject.toml").read_text()
 
 
-@pytest.mark.skipif(not hasattr(Thread, "export"), reason="comes with thread.export")
 def test_into_a_file_and_back(run: Callable[..., Ran], tmp_path: Path) -> None:
     """A thread that was exported is imported under another id, or into a new database."""
     file = str(tmp_path / "t1.json")
@@ -427,7 +425,6 @@ def test_into_a_file_and_back(run: Callable[..., Ran], tmp_path: Path) -> None:
     assert run("threads", "--url", fresh)[1].splitlines()[1].startswith("t1 ")
 
 
-@pytest.mark.skipif(not hasattr(WyrdSaver, "sweep"), reason="comes with saver.sweep")
 def test_sweeping(run: Callable[..., Ran]) -> None:
     """A dry run deletes nothing; without one it asks. `size` says where the bytes are."""
     before = json.loads(run("size", "--json")[1])
@@ -440,7 +437,6 @@ def test_sweeping(run: Callable[..., Ran]) -> None:
     assert run("sweep")[0] == 2
 
 
-@pytest.mark.skipif(not hasattr(WyrdSaver, "verify"), reason="comes with saver.verify")
 def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A sound database is 0, a damaged one 1, with a line for each finding; a repair asks first."""
     assert cli.main(["verify", "--url", busy]) == 0

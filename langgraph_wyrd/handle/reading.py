@@ -10,6 +10,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.healing import telling
 from langgraph_wyrd.healing.states import healed
+from langgraph_wyrd.pillars.listed import Page
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.plans import filters, moments, past
@@ -48,7 +49,7 @@ class Reading(Handle):
         """Async version of `working_state`."""
         return await self._core.arun(self._state(checked(at)))
 
-    def history(self, limit: int = 50, before: When = None) -> list[HistoryEntry]:
+    def history(self, limit: int = 50, before: When = None) -> Page[HistoryEntry]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
 
         ```python
@@ -67,11 +68,11 @@ class Reading(Handle):
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
         """
-        return self._read(self._history(limit, before))
+        return Page(self._read(self._history(limit, before)))
 
-    async def ahistory(self, limit: int = 50, before: When = None) -> list[HistoryEntry]:
+    async def ahistory(self, limit: int = 50, before: When = None) -> Page[HistoryEntry]:
         """Async version of `history`."""
-        return await self._aread(self._history(limit, before))
+        return Page(await self._aread(self._history(limit, before)))
 
     def tree(self, limit: int = 10_000) -> Tree:
         """How all checkpoints hang together; `print` shows it.

@@ -8,10 +8,12 @@ from typing import Any
 from langgraph_wyrd.pillars.diff import StateDiff
 from langgraph_wyrd.pillars.listed import Page
 from langgraph_wyrd.pillars.model import ContextItem, Intention, OpenLoop, Todo, WorkingState
+from langgraph_wyrd.pillars.past import Tree
 from langgraph_wyrd.show.changes import diff_html, diff_text
 from langgraph_wyrd.show.lists import page_html, page_text
 from langgraph_wyrd.show.markup import tag
 from langgraph_wyrd.show.parts import entry
+from langgraph_wyrd.show.past import tree_html
 from langgraph_wyrd.show.state import state_html, state_text
 from langgraph_wyrd.show.style import framed
 
@@ -21,6 +23,7 @@ def attach() -> None:
     _give(WorkingState, state_html, state_text)
     _give(StateDiff, diff_html, diff_text)
     _give(Page, page_html, page_text)
+    _give(Tree, tree_html, None)
     for cls in (Todo, ContextItem, OpenLoop, Intention):
         _give(cls, lambda item: framed(tag("ul", entry(item))), None)
 

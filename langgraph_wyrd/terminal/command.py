@@ -91,10 +91,9 @@ class Asked:
 
     def point(self, given: str | None) -> str | None:
         """A point in the thread's past. The start of a checkpoint's id will do, as `log` has it."""
-        thread: Any = self.thread
-        if given is None or not _START.fullmatch(given) or not hasattr(thread, "history"):
+        if given is None or not _START.fullmatch(given):
             return given
-        ids = [each.checkpoint_id for each in thread.history(limit=_PAGE)]
+        ids = [each.checkpoint_id for each in self.thread.history(limit=_PAGE)]
         found = [id for id in ids if id.startswith(given.lower())]
         if len(found) > 1:
             raise InvalidInput(

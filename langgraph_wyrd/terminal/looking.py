@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from langgraph_wyrd.pillars.diff import diff as diff_of
 from langgraph_wyrd.pillars.records import record
 from langgraph_wyrd.show.changes import diff_text
 from langgraph_wyrd.show.lines import state_lines
@@ -63,12 +62,7 @@ def todos(asked: Asked) -> int:
 
 def diff(asked: Asked) -> int:
     args, screen = asked.args, asked.screen
-    thread: Any = asked.thread
-    a, b = asked.point(args.a), asked.point(args.b)
-    if hasattr(thread, "diff"):
-        found = thread.diff(a, b)
-    else:
-        found = diff_of(thread.working_state(at=a), thread.working_state(at=b))
+    found = asked.thread.diff(asked.point(args.a), asked.point(args.b))
     if screen.json:
         screen.data(found.to_dict())
     else:
@@ -78,8 +72,7 @@ def diff(asked: Asked) -> int:
 
 def log(asked: Asked) -> int:
     screen = asked.screen
-    thread: Any = asked.thread
-    entries = thread.history(limit=asked.args.limit)
+    entries = asked.thread.history(limit=asked.args.limit)
     if screen.json:
         screen.data([record(each) for each in entries])
     else:
