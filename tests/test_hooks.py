@@ -589,21 +589,6 @@ async def test_reweaving_keeps_and_rebuilds_forks(durable: Backend, call: Call) 
 PAGE = Path(__file__).parent.parent / "docs" / "hooks.md"
 
 
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python block of the page runs, one after the other, in one namespace."""
-    monkeypatch.chdir(tmp_path)
-    held: dict[str, Any] = {"__name__": "page"}
-    found = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(found) >= 5
-    try:
-        for block in found:
-            exec(compile(block, PAGE.name, "exec", dont_inherit=True), held)
-    finally:
-        for each in list(held.values()):
-            if isinstance(each, WyrdSaver):
-                each.close()
-
-
 def test_the_page_names_every_event() -> None:
     """Each event has its line."""
     for event in EVENTS:

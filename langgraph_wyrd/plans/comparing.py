@@ -132,7 +132,7 @@ def _channel(
 
 def _frame(codec: Codec, number: int, id: str) -> Plan[Frame]:
     (row,) = yield Ask("ancestor", (number, "", id))
-    place = Place(*row[5:9])
+    place = Place(*row[2:6])
     held = yield from loading.read_frames(codec, number, [place])
     return held[place]
 
