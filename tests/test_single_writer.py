@@ -127,10 +127,12 @@ def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) 
         os.kill(one.process.pid, signal.SIGKILL)
         (tmp_path / "go").touch()
         since = time.monotonic()
-        found = two(lone.run, "t", None, "first slow last")
+        found: Any = None
+        while not isinstance(found, list):  # it takes a moment to die
+            found = two(lone.run, "t", None, "first slow last")
         took = time.monotonic() - since
         assert found == ["in", "first", "slow", "last"]
-        assert took < plans.EXPIRES  # the first try: nothing was waited for
+        assert took < plans.EXPIRES  # so it was not its silence that told
         two(lone.close_saver)
     finally:
         one.process.join()
