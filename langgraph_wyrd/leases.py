@@ -66,9 +66,10 @@ class Leases:
         writer = getattr(runtime, "stream_writer", None) or control
         is_root = not ns and "__pregel_task_id" not in held
         place = (thread_id, id(control))  # of a control that the run holds on to
+        if self._pid != os.getpid():  # a forked child: the runs are its parent's, the lock may be
+            self._guard = threading.Lock()
+            self._forget()
         with self._guard:
-            if self._pid != os.getpid():  # a forked child: the runs are its parent's
-                self._forget()
             while self._over:
                 self._drop(self._over.pop())
             for run in reversed(self._runs.get(place, ())):
@@ -121,6 +122,9 @@ class Leases:
         if refused is not None:
             raise refusal(thread_id, refused)
         run.held = True
+        if run.over:  # given up while it was waiting here
+            await self._let_go(core, run=run)
+            return run
         self.attend()
         if self._sees is None:
             await self._look_into(core, (), run)
@@ -187,7 +191,7 @@ class Leases:
                     logger.warning("no sign of life could be left for runs", exc_info=True)
                     continue
                 for run in held:
-                    if run.owner in lost and run.held:
+                    if run.owner in lost and run.held and not run.leaving:
                         logger.warning(
                             "the run of thread %r lost its lease: it was taken over, or released",
                             given(run.thread_id),

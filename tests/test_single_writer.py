@@ -26,7 +26,7 @@ from langgraph_wyrd.store.running import Running
 from tests import lone
 from tests.conftest import Backend
 from tests.lone import ask, chain, fail, first, functional, last, slow, until
-from tests.outside import Peer, at_rest, raw
+from tests.outside import Peer, at_rest, raw, write_lock
 from tests.rows import config
 from tests.test_hooks import forks, heard
 
@@ -294,6 +294,24 @@ async def test_a_cancelled_run_lets_go(durable: Backend) -> None:
         await running
     del running
     await asyncio.to_thread(until, lambda: held(durable.url) == [], 5)
+
+
+async def test_a_run_that_is_given_up_while_it_begins(durable: Backend) -> None:
+    """Cancelled while its claim still waited for the database: the claim does not stay."""
+    saver = durable.open(single_writer=True)
+    saver.setup()
+    graph = chain(first, last, checkpointer=saver)
+    with write_lock(durable.url):
+        running = asyncio.create_task(graph.ainvoke({"said": ["in"]}, config("t")))
+        await asyncio.sleep(0.5)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        del running
+    await asyncio.sleep(0.5)
+    await asyncio.to_thread(until, lambda: held(durable.url) == [], 5)
+    assert saver._leases is not None
+    assert not saver._leases._held()
 
 
 def test_a_dropped_stream_lets_go(durable: Backend) -> None:

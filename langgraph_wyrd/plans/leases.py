@@ -68,6 +68,7 @@ class Run:
         self.control = control
         self.pid = os.getpid()
         self.held = False
+        self.leaving = False  # a write that ends it is on its way
         self.forsaken = False  # looked into: nobody is at work in it, whatever holds the token
         self.loaded: str | None = None  # the root checkpoint that it goes on from
         self.newest = ""  # the root checkpoint that it stored last, and what is due there
@@ -244,7 +245,7 @@ class Guarded:
             return self._made.hot(known)
         if not run.held or (planned := self._made.hot(known)) is None:
             return None
-        self._ends = run.ends(self._made, known.weave)
+        self._ends = run.leaving = run.ends(self._made, known.weave)
         name = "leave_lease" if self._ends else "holds_lease"
         planned[0].leases.append((run.key, name, run.owner))
         return planned
@@ -259,7 +260,7 @@ class Guarded:
             raise refusal(run.thread_id, refused)
         after = yield from self._made.cold(known)
         self._claims = self._takes() and not run.held
-        self._ends = run.ends(self._made, after.weave)
+        self._ends = run.leaving = run.ends(self._made, after.weave)
         if self._ends:
             yield Tell("leave_lease", [(run.key, run.owner)])
         return after
