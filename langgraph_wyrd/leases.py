@@ -121,10 +121,7 @@ class Leases:
             refused = await core.write(partial(enter, run))
         if refused is not None:
             raise refusal(thread_id, refused)
-        run.held = True
-        if run.over:  # given up while it was waiting here
-            await self._let_go(core, run=run)
-            return run
+        run.held = True  # its config is in our hands, so it can't be over yet
         self.attend()
         if self._sees is None:
             await self._look_into(core, (), run)
