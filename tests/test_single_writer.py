@@ -245,8 +245,12 @@ ENDINGS: dict[str, Callable[[WyrdSaver], Any]] = {
 }
 
 
-@pytest.mark.parametrize("pillars", [True, False])
-@pytest.mark.parametrize("ending", ENDINGS)
+PLAIN = ("done", "asked", "asked beside", "failed")
+
+
+@pytest.mark.parametrize(
+    ("ending", "pillars"), [*((each, True) for each in ENDINGS), *((p, False) for p in PLAIN)]
+)
 @pytest.mark.usefixtures("nothing_collected")
 async def test_a_run_that_ended_lets_go(
     durable: Backend, call: Call, ending: str, pillars: bool
