@@ -50,7 +50,7 @@ class Agent:
         turn = len(state["messages"])
         call = {"name": "look", "args": {"at": turn}, "id": f"call-{turn}"}
         said = AIMessage(f"looking, {turn} so far", id=f"ai-{turn}", tool_calls=[call])
-        return {"messages": [said], "log": [f"model {turn}"], "trace": [f"m{turn}"]}
+        return {"messages": [said], "log": [f"model {turn}"], "trace": [f"m{turn}" + "." * 60]}
 
     def tools(self, state: State) -> State:
         self.ran.append("tools")
@@ -63,7 +63,7 @@ class Agent:
         return {
             "messages": made,
             "files": {name: {"content": "line of a file. " * 12}},
-            "trace": ["t"],
+            "trace": ["t" + "." * 60],
         }
 
     def ask(self, state: State) -> State:

@@ -569,3 +569,59 @@ def test_loading_never_changes_what_is_damaged(made: Backend) -> None:
     list(saver.list(at("t")))
     saver.thread("t").working_state()
     assert {name: Rows(made.url, f"wyrd_{name}").all() for name in names} == before
+
+
+# ---- delta channels
+
+
+def trace(saver: Any) -> Any:
+    return Agent().build(saver).get_state(at("t")).values["trace"]
+
+
+@pytest.mark.parametrize("what", ["seed", "write"])
+def test_a_delta_channel_is_rebuilt(made: Backend, what: str) -> None:
+    """From an earlier value and the writes since, each put right if need be."""
+    saver = made.open()
+    sound = trace(saver)
+    saver.close()
+    assert len(sound) == 6
+    seeds = splices_of(made.url, "t", b"." * 60)
+    assert seeds
+    for row in seeds:
+        spoil_splice(made.url, row, data=garbled(row["data"]))
+    if what == "write":
+        (row,) = Rows(made.url, "wyrd_writes").all(
+            "WHERE channel = 'trace' ORDER BY checkpoint LIMIT 1"
+        )
+        Rows(made.url, "wyrd_writes").run(
+            "UPDATE {} SET data = ? WHERE checkpoint = ? AND task = ? AND idx = ?",
+            flipped(row["data"]), row["checkpoint"], row["task"], row["idx"],
+        )  # fmt: skip
+    saver = made.open()
+    assert trace(saver) == sound
+    assert set(kinds(saver)) == {"exact"}
+
+
+@pytest.mark.parametrize("what", ["gone", "parent"])
+async def test_a_delta_channels_path_is_found_again(made: Backend, what: str, call: Any) -> None:
+    """Past a checkpoint that is gone, or that names another parent: nothing is left out."""
+    saver = made.open()
+    ids = sorted(found.checkpoint["id"] for found in saver.list(at("t")))
+    sound = {
+        id: saver.get_delta_channel_history(config=at("t", id), channels=["trace"])["trace"]
+        for id in ids
+    }
+    saver.close()
+    target = max(ids, key=lambda id: len(sound[id]["writes"]))
+    before = ids[ids.index(target) - 1]
+    rows = Rows(made.url, "wyrd_checkpoints")
+    if what == "gone":
+        rows.run("DELETE FROM {} WHERE id = ?", before)
+    else:
+        rows.run("UPDATE {} SET parent = ? WHERE id = ?", ids[0][:-1] + "z", before)
+    saver = made.open()
+    found = await call(
+        saver, "get_delta_channel_history", config=at("t", target), channels=["trace"]
+    )
+    assert found["trace"] == sound[target]
+    assert kinds(saver) == ["left_out" if what == "gone" else "exact"]

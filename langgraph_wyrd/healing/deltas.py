@@ -34,12 +34,12 @@ def history(
     while current is not None and current not in walked and not all(c.done for c in made.values()):
         walked.add(current)
         rows = yield Ask("checkpoint", (thread_key(mender.thread_id), ns, current))
-        if not rows:
+        if not rows and not (yield Ask("lost_says", (mender.number, ns, current) * 2))[0][0]:
             break  # a pruned parent is an end like any other
         yield from _writes(mender, ns, current, made)
-        row = yield from mender.row(rows[0])
+        row = None if not rows else (yield from mender.row(rows[0]))
         if row is None:
-            what = "its row can't be read: the history was followed by the order of ids"
+            what = "its row is lost: the history was followed by the order of ids"
             mender.note("left_out", ns, current, what, f"row {current}")
             there = yield from mender.parents()
             older = [each for at, each in there if at == ns and each < current]

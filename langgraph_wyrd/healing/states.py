@@ -82,7 +82,7 @@ class Reading:
         for raw in found:
             ns, id, parent = rows.checkpoint_of(self._right_rows.get((raw[5], raw[6]), raw))
             if parent is not None and (ns, parent) not in there and parent < id:
-                says = yield Ask("lost_says", (self._number, ns, parent))
+                says = yield Ask("lost_says", (self._number, ns, parent) * 2)
                 if says[0][0]:
                     before = [each for at, each in there if at == ns and each < parent]
                     self.lost[ns, parent] = max(before, default=None)

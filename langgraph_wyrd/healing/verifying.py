@@ -179,7 +179,7 @@ class _Look:
         for (ns, id), parent in parents.items():
             if parent is not None and (ns, parent) not in parents:
                 # With one that is pruned goes what it said.
-                lost = (yield Ask("lost_says", (self.row.number, ns, parent)))[0][0] > 0
+                lost = (yield Ask("lost_says", (self.row.number, ns, parent) * 2))[0][0] > 0
                 what = f"its parent {parent} is {'lost' if lost else 'not there: pruned, or lost'}"
                 self._note("checkpoints", id, what, STAYS if lost else NONE, damage=lost)
             elif parent is not None and parent >= id:
@@ -346,15 +346,13 @@ class _Look:
         shown = (yield Ask("shown_thread", (number,)))[0]
         status, reason, due, title, _, loops, todos = columns(self.codec, weave.visible(), None)
         told = (status, reason, due, title or None, loops, todos)
-        if weave.top is not None and not self._same((*shown, None, None), (*told, None, None)):
+        if weave.top is not None and not self._same(shown, told):
             what = "status, reason, due, title or counts differ from the ledger"
             self._note("threads", "columns", what, "can be made anew from the ledger")
             self.pillars_differ = True
 
     def _same(self, one: Row, other: Row) -> bool:
-        """Equal but for which checkpoint put it there last."""
-        pairs = [*zip(one[:-2], other[:-2], strict=True), (one[-1], other[-1])]
-        return all(self._value(a) == self._value(b) for a, b in pairs)
+        return all(self._value(a) == self._value(b) for a, b in zip(one, other, strict=True))
 
     def _value(self, held: Any) -> Any:
         if isinstance(held, datetime):

@@ -237,7 +237,10 @@ def lineage(
             rows, splices = yield [Ask("lineage", here), Ask("lineage_frames", (*here, number))]
             page, size, before = _Page(rows, splices, wants), min(max(size * 4, _FEWEST), _MOST), -2
             if current not in page.steps:
-                break  # a pruned parent is an end like any other
+                # A pruned parent is an end like any other; with it goes what its tasks wrote.
+                if (yield Ask("still_says", (number, ns, current) * 2))[0][0]:
+                    raise CheckpointDamaged(f"checkpoint {current} is missing")
+                break
         at, (_, parent, ts, metadata, exact, *place, total) = page.steps[current]
         row = loading.row_sum(number, ns, current, parent, ts, metadata, exact, place)
         if not loading.same_row(row, total):

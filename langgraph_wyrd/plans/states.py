@@ -230,7 +230,7 @@ def _check_derived(step: Step, own: Sequence[Event]) -> None:
 
 def _pruned(number: int, ns: str, id: str) -> Plan[None]:
     """Raise if a missing checkpoint was lost: with one that is pruned goes what it said."""
-    if (yield Ask("still_says", (number, ns, id)))[0][0]:
+    if (yield Ask("still_says", (number, ns, id) * 2))[0][0]:
         raise CheckpointDamaged(f"checkpoint {id} is missing")
 
 

@@ -236,10 +236,14 @@ SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, su
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
 
 -- name: still_says
-SELECT count(*) FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ''
+SELECT (SELECT count(*) FROM wyrd_events
+    WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '')
+  + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
 
 -- name: lost_says
-SELECT count(*) FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ''
+SELECT (SELECT count(*) FROM wyrd_events
+    WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '')
+  + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
 
 -- name: thread_row
 -- As lock_thread, for who only looks.
