@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.campaigns import faults
+
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_sixty_faults_in_sqlite() -> None:

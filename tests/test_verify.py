@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from langchain_core.messages import HumanMessage
 
@@ -109,19 +107,6 @@ HOW = (
 )  # fmt: skip
 
 
-def everything(saver: Any) -> Any:
-    return (
-        [found.checkpoint for found in saver.list(at("t"))],
-        saver.thread("t").working_state().to_dict(),
-        [row["id"] for row in saver_rows(saver)],
-    )
-
-
-def saver_rows(saver: Any) -> Any:
-    return [item.__dict__ if hasattr(item, "__dict__") else {"id": item.id}
-            for item in saver.intentions().items]  # fmt: skip
-
-
 @pytest.mark.parametrize("how", HOW)
 def test_what_is_damaged_is_found_and_repaired(made: Backend, how: str) -> None:
     """Found without being changed; put right; found no more; and all is as it was."""
@@ -148,9 +133,9 @@ def test_what_is_damaged_is_found_and_repaired(made: Backend, how: str) -> None:
 
 def test_what_cant_be_had_back_is_moved_not_thrown_away(made: Backend) -> None:
     """A write that nobody else holds; the task runs again, the row is in wyrd_quarantine."""
-    (row,) = Rows(made.url, "wyrd_writes").all("WHERE thread = 2 AND channel = '__interrupt__'")
+    (row,) = Rows(made.url, "wyrd_writes").all("WHERE channel = '__interrupt__'")
     Rows(made.url, "wyrd_writes").run(
-        "UPDATE {} SET data = ? WHERE thread = 2 AND task = ? AND idx = ?",
+        "UPDATE {} SET data = ? WHERE task = ? AND idx = ?",
         garbled(row["data"]), row["task"], row["idx"],
     )  # fmt: skip
     saver = made.open()
