@@ -167,7 +167,7 @@ class Keeper:
             raise InvalidInput(f"retention={rule!r}: use a Retention")
         self._core = core
         self._rule = rule
-        self._slack = max(8, (rule.keep_last or 0) // 4)
+        self._slack = max(16, (rule.keep_last or 0) // 2)  # each time costs a few puts
         self._since: OrderedDict[str, int] = OrderedDict()
         self._swept = 0.0
 

@@ -394,12 +394,12 @@ def test_applied_as_a_thread_is_written(durable: Backend) -> None:
     its present rests on."""
     saver = durable.open(retention=Retention(keep_last=10))
     graph = counting(saver)
-    for _ in range(25):
+    for _ in range(30):
         graph.invoke({"log": ["in"]}, config("t"))
     saver.close()
     again = durable.open()
-    assert 10 <= len([*again.list(config("t"))]) <= 10 + 2 * 8 + 3
-    assert len(counting(again).get_state(config("t")).values["log"]) == 50
+    assert 10 <= len([*again.list(config("t"))]) <= 10 + 2 * 16 + 3
+    assert len(counting(again).get_state(config("t")).values["log"]) == 60
     assert_nothing_over(again, durable.url)
     check_tables(again, durable.url, "kept")
 
@@ -412,7 +412,7 @@ async def test_short_lived_processes_apply_it_too(durable: Backend) -> None:
         ) as saver:
             await counting(saver).ainvoke({"log": ["in"]}, config("t"))
     again = durable.open()
-    assert 5 <= len([*again.list(config("t"))]) <= 5 + 8 + 6
+    assert 5 <= len([*again.list(config("t"))]) <= 5 + 16 + 6
 
 
 def test_idle_threads_expire_while_others_are_written(durable: Backend) -> None:
