@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -25,7 +28,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
 from langgraph_wyrd.plans import prune, retain
 from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
-from tests.outside import path_of, raw
+from tests.outside import path_of, raw, tables
 from tests.rows import checkpoint, config, new_id, put
 from tests.story import Plain, Teller, first_difference, tell, without_loop
 
@@ -512,23 +515,56 @@ def hours_ago(hours: int) -> str:
     return skewed_id(-3600 * hours)
 
 
-def test_space_is_given_back(sqlite: Backend) -> None:
-    """The file of an SQLite database is smaller after a sweep, and what went is not in it."""
-    saver = sqlite.open()
+@pytest.mark.parametrize("builds", ["OFF", "ON"])
+def test_space_is_given_back(sqlite: Backend, builds: str) -> None:
+    """The file of an SQLite database is smaller after a sweep, and what went is not in it, whatever
+    this build of SQLite does with what is deleted."""
+    path = path_of(sqlite.url)
+
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(path, check_same_thread=False)
+        made.execute(f"PRAGMA secure_delete = {builds}")
+        return made
+
+    saver = sqlite.open(connect=connect)
     head = None
     for n in range(300):
         # Values that don't compress, each whole.
-        head = put(saver, "t", {"x": os.urandom(4000), "secret": f"planted {n}"}, parent=head)
+        head = put(saver, "t", {"x": os.urandom(4000), "secret": f"planted {n}."}, parent=head)
+        saver.put_writes(head, [("secret", f"planted {n}.")], "task")
     saver.close()
-    path = path_of(sqlite.url)
     before = path.stat().st_size
     assert before > 1_200_000
-    saver = sqlite.open()
+    assert found_in(path) == {*range(300)}
+    saver = sqlite.open(connect=connect)
     saver.sweep(Retention(keep_last=10), dry_run=False)
     saver.close()
     assert path.stat().st_size < before / 5
-    held = b"".join(each.read_bytes() for each in path.parent.glob("wyrd.db*"))
-    assert b"planted 299" in held
+    assert found_in(path) == {*range(290, 300)}
+
+
+def found_in(path: Path) -> set[int]:
+    """Which of the markers are in a database's files."""
+    held = b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
+    return {int(number) for number in re.findall(rb"planted (\d+)\.", held)}
+
+
+def test_what_went_is_gone_from_postgres(postgres: Backend) -> None:
+    """After a sweep and an ordinary VACUUM no row of any table holds what went."""
+    saver = postgres.open()
+    head = None
+    for n in range(40):
+        head = put(saver, "t", {"secret": f"planted {n}.", "log": [f"planted {n}."]}, parent=head)
+    saver.sweep(Retention(keep_last=5), dry_run=False)
+    with raw(postgres.url) as connection:
+        connection.execute("VACUUM")
+        held = ""
+        for table in tables(connection):
+            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
+                held += "".join(
+                    each.decode("latin-1") if isinstance(each, bytes) else str(each) for each in row
+                )
+    assert {int(n) for n in re.findall(r"planted (\d+)\.", held)} == {*range(35, 40)}
 
 
 def damage(url: str, number: int) -> None:

@@ -157,6 +157,8 @@ class SqliteDriver:
         """Look before touching; then WAL, and whatever migrations are missing."""
         self._refuse_foreign(raw)
         raw.execute(f"PRAGMA synchronous = {self._synchronous}")
+        if not raw.execute("PRAGMA secure_delete").fetchone()[0]:
+            raw.execute("PRAGMA secure_delete = FAST")  # what is deleted is gone from its page
         # Each connection to memory would have a database of its own: one serves all.
         self._shared = not raw.execute("PRAGMA database_list").fetchone()[2]
         self.closes_to_fork = not self._shared
