@@ -47,6 +47,8 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_INSIST_ALIVE = "if_there alive or_fail"
+_INSIST_ADVANCE = "if_there advance returned or_fail"
 _POOL_OPTIONS = frozenset(
     ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
      "max_waiting", "name")
@@ -296,9 +298,9 @@ class PostgresDriver:
                 async with _pipeline(connection):
                     await connection.execute(_WRITE)
                     for number in alive:
-                        await self._send(connection, Ask("insist_alive", (number,)))
+                        await self._send(connection, Ask(_INSIST_ALIVE, (number,)))
                     for row, _ in moves:
-                        await self._send(connection, Ask("insist_advance", row))
+                        await self._send(connection, Ask(_INSIST_ADVANCE, row))
                     for statement in merged(sets):
                         await self._send(connection, statement)
                     await connection.execute("COMMIT")

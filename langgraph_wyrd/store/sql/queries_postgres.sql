@@ -6,22 +6,16 @@ FOR NO KEY UPDATE
 -- Shared with other writes; a deletion (FOR UPDATE) waits for it.
 SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL FOR KEY SHARE
 
--- name: insist_alive
--- The same, and an error where there is none: what follows in the pipeline then does not happen.
-SELECT 1 / count(*) FROM (
-  SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL FOR KEY SHARE
-) AS there
+-- name: if_there
+-- Around `alive` or `advance`: an error where there is nothing. What follows in the pipeline then
+-- does not happen.
+WITH found AS (
 
--- name: insist_advance
-WITH moved AS (
-  UPDATE wyrd_threads SET tick = tick + 1, strands = ?, updated = ?,
-    head = CASE WHEN head IS NULL OR head < ? THEN ? ELSE head END,
-    status = coalesce(?, status), reason = coalesce(?, reason), due = coalesce(?, due),
-    title = nullif(coalesce(?, title), ''), user_id = coalesce(?, user_id),
-    open_loops = coalesce(?, open_loops), open_todos = coalesce(?, open_todos)
-  WHERE id = ? AND tick = ? AND deleted_at IS NULL RETURNING id
-)
-SELECT 1 / count(*) FROM moved
+-- name: or_fail
+) SELECT 1 / count(*) FROM found
+
+-- name: returned
+RETURNING id
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
