@@ -462,6 +462,18 @@ async def test_it_works_with_durability_exit(durable: Backend, turn: Turn) -> No
         assert ("Picked up" in system_of(model.heard[0])) is bool(n)
 
 
+async def test_a_saver_without_pillars(durable: Backend, turn: Turn) -> None:
+    """Nothing is known to be told; histories are repaired, and calls run."""
+    lost = asks(("x", "search", {}))
+    for n in range(2):
+        saver = durable.open(pillars=False)
+        agent, model = an_agent(saver, plan(asks((f"c{n}", "search", {}))), carry_from="none")
+        found = await turn(agent, {"messages": [lost, HumanMessage("go on")]}, config("t"))
+        assert found["messages"][-1].text == "done"
+        assert not refused_by(found["messages"])
+        assert system_of(model.heard[0]) == "Be brief."
+
+
 # ---- what the agent says
 
 

@@ -36,6 +36,7 @@ Asking = Generator[Question, Any, T]
 _CHECKPOINTER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
 _PATIENCE = 2.0  # seconds for a checkpoint that is being stored in the background
+_MOST_STEPS = 100  # of a run, to find where it began
 _MOST_THREADS = 10_000
 
 
@@ -164,13 +165,15 @@ def before_input(place: Place, ns: str, checkpoint_id: str) -> Asking[Checkpoint
             if time.monotonic() > deadline:
                 return None
             yield 0.005
-    while found is not None:
+    for _ in range(_MOST_STEPS):
+        if found is None:
+            return None
         above = found.parent_config
         began = found.metadata.get("source") == "input"
         found = None if above is None else (yield place.saver, "get_tuple", (above,), {})
         if began:
-            break
-    return found
+            return found
+    return None
 
 
 def state_at(place: Place, at: str | None) -> Asking[WorkingState]:
