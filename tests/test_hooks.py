@@ -7,7 +7,6 @@ import concurrent.futures
 import copy
 import json
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable
