@@ -10,12 +10,12 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langgraph_wyrd.driving import finish
+from langgraph_wyrd.carrying.driving import finish
+from langgraph_wyrd.carrying.official import official
+from langgraph_wyrd.carrying.passage import Passage, Report
+from langgraph_wyrd.carrying.sides import Side, side_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.official import official
-from langgraph_wyrd.passage import Passage, Report
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.sides import Side, side_of
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 

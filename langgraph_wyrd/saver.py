@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 
-from langgraph_wyrd import incoming, watching
+from langgraph_wyrd import incoming
 from langgraph_wyrd.configs import (
     Pages,
     config_of,
@@ -27,23 +27,27 @@ from langgraph_wyrd.configs import (
     thread,
     tuple_of,
 )
-from langgraph_wyrd.discarding import Discarding
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
 from langgraph_wyrd.healing.telling import tell
 from langgraph_wyrd.hooks import Hook, given
-from langgraph_wyrd.importing import Importing
-from langgraph_wyrd.keep import Keeper, Keeping
 from langgraph_wyrd.leases import Leases
+from langgraph_wyrd.parts import watching
+from langgraph_wyrd.parts.discarding import Discarding
+from langgraph_wyrd.parts.importing import Importing
+from langgraph_wyrd.parts.keep import Keeper, Keeping
+from langgraph_wyrd.parts.resuming import Resuming
+from langgraph_wyrd.parts.shown import Shown
+from langgraph_wyrd.parts.upkeep import Upkeep
+from langgraph_wyrd.parts.verified import Verified
+from langgraph_wyrd.parts.watching import Watching
 from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans.known import Known, Memory
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
 from langgraph_wyrd.redaction import Redact, Redaction
-from langgraph_wyrd.resuming import Resuming
 from langgraph_wyrd.retention import Retention
-from langgraph_wyrd.shown import Shown
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
@@ -54,9 +58,6 @@ from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.thread import Thread
-from langgraph_wyrd.upkeep import Upkeep
-from langgraph_wyrd.verified import Verified
-from langgraph_wyrd.watching import Watching
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -178,7 +178,7 @@ def test_a_file_appears_whole_or_not_at_all(
     def full(*args: Any) -> Any:
         raise OSError("no room left")
 
-    monkeypatch.setattr("langgraph_wyrd.files.Letter.checkpoint", full)
+    monkeypatch.setattr("langgraph_wyrd.carrying.files.Letter.checkpoint", full)
     with pytest.raises(OSError, match="no room"):
         saver.thread("t").export(path)
     assert path.read_bytes() == before

@@ -423,7 +423,7 @@ async def test_others_fire_with_one_call() -> None:
 
 def test_without_hooks_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody listens, a put goes to the core as it is."""
-    from langgraph_wyrd import watching
+    from langgraph_wyrd.parts import watching
 
     def never(*_: Any) -> None:
         raise AssertionError("something was made for a hook that is not there")

@@ -152,7 +152,7 @@ def test_what_is_kept_loads_as_before(
     """Random threads with forks, deltas and subgraphs: every kept checkpoint has its values,
     metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
     nothing more; a dry run had said what would go."""
-    monkeypatch.setattr("langgraph_wyrd.keep._STEP", most)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", most)
     saver = durable.open()
     for seed in range(900, 900 + 3 * MORE):
         thread = played(seed, [saver], asynchronous=False).thread
@@ -283,7 +283,7 @@ def counting(saver: Any) -> Any:
 
 def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writers of the swept thread, and forks from what is about to go, lose nothing."""
-    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 5)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 5)
     saver, other = durable.open(), durable.open()
     graph, busy = counting(saver), counting(other)
     for _ in range(30):
@@ -319,7 +319,7 @@ def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyP
 
 def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values."""
-    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 3)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 3)
     saver, other = durable.open(), durable.open()
     head = None
     for n in range(12):
@@ -335,7 +335,7 @@ def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.M
         return found
 
     monkeypatch.setattr(retain, "shed", shed)
-    from langgraph_wyrd import keep
+    from langgraph_wyrd.parts import keep
 
     around = keep.alone
 
@@ -360,7 +360,7 @@ def test_a_sweep_that_was_stopped(
     durable: Backend, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after any step, the thread is sound; the next sweep finds the rest."""
-    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 2)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 2)
     saver = durable.open()
     head = None
     for n in range(14):
@@ -626,7 +626,7 @@ def test_a_long_thread_goes_while_others_are_written(
 ) -> None:
     """Thousands of checkpoints of one thread are swept; who writes to another thread meanwhile
     never waits for all of it."""
-    monkeypatch.setattr("langgraph_wyrd.keep._STEP", 100)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 100)
     saver = durable.open(pillars=False)
     head = None
     made = checkpoint({"log": ["m"]})

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph_wyrd.driving import finish
-from langgraph_wyrd.files import Letter, replacing
+from langgraph_wyrd.carrying.driving import finish
+from langgraph_wyrd.carrying.files import Letter, replacing
 from langgraph_wyrd.handle.base import Handle
 from langgraph_wyrd.plans import carry, moments
 

@@ -10,9 +10,9 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import several, thread
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, afire, fire
+from langgraph_wyrd.parts.watching import discarded
 from langgraph_wyrd.plans import copy, prune
 from langgraph_wyrd.store.names import stored
-from langgraph_wyrd.watching import discarded
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory

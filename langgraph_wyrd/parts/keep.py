@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.alone import alone
-from langgraph_wyrd.driving import finish
+from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, SaverClosed
 from langgraph_wyrd.plans import retain
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport

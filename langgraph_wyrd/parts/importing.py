@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.carrying.driving import finish
+from langgraph_wyrd.carrying.files import opened
+from langgraph_wyrd.carrying.passage import Passage
+from langgraph_wyrd.carrying.sides import Ours, Written
 from langgraph_wyrd.configs import thread
-from langgraph_wyrd.driving import finish
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.files import opened
-from langgraph_wyrd.passage import Passage
-from langgraph_wyrd.sides import Ours, Written
 
 if TYPE_CHECKING:
     from langgraph_wyrd.store.values import Codec

@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
-from langgraph_wyrd.across import Across, Some, When
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, afire, fire
+from langgraph_wyrd.parts.across import Across, Some, When
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import moments, query
 from langgraph_wyrd.store.names import stored

@@ -13,9 +13,9 @@ from typing import Any
 from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from langgraph_wyrd.carrying.sides import Found, Ours, Side, Teller, parent_of
 from langgraph_wyrd.errors import CopyDiffers
 from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
-from langgraph_wyrd.sides import Found, Ours, Side, Teller, parent_of
 
 logger = logging.getLogger("langgraph_wyrd")
 

@@ -18,12 +18,12 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, Check
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_wyrd.alone import alone
+from langgraph_wyrd.carrying.files import Opened
 from langgraph_wyrd.configs import config_of, thread, tuple_of
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.files import Opened
+from langgraph_wyrd.parts.upkeep import Upkeep
 from langgraph_wyrd.plans import carry
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
-from langgraph_wyrd.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory

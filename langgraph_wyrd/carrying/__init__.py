@@ -1,0 +1,1 @@
+"""Carrying threads: from saver to saver, out of the official ones' databases, as files."""

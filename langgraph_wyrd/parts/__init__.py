@@ -1,0 +1,1 @@
+"""The parts that a saver is composed of, one concern each."""
