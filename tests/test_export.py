@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from test_agents import APPROVE, CONFIG, decide, firm, plain
 from test_pillar_tables import check_tables, played
-from test_port import assert_same_checkpoints, edit, same_contents
+from test_port import assert_same_checkpoints, same_contents
 from test_reweave import talk
 
 from langgraph_wyrd import WyrdSaver
@@ -33,8 +33,7 @@ async def test_random_threads_come_back_as_they_were(
     write, ledger line and table row that they had; what people edited, and what a prune left."""
     saver = durable.open()
     tellers = [played(seed, [saver], asynchronous=False, turns=4) for seed in range(700, 704)]
-    edit(durable.url, number=1)
-    saver.reweave(tellers[0].thread)
+    saver.thread(tellers[0].thread).add_open_loop("ask Ann")
     saver.prune([tellers[1].thread])
     other = Backend("sqlite", f"sqlite:///{tmp_path / 'other.db'}")
     with other.open() as target:

@@ -309,8 +309,7 @@ async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path
         played(seed, [ours], asynchronous=False, turns=4)
     pruned = played(604, [ours], asynchronous=False, turns=4).thread
     ours.prune([pruned])
-    edit(sqlite.url, number=2)
-    ours.reweave("thread-601-sync")
+    ours.thread("thread-601-sync").add_open_loop("ask Ann")
     back = Backend("sqlite", f"sqlite:///{tmp_path / 'back.db'}")
     with postgres.open() as middle, back.open() as last:
         first = await acopy(ours, middle)
@@ -324,19 +323,6 @@ async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path
         again = copy(middle, last)
         assert (again.checkpoints, again.there) == (0, second.checkpoints)
         same_contents(back.url, sqlite.url)
-
-
-def edit(url: str, number: int) -> None:
-    """What a person declared at a thread's head."""
-    with raw(url) as connection:
-        top = connection.execute(
-            f"SELECT max(id) FROM wyrd_checkpoints WHERE thread = {number} AND ns = ''"
-        ).fetchone()[0]
-        connection.execute(
-            "INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body,"
-            f" source) VALUES ({number}, '', '{top}', 'edit:1', 0, 'loop', 'open', 'l-1',"
-            """ '{"kind":"note","description":"ask Ann","confidence":"declared"}', '{}')"""
-        )
 
 
 def assert_same_checkpoints(one: Any, other: Any, thread_id: str) -> None:
