@@ -108,5 +108,15 @@ SELECT thread, count(*), sum(length(description)) FROM wyrd_open_loops GROUP BY 
 -- name: size_intentions
 SELECT thread, count(*), sum(length(text)) FROM wyrd_intentions GROUP BY thread
 
+-- name: size_labels
+SELECT thread, count(*), sum(length(name) + length(CAST(context AS TEXT))) FROM wyrd_labels
+GROUP BY thread
+
+-- name: size_heals
+SELECT thread, count(*), sum(length(what)) FROM wyrd_heals GROUP BY thread
+
+-- name: size_quarantine
+SELECT thread, count(*), sum(length(CAST(data AS TEXT))) FROM wyrd_quarantine GROUP BY thread
+
 -- name: thread_names
 SELECT id, thread_id, deleted_at IS NOT NULL FROM wyrd_threads
