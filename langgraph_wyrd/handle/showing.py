@@ -9,18 +9,18 @@ from langgraph_wyrd.handle.healed import Healed
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.plans import query
 from langgraph_wyrd.plans.filters import MOST_LISTED, Asked
-from langgraph_wyrd.show.plain import plain
-from langgraph_wyrd.show.plot import Plot, plot
-from langgraph_wyrd.show.state import state_text
-from langgraph_wyrd.show.thread import MOST, note_html, thread_html
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.show.plot import Plot
     from langgraph_wyrd.store.running import Running
 
 
 class Showing(Reading, Healed):
-    """A thread in a cell: its state, its checkpoints, and how it went."""
+    """A thread in a cell: its state, its checkpoints, and how it went.
+
+    What renders them is imported when somebody looks: most processes never do.
+    """
 
     def plot(self) -> Plot:
         """Todos done and loops open over time, as a picture: `plot.svg`, or a cell's value.
@@ -34,6 +34,8 @@ class Showing(Reading, Healed):
         return await self._core.arun(self._plot)
 
     async def _plot(self, core: Running[Memory]) -> Plot:
+        from langgraph_wyrd.show.plot import plot
+
         codec = self._codec
         asked = Asked(limit=MOST_LISTED, thread_id=(self._stored,))
         todos = await core.read(lambda: query.todos(codec, asked))
@@ -41,6 +43,8 @@ class Showing(Reading, Healed):
         return plot(todos, loops)
 
     def _repr_html_(self) -> str:
+        from langgraph_wyrd.show.thread import MOST, note_html, thread_html
+
         try:
             state = self.working_state()
             return thread_html(state, self.history(limit=MOST + 1), self.plot(), self.heals())
@@ -48,6 +52,9 @@ class Showing(Reading, Healed):
             return note_html(self.id, str(error))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from langgraph_wyrd.show.plain import plain
+        from langgraph_wyrd.show.state import state_text
+
         try:
             printer.text(state_text(self.working_state()))
         except WyrdError as error:

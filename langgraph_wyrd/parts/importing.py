@@ -6,9 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.carrying.driving import finish
-from langgraph_wyrd.carrying.files import opened
-from langgraph_wyrd.carrying.passage import Passage
-from langgraph_wyrd.carrying.sides import Ours, Written
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput
 
@@ -48,6 +45,11 @@ class Importing:
         return await self._import(path, thread_id, True)
 
     async def _import(self, path: Any, thread_id: str | None, asynchronous: bool) -> str:
+        # Few processes bring threads in: they alone pay for what it takes.
+        from langgraph_wyrd.carrying.files import opened
+        from langgraph_wyrd.carrying.passage import Passage
+        from langgraph_wyrd.carrying.sides import Ours, Written
+
         source = opened(path, self._codec)
         id = source.thread_id if thread_id is None else thread_id
         thread(id)

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.show.lists import page_html, page_text
-from langgraph_wyrd.show.plain import plain
-from langgraph_wyrd.show.thread import note_html
 
 if TYPE_CHECKING:
     from langgraph_wyrd.pillars.listed import Page, ThreadInfo
@@ -21,12 +18,18 @@ class Shown:
         threads: Callable[..., Page[ThreadInfo]]
 
     def _repr_html_(self) -> str:
+        from langgraph_wyrd.show.lists import page_html
+        from langgraph_wyrd.show.thread import note_html
+
         try:
             return page_html(self.threads(), type(self).__name__, "newest activity first")
         except WyrdError as error:  # a cell must show something
             return note_html(type(self).__name__, str(error))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from langgraph_wyrd.show.lists import page_text
+        from langgraph_wyrd.show.plain import plain
+
         try:
             printer.text(page_text(self.threads()))
         except WyrdError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.pillars.listed import ThreadInfo
-from langgraph_wyrd.pillars.model import Intention, OpenLoop, Todo
+from langgraph_wyrd.pillars.model import Intention, Item, OpenLoop, Todo
 from langgraph_wyrd.pillars.words import listing, nodes
 from langgraph_wyrd.show.columns import Column, Paint, table, unpainted
 from langgraph_wyrd.show.markup import Markup, Part, folded, tag, under, words
@@ -17,6 +17,7 @@ from langgraph_wyrd.show.parts import (
     STATUS_COLOURS,
     TODO_COLOURS,
     TODO_MARKS,
+    entry,
     kind,
     status,
     where,
@@ -195,3 +196,8 @@ _KINDS: dict[type[Any], Kind] = {
     ),
 }  # fmt: skip
 _ENTRIES = Kind("checkpoint", *ENTRY)
+
+
+def item_html(item: Item) -> str:
+    """One item by itself."""
+    return framed(tag("ul", entry(item)))
