@@ -125,6 +125,22 @@ def test_a_brief_reads_like_this() -> None:
     assert TRIP.brief() == WHOLE
 
 
+def test_standing_orders_come_first_and_go_last() -> None:
+    """What was pinned is told before all else, at length, and is the last to be left out."""
+    orders = ("never promise a date " * 9).strip()
+    pinned = ContextItem("c-0", "tone", orders, {"pinned": True}, confidence="declared")
+    state = replace(many(40, context=5), context=(*many(0, context=5).context, pinned))
+    whole = state.brief()
+    assert whole.index(f"Standing orders (1):\n- tone: {orders}\n") < whole.index("Open loops (40)")
+    assert "Context (5):" in whole
+    short = state.brief(max_chars=500)
+    assert f"- tone: {orders}" in short
+    assert "Left out:" in short
+    assert "5 more context entries" in short
+    only = WorkingState(context=(pinned,)).brief()
+    assert only.endswith(f"Nothing is open.\n\nStanding orders (1):\n- tone: {orders}")
+
+
 def test_an_empty_state_says_so() -> None:
     """A thread of which nothing is known has a brief too."""
     assert WorkingState().brief() == (

@@ -144,6 +144,21 @@ async def test_what_is_said_lasts(durable: Backend, call: Call) -> None:
     assert (plan(earlier), waiting(earlier)) == ({}, [])
 
 
+async def test_a_standing_order_survives_the_agent(durable: Backend, call: Call) -> None:
+    """What was pinned stays so, also on an entry of a channel, which the agent writes again."""
+    saver = durable.open()
+    graph = agent(saver)
+    await call(graph, "invoke", ask("one"), CONFIG)
+    with saver.thread("t").edit() as draft:
+        draft.set_context("tone", "never promise a date", {"pinned": True})
+        draft.set_context("budget", 9, {"pinned": True})
+    await call(graph, "invoke", ask("two"), CONFIG)
+    state = await call(durable.open().thread("t"), "working_state")
+    assert known(state)["budget"] == 9  # the agent said nothing new
+    assert {item.key for item in state.context if item.pinned} == {"tone", "budget"}
+    assert state.brief().index("Standing orders (2):") < state.brief().index("Lately over")
+
+
 async def test_a_branch_from_before_knows_nothing_of_it(durable: Backend, call: Call) -> None:
     """What was said on a checkpoint is on the branches that go on from it, and on no other."""
     saver = durable.open()

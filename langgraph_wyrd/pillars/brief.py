@@ -10,16 +10,23 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.model import Intention, OpenLoop, Todo, WorkingState, shortened
+from langgraph_wyrd.pillars.model import (
+    ContextItem,
+    Intention,
+    OpenLoop,
+    Todo,
+    WorkingState,
+    shortened,
+)
 from langgraph_wyrd.pillars.words import KINDS, by_weight, listing, nodes, place
 
 WEEK = timedelta(days=7)
 _TEXT = 200  # characters of an item's own words
 _INTENTION = 400
 _VALUE = 100
+_ORDER = 1000
 _PAST = 5  # of what is over
 _STATUS = {"in_progress": "in progress"}
 _PRIORITIES = ("critical", "high", "low")
@@ -137,10 +144,11 @@ def _wanted(intention: Intention, told: _Teller) -> str:
     return _line(intention.id, shortened(intention.text, _INTENTION), about)
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return shortened(value[: 4 * _VALUE], _VALUE)
-    return shortened(json.dumps(value, ensure_ascii=False, default=repr)[: 4 * _VALUE], _VALUE)
+def _entry(item: ContextItem) -> str:
+    most = _ORDER if item.pinned else _VALUE
+    value = item.value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+    return f"- {shortened(item.key, _VALUE)}: {shortened(text[: 4 * most], most)}"
 
 
 def _past(state: WorkingState) -> list[str]:
@@ -173,13 +181,12 @@ def _sections(state: WorkingState, told: _Teller, guesses: bool) -> list[_Sectio
     doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
     waiting = [n for n in range(len(todos)) if n not in set(doing)]
     past = _past(state)
-    context = [
-        f"- {shortened(item.key, _VALUE)}: {_value(item.value)}"
-        for item in state.context
-        if item.confidence != "heuristic"
-    ]
+    known = [item for item in state.context if item.confidence != "heuristic"]
+    orders = [_entry(item) for item in known if item.pinned]
+    context = [_entry(item) for item in known if not item.pinned]
     latest = f"last {_PAST} of {len(past)}" if len(past) > _PAST else str(len(past))
     found = [
+        _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
         _Section(f"Open loops ({len(loops)}):", "open loop", "open loops", loops),
         _Section(
             f"Open todos ({len(todos)}):",
@@ -220,7 +227,7 @@ def _head(state: WorkingState, told: _Teller, sections: Sequence[_Section]) -> l
     head.append(f"Status: {state.status}" + (f", {state.reason}" if state.reason else ""))
     if state.due and state.status != "due":
         head.append(f"Due: {listing(nodes(state.due), 10)}")
-    if not sections[0].lines and not sections[1].lines:
+    if not any(section.lines for section in sections if section.one in ("open loop", "todo")):
         head.append("Nothing is open.")
     return head
 

@@ -86,6 +86,11 @@ class ContextItem:
     extra: Mapping[str, Any] = field(default_factory=dict)
     thread_id: str | None = None  # where it was listed across threads; a state's items have none
 
+    @property
+    def pinned(self) -> bool:
+        """Whether it is a standing order: whoever picks the thread up is told it first, in full."""
+        return self.metadata.get("pinned") is True
+
 
 @dataclass(frozen=True, slots=True)
 class OpenLoop:

@@ -159,6 +159,6 @@ def _intention(intention: Intention) -> Seen:
 
 
 def _context(item: ContextItem) -> Seen:
-    small = about(item, when(item.changed_at or item.opened_at))
+    small = about(item, "pinned" if item.pinned else None, when(item.changed_at or item.opened_at))
     key = tag("div", tag("code", line(item.key, 120)), " ", class_="w-key")
     return key, [folded(item.value), " ", small], None
