@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
-from langgraph_wyrd.healing.telling import tell
+from langgraph_wyrd.later import later
 from langgraph_wyrd.plans import read
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.store.names import stored, thread_key
@@ -18,6 +18,10 @@ from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from langgraph_wyrd.healing import telling
+else:
+    telling = later("healing.telling")
 
 _PAGE = 32  # checkpoints that a listing holds at once
 
@@ -132,7 +136,7 @@ class Pages:
             lambda: self._page(codec, self._conditions, after, size, self._matches)
         )
         if heals:
-            await tell(core, codec, heals)
+            await telling.tell(core, codec, heals)
         if self._left is not None:
             found = found[: self._left]
             self._left -= len(found)

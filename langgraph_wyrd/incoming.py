@@ -17,12 +17,13 @@ from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.plans import task_writes, write
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, matter
-from langgraph_wyrd.redaction import Redaction
 from langgraph_wyrd.store.names import check_size, given, stored
 from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from langgraph_wyrd.redaction import Redaction
 
 
 def put(

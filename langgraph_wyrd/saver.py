@@ -29,9 +29,8 @@ from langgraph_wyrd.configs import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
-from langgraph_wyrd.healing.telling import tell
 from langgraph_wyrd.hooks import Hook, given
-from langgraph_wyrd.leases import Leases
+from langgraph_wyrd.later import later
 from langgraph_wyrd.parts import watching
 from langgraph_wyrd.parts.discarding import Discarding
 from langgraph_wyrd.parts.importing import Importing
@@ -41,13 +40,10 @@ from langgraph_wyrd.parts.shown import Shown
 from langgraph_wyrd.parts.upkeep import Upkeep
 from langgraph_wyrd.parts.verified import Verified
 from langgraph_wyrd.parts.watching import Watching
-from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.plans.known import Known, Memory
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
-from langgraph_wyrd.redaction import Redact, Redaction
-from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
@@ -57,12 +53,22 @@ from langgraph_wyrd.store.running import Driver, Hot, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
-from langgraph_wyrd.thread import Thread
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
+
+    from langgraph_wyrd import leases, redaction
+    from langgraph_wyrd import thread as threads
+    from langgraph_wyrd.healing import telling
+    from langgraph_wyrd.pillars.labels import AutoLabels
+    from langgraph_wyrd.redaction import Redact
+    from langgraph_wyrd.retention import Retention
+    from langgraph_wyrd.thread import Thread
+else:
+    leases, redaction = later("leases", "redaction")
+    telling, threads = later("healing.telling", "thread")
 
 T = TypeVar("T")
 
@@ -95,11 +101,11 @@ class WyrdSaver(
         on_damage: str = "heal",
     ) -> None:
         super().__init__(serde=serde)
-        self._leases = Leases(core) if single_writer else None
+        self._leases = leases.Leases(core) if single_writer else None
         self._core = core
         self._heals = on_damage == "heal"
         self._weaver = weaver
-        self._redaction = Redaction(redact) if redact else None
+        self._redaction = redaction.Redaction(redact) if redact else None
         self._keeper = None if retention is None else Keeper(core, retention)
         self._made: Codec | None = None
 
@@ -233,7 +239,7 @@ class WyrdSaver(
 
     def thread(self, thread_id: str) -> Thread:
         """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return Thread(
+        return threads.Thread(
             self._core, lambda: self._codec, self._weaver, thread(thread_id),
             heals_damage=self._heals,
         )  # fmt: skip
@@ -386,7 +392,7 @@ class WyrdSaver(
         if run is not None and found is not None:
             run.loaded = stored(found.id, "checkpoint_id")
         if heals:
-            await tell(core, codec, heals)
+            await telling.tell(core, codec, heals)
         elif learnt is not None:
             core.memory.learn(thread_id, learnt)
         elif found is not None and known is not None and known.weave is not None:
@@ -406,7 +412,7 @@ class WyrdSaver(
         history_of = healing.delta_history if self._heals else healing.just_delta_history
         found, heals = await core.read(lambda: history_of(codec, thread_id, ns, id, wanted))
         if heals:
-            await tell(core, codec, heals)
+            await telling.tell(core, codec, heals)
         history: dict[str, DeltaChannelHistory] = {}
         for name, (writes, seed) in found.items():
             history[names[name]] = {"writes": writes}

@@ -35,6 +35,41 @@ def test_postgres_is_imported_only_when_used() -> None:
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
+# What a run that only stores and loads checkpoints never loads: rooms, and modules of rooms.
+ON_DEMAND = (
+    "agents carrying.files carrying.passage carrying.sides carrying.official cli demo"
+    " handle healing.copies healing.deltas healing.flips healing.found healing.mending"
+    " healing.placeholders healing.report healing.rows healing.states healing.strand"
+    " healing.telling healing.verifying leases middleware pillars.brief pillars.diff"
+    " pillars.editing pillars.listed pillars.merge pillars.pairing pillars.past pillars.records"
+    " pillars.values plans.arrivals plans.carry plans.comparing plans.copy plans.edits"
+    " plans.filters plans.forking plans.heads plans.keeping plans.labelling plans.leases"
+    " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
+    " plans.settling port redaction repair retention show.changes show.lists show.state"
+    " store.postgres store.process terminal thread"
+).split()
+
+
+def test_a_plain_run_loads_no_more_than_it_needs() -> None:
+    """What is only wanted now and then is imported when it is, so opening a database is quick."""
+    script = (
+        "import sys\n"
+        "from langgraph_wyrd import WyrdSaver\n"
+        "from tests.bench.graphs import Script, chat\n"
+        "at = {'configurable': {'thread_id': 't'}}\n"
+        "with WyrdSaver.from_conn_string('sqlite://') as saver:\n"
+        "    graph = chat(saver, Script(2))\n"
+        "    for n in (0, 4): graph.invoke({'messages': [Script(2).human(n)]}, at)\n"
+        "    assert saver.get_tuple(at).metadata['step'] > 4\n"
+        "    list(saver.list(None))\n"
+        "print(*(m.partition('.')[2] for m in sys.modules if m.startswith('langgraph_wyrd.')))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    loaded = ended.stdout.split()
+    assert "plans.write" in loaded, ended.stderr
+    assert not [m for m in loaded for room in ON_DEMAND if m == room or m.startswith(f"{room}.")]
+
+
 def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
     """The demo is killed in a tool call, is told so, resumes, and does nothing twice."""
     command = [sys.executable, "-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db")]

@@ -8,19 +8,24 @@ nothing wrong the first error stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.healing import deltas
-from langgraph_wyrd.healing.found import Found
-from langgraph_wyrd.healing.mending import Mender
-from langgraph_wyrd.healing.rows import checkpoint_of
+from langgraph_wyrd.later import later
 from langgraph_wyrd.plans import read
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import Pending, Read
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.healing import deltas, mending
+    from langgraph_wyrd.healing import rows as bare
+    from langgraph_wyrd.healing.found import Found
+    from langgraph_wyrd.healing.mending import Mender
+else:
+    deltas, mending, bare = later("healing.deltas", "healing.mending", "healing.rows")
 
 
 def is_foreign(error: Exception) -> bool:
@@ -52,7 +57,7 @@ def _get(
     rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
     if not rows:
         return None, ()
-    mender = Mender(codec, rows[0][0], thread_id)
+    mender = mending.Mender(codec, rows[0][0], thread_id)
     raw = rows[0]
     wanted = str(raw[6])
     if id is None:
@@ -97,7 +102,7 @@ def _before(
     mender: Mender, ns: str, raw: Sequence[Any], walked: set[str], *, sure: bool
 ) -> Plan[str | None]:
     """The nearest checkpoint before one: its parent if that is there, else the next older one."""
-    _, id, parent = checkpoint_of(raw)
+    _, id, parent = bare.checkpoint_of(raw)
     there = yield from mender.parents()
     # Of a row that is damaged itself nothing is sure, not even its id.
     if (
@@ -148,7 +153,7 @@ def page(
     made: list[Read] = []
     menders: dict[int, Mender] = {}
     for raw in raws:
-        mender = menders.setdefault(raw[0], Mender(codec, raw[0], raw[4]))
+        mender = menders.setdefault(raw[0], mending.Mender(codec, raw[0], raw[4]))
         row = yield from mender.row(raw)
         if row is not None and not matches(codec.open_metadata(row.metadata, row.exact)):
             continue
@@ -184,7 +189,7 @@ def delta_history(
     rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
     if not rows:
         raise first
-    mender = Mender(codec, rows[0][0], thread_id)
+    mender = mending.Mender(codec, rows[0][0], thread_id)
     row = yield from mender.row(rows[0])
     if row is None:
         raise _damaged(thread_id, str(rows[0][6]), None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from langgraph_wyrd.pillars.listed import Page, ThreadInfo
+from langgraph_wyrd.later import later
 from langgraph_wyrd.pillars.model import (
     Aim,
     Intention,
@@ -16,15 +16,18 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     TodoStatus,
 )
-from langgraph_wyrd.plans import filters, query
-from langgraph_wyrd.plans.filters import Asked, Values
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
+    from langgraph_wyrd.plans import filters, query
+    from langgraph_wyrd.plans.filters import Asked, Values
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
+else:
+    filters, query = later("plans.filters", "plans.query")
 
 T = TypeVar("T")
 When = str | datetime | None
@@ -330,7 +333,7 @@ class Across:
         limit: int,
         after: str | None,
     ) -> Asked:
-        return Asked(
+        return filters.Asked(
             limit=filters.count(limit),
             after=after,
             status=filters.words(status, "status", get_args(Status)),
@@ -356,7 +359,7 @@ class Across:
         kind: Some = None,
         aim: Some = None,
     ) -> Asked:
-        return Asked(
+        return filters.Asked(
             limit=filters.count(limit),
             after=after,
             status=status,

@@ -10,16 +10,19 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import several, thread
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, afire, fire
+from langgraph_wyrd.later import later
 from langgraph_wyrd.parts.watching import discarded
-from langgraph_wyrd.plans import copy, prune
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.plans import copy, prune
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
+else:
+    copy, prune = later("plans.copy", "plans.prune")
 
 
 class Discarding:

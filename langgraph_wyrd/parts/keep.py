@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, SaverClosed
-from langgraph_wyrd.plans import retain
-from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+from langgraph_wyrd.later import later
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Running
 
 if TYPE_CHECKING:
+    from langgraph_wyrd import retention
+    from langgraph_wyrd.plans import retain
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
+else:
+    retain, retention = later("plans.retain", "retention")
 
 T = TypeVar("T")
 Progress = Callable[[int, int], object]
@@ -86,7 +90,7 @@ class Keeping:
     async def _sweep(
         self, rule: Retention, dry_run: bool, progress: Progress | None, asynchronous: bool
     ) -> SweepReport:
-        if not isinstance(rule, Retention):
+        if not isinstance(rule, retention.Retention):
             raise InvalidInput(f"{rule!r} is no Retention")
         core, codec = self._core, self._codec
 
@@ -96,7 +100,7 @@ class Keeping:
         async def read(plan: Callable[[], Plan[T]]) -> T:
             return await run(lambda core: core.read(plan))
 
-        report = SweepReport(dry_run)
+        report = retention.SweepReport(dry_run)
         expired: set[str] = set()
         for id in await read(partial(retain.idle, rule, _ALL)):
             plan = partial(retain.expire, id, rule, dry_run=dry_run)
@@ -114,12 +118,12 @@ class Keeping:
                 try:
                     if id not in expired:
                         found = await read(partial(retain.weigh, codec, id, rule))
-                        if found != SweepReport() and not dry_run:
+                        if found != retention.SweepReport() and not dry_run:
                             await run(partial(_shed, codec=codec, thread_id=id, rule=rule))
                         report += found
                 except CheckpointDamaged as error:
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
-                    report += SweepReport(left=(given(id),))
+                    report += retention.SweepReport(left=(given(id),))
                 done += 1
                 if progress is not None:
                     progress(min(done, total), total)
@@ -163,7 +167,7 @@ class Keeper:
     of whoever writes."""
 
     def __init__(self, core: Core[Memory], rule: Retention) -> None:
-        if not isinstance(rule, Retention):
+        if not isinstance(rule, retention.Retention):
             raise InvalidInput(f"retention={rule!r}: use a Retention")
         self._core = core
         self._rule = rule

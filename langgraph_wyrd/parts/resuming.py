@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, afire, fire
+from langgraph_wyrd.later import later
 from langgraph_wyrd.parts.across import Across, Some, When
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.plans import moments, query
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from langgraph_wyrd.plans import moments, query
     from langgraph_wyrd.plans.filters import Asked
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
+else:
+    moments, query = later("plans.moments", "plans.query")
 
 _FEW = 8
 

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.plans import reweave
+from langgraph_wyrd.later import later
 from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.plans import reweave
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.plans.weaving import Weaver
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.values import Codec
+else:
+    reweave = later("plans.reweave")
 
 Progress = Callable[[int, int], object]
 

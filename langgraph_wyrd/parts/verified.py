@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import ThreadNotFound
-from langgraph_wyrd.healing import verifying
-from langgraph_wyrd.healing.report import Finding, Progress, Report
-from langgraph_wyrd.healing.verifying import ThreadRow
+from langgraph_wyrd.later import later
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.healing import report, verifying
+    from langgraph_wyrd.healing.report import Finding, Progress, Report
+    from langgraph_wyrd.healing.verifying import ThreadRow
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.plans.weaving import Weaver
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.values import Codec
+else:
+    report, verifying = later("healing.report", "healing.verifying")
 
 
 class Verified:
@@ -59,7 +62,7 @@ class Verified:
             found += self._core.run(partial(self._verify_one, row=row, repair=repair))
             if progress is not None:
                 progress(done, len(threads))
-        return Report(len(threads), tuple(found))
+        return report.Report(len(threads), tuple(found))
 
     async def averify(
         self,
@@ -74,7 +77,7 @@ class Verified:
             found += await self._core.arun(partial(self._verify_one, row=row, repair=repair))
             if progress is not None:
                 progress(done, len(threads))
-        return Report(len(threads), tuple(found))
+        return report.Report(len(threads), tuple(found))
 
     async def _to_verify(
         self, core: Running[Memory], *, thread_id: str | None
@@ -106,7 +109,7 @@ class Verified:
 
 def _threads(thread_id: str | None) -> Plan[list[ThreadRow]]:
     asked = Ask("all_threads") if thread_id is None else Ask("one_thread", (thread_id,))
-    return [ThreadRow(*row) for row in (yield asked)]
+    return [verifying.ThreadRow(*row) for row in (yield asked)]
 
 
 def _all_over() -> Plan[list[Finding]]:
@@ -114,13 +117,15 @@ def _all_over() -> Plan[list[Finding]]:
     found = []
     for table, number, count in (yield Ask("homeless")):
         what = f"{count} rows of a thread that is not there"
-        found.append(Finding(table, None, f"thread number {number}", what, "stays"))
+        found.append(report.Finding(table, None, f"thread number {number}", what, "stays"))
     for (said,) in (yield Ask("file_check")):
         if said != "ok":
             what, remedy = str(said), "restore the file from a backup, or `.recover` it"
-            found.append(Finding("the file", None, "pages", what, remedy))
+            found.append(report.Finding("the file", None, "pages", what, remedy))
     free, pages = (yield Ask("file_state"))[0]
     if pages and free * 4 > pages:
         what = f"{free} of {pages} pages are free"
-        found.append(Finding("the file", None, "pages", what, "VACUUM gives them back", False))
+        found.append(
+            report.Finding("the file", None, "pages", what, "VACUUM gives them back", False)
+        )
     return found

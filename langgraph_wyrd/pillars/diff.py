@@ -36,6 +36,7 @@ from langgraph_wyrd.pillars.pairing import (
     text_of,
 )
 from langgraph_wyrd.pillars.values import ChannelsDiff
+from langgraph_wyrd.pillars.viewed import viewed
 from langgraph_wyrd.pillars.words import LINE, listing, nodes, value_text
 
 SCHEMA = 1
@@ -46,6 +47,7 @@ _SAID = {"passed": "came and went"}
 _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved": "-"}
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class StateDiff:
     """What makes one working state of another.

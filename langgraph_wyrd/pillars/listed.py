@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.pillars import records
 from langgraph_wyrd.pillars.model import Due, Status
+from langgraph_wyrd.pillars.viewed import viewed
 
 if TYPE_CHECKING:
     import pandas
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@viewed
 class Page(list[T]):
     """A list, and where it goes on: `after=page.next` gives the next page. None: that was all."""
 

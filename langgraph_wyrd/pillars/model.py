@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from langgraph_wyrd.pillars.viewed import viewed
+
 if TYPE_CHECKING:
     import pandas
 
@@ -47,6 +49,7 @@ class Source:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class Todo:
     """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
@@ -71,6 +74,7 @@ class Todo:
         return self.status in UNFINISHED
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class ContextItem:
     """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
@@ -92,6 +96,7 @@ class ContextItem:
         return self.metadata.get("pinned") is True
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
     """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
@@ -116,6 +121,7 @@ class OpenLoop:
         return self.closed_at is not None or self.closed_in is not None
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class Intention:
     """What the agent is after. A later one of the same aim supersedes it."""
@@ -149,6 +155,7 @@ class Due:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class WorkingState:
     """What the agent was doing at a checkpoint.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from langgraph_wyrd.pillars.viewed import viewed
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
@@ -36,6 +38,7 @@ class HistoryEntry:
         return f"{_title(self)}  {self.summary}".rstrip()
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class Tree:
     """All checkpoints of a thread's root, newest first in `entries`.

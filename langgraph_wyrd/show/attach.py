@@ -6,20 +6,33 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from langgraph_wyrd.pillars.diff import StateDiff
-from langgraph_wyrd.pillars.listed import Page
-from langgraph_wyrd.pillars.model import ContextItem, Intention, OpenLoop, Todo, WorkingState
-from langgraph_wyrd.pillars.past import Tree
+from langgraph_wyrd.pillars.viewed import given_by
+
+# Of each model: its module here, what makes its HTML, and its text.
+_VIEWS = {
+    "WorkingState": ("state", "state_html", "state_text"),
+    "StateDiff": ("changes", "diff_html", "diff_text"),
+    "Page": ("lists", "page_html", "page_text"),
+    "Tree": ("past", "tree_html", None),
+    "Todo": ("lists", "item_html", None),
+    "ContextItem": ("lists", "item_html", None),
+    "OpenLoop": ("lists", "item_html", None),
+    "Intention": ("lists", "item_html", None),
+}
 
 
 def attach() -> None:
     """`__repr__` stays as it is, for debugging; IPython's terminal shows the text as well."""
-    _give(WorkingState, _view("state", "state_html"), _view("state", "state_text"))
-    _give(StateDiff, _view("changes", "diff_html"), _view("changes", "diff_text"))
-    _give(Page, _view("lists", "page_html"), _view("lists", "page_text"))
-    _give(Tree, _view("past", "tree_html"), None)
-    for cls in (Todo, ContextItem, OpenLoop, Intention):
-        _give(cls, _view("lists", "item_html"), None)
+    given_by(_give)
+
+
+def _give(cls: type[Any]) -> None:
+    module, html, text = _VIEWS[cls.__name__]
+    cls._repr_html_ = _view(module, html)
+    if text is not None:
+        shown = _view(module, text)
+        setattr(cls, "__str__", shown)  # noqa: B010
+        cls._repr_pretty_ = lambda self, printer, cycle: printer.text(shown(self))
 
 
 def _view(module: str, name: str) -> Callable[[Any], str]:
@@ -30,10 +43,3 @@ def _view(module: str, name: str) -> Callable[[Any], str]:
         return made
 
     return shown
-
-
-def _give(cls: type[Any], html: Callable[[Any], str], text: Callable[[Any], str] | None) -> None:
-    cls._repr_html_ = html
-    if text is not None:
-        setattr(cls, "__str__", text)  # noqa: B010
-        cls._repr_pretty_ = lambda self, printer, cycle: printer.text(text(self))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from langgraph_wyrd.signals.prose import INVERTED, MARKS, WH, Form, plain, sentences, start
+from langgraph_wyrd.signals.prose import INVERTED, MARKS, WH, Form, Phrases, plain, sentences, start
 
 _READ = 1500  # characters at the end of what an agent said
 _MOST = 40  # sentences
 _LONGEST = 400  # a longer sentence is no question, if it has no question mark
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
+_CODE = Phrases(r"```.*?(?:```|\Z)", re.S)
 
 _SOFT = (
     r"no problem|no worries|you(?:'re| are) (?:very |most )?welcome|my pleasure|so|and|also|okay|ok"
@@ -18,7 +18,7 @@ _SOFT = (
     r"|thank you|sorry|well|then|now|first|again|absolutely|of course|yes|no|sounds good"
     r"|very well|good|fine|hi|hello|but|or|excellent|i understand|i see"
 )
-_LEAD = re.compile(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
+_LEAD = Phrases(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
 
 _MORE = r"(?<!\bor )(?:(?:any|some)thing (?:else|more|further|different|additional)"
 _MORE += r"|(?:any|some) other|any ?more)\b"
@@ -39,7 +39,7 @@ _COURTESY = start(  # offers more of everything, wants no answer
     rf"(?:how|what)(?: else| more)? (?:can|could|may|might|should) (?:i|we) {_HELP}",
     r"how are you|what's up|what brings you",
 )
-_AT_EASE = re.compile(  # says so without asking
+_AT_EASE = Phrases(  # says so without asking
     r"\bfeel free\b|\bhesitate\b|\blet (?:me|us) know (?:when you're (?:done|ready)|how it"
     r"|if (?:you (?:have|need|require|run|face|ever|want more)|you'(?:ve|d like (?:more|help))"
     r"|there(?:'s| is| are)|any|something|i can))"
@@ -48,14 +48,14 @@ _UNDER_TERMS = start(
     "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",
     "please (?:reach|contact|call|visit|note|wait|don't|do not)",
 )
-_PROPOSES = re.compile(
+_PROPOSES = Phrases(
     r"(?:and |or )?(?:how|what) about\b|how (?:does|do|would|is) (?:that|this|it|these|they)\b"
     r"|(?:does|do|would|will|is|are|can) (?:that|this|it|these|those|one|any|either)\b"
     r".*\b(?:work|works|suit|sound|okay|ok|good|fine|fit|acceptable|interest)"
     r"|(?:sounds?|looks?) (?:good|great|ok|okay|fine)|what do you think|(?:are )?you interested"
     r"|would you be interested"
 )
-_TO_YOU = re.compile(
+_TO_YOU = Phrases(
     r"\b(?:do|did|are|will|would|should|can|could|have|may) (?:you|i|we|your)\b"
     r"|(?:what|which|where|when|who|how)(?:'s|'re| is| are| will| would| should)\b"
     r"|\bhow (?:many|much|long|often|far|soon)\b|\byou(?:'d| want| wish| need| prefer| would)\b"
@@ -93,11 +93,11 @@ _CONFIRMS = start(
     r"(?:here's|here is|this is) what i have",
 )
 _ABOUT_TO = start(rf"(?:{_DOING})ing")  # "Booking a table for two at noon.": before doing it
-_STATES = re.compile(
+_STATES = Phrases(
     r"ing\b(?: \w+){0,2} (?:is|are|was|were|has|takes|can|will|may|confirmed|complete|done)\b"
     r"|ing\b(?: \w+){0,5} (?:failed|succeeded|worked|took|requires|needs|means|causes|did|does)\b"
 )
-_TAG = re.compile(
+_TAG = Phrases(
     r".*(?:\bright|\bcorrect|\bis (?:that|this|it|everything|all) (?:right|correct|ok|okay|fine"
     r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
 )
@@ -114,18 +114,18 @@ _FIRST = (
     " who's whom whose will with would you you'd you're"
 )
 _OPENERS = frozenset(_FIRST.split())
-_CLAUSE = re.compile(  # where a second clause asks
+_CLAUSE = Phrases(  # where a second clause asks
     r"(?:,\W+|:\W+|;\W+| - | but | and | so )(?=(?:please|can you|could you|would you|do you|may i"
     r"|confirm|(?:just )?tell me|let me know|what (?:is|are|would|do)|where (?:would|do|are) you"
     r"|i need|i'll need|i will need)\b)"
 )
-_LAST = re.compile(  # where a last clause asks anew, or offers more
+_LAST = Phrases(  # where a last clause asks anew, or offers more
     r"(?:, | - )(?:or |and |but )?(?=(?:(?:is|will) there"
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
 _NEAR_END = 3  # sentences
-_ADDRESSED = re.compile(r"\b(?:you|your|i|we|please|me|us)\b", re.I)
+_ADDRESSED = Phrases(r"\b(?:you|your|i|we|please|me|us)\b", re.I)
 
 
 class Asked(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from langgraph_wyrd.signals.messages import Message
+from langgraph_wyrd.signals.prose import Phrases
 
 _PROGRAMS = ("lc_source", "deepagents_notification", "read_file_tool_call_id")
 _NUDGES = ("_nudge", "_guard", "_preference", "_progress_budget")  # names that profiles give
@@ -13,11 +14,11 @@ _TEXT = 1500  # characters of a summary that are kept
 _READ = 40_000
 _STEP = 300
 _MOST_STEPS = 50
-_WITHIN = re.compile(r"<summary>\s*(.*?)\s*(?:</summary>|\Z)", re.S)
+_WITHIN = Phrases(r"<summary>\s*(.*?)\s*(?:</summary>|\Z)", re.S)
 _LEAD = "Here is a summary of the conversation to date:"
-_HEADING = re.compile(r"^#{1,4}[ \t]*(.+?)[ \t#:]*$", re.M)
-_ENTRY = re.compile(r"^([ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.+)$", re.M)
-_NONE = re.compile(
+_HEADING = Phrases(r"^#{1,4}[ \t]*(.+?)[ \t#:]*$", re.M)
+_ENTRY = Phrases(r"^([ \t]*)(?:[-*+•]|\d+[.)])[ \t]+(?:\[[ xX]?\][ \t]*)?(.+)$", re.M)
+_NONE = Phrases(
     r"\W*(?:none|n/?a|nothing|no (?:further|remaining|next) \w+)\b[^\n]{0,40}\W*\Z", re.I
 )
 

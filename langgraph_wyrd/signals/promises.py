@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from langgraph_wyrd.pillars.facts import Fact, Opens, Settles
 from langgraph_wyrd.pillars.model import shortened
 from langgraph_wyrd.signals.messages import Message, conversations, read
-from langgraph_wyrd.signals.prose import MARKS, either, plain, sentences
+from langgraph_wyrd.signals.prose import MARKS, Phrases, either, plain, sentences
 from langgraph_wyrd.signals.view import View
 
 _READ = 3000  # characters at the end of what an agent said
@@ -65,17 +64,17 @@ _DEEDS = {
     "continue": "",
 }
 _SOON = r"(?: also| then| now| just| first| next| definitely| certainly| go ahead and| try to)*"
-_PROMISE = re.compile(
+_PROMISE = Phrases(
     r"(?:^|[,;:] |\band |\bthen |\bbut )(?:i'll|i will|i'm going to|i am going to|i'm about to"
     rf"|we'll|we will){_SOON} ({either(*_DEEDS)})(?!\w)"
 )
 # Bound to something that the person has to do first, or may ask for: no promise yet.
-_UNLESS = re.compile(
+_UNLESS = Phrases(
     r"\b(?:if|once|when|whenever|unless|as soon as|after|before|until) (?:you|your|we have your)\b"
     r"|\bplease\b|\bprovide\b|\bonce (?:i|we) (?:have|know|get)\b|\bwould you\b|\bcan you\b"
 )
 _DONE = {
-    deed: re.compile(
+    deed: Phrases(
         r"(?:\b(?:i|we)(?:'ve| have)?(?: now| just| already| also)* "
         r"|\b(?:has|have|is|are|was|were)(?: now| just| already| also| been)+ "
         rf"|^)(?:{past})\b"

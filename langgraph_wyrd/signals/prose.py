@@ -1,15 +1,15 @@
 """Prose, sentence by sentence: how text is cut up, and how a question begins.
 
-Tables of English phrases, compiled once. Other languages keep what structure gives them: a
-question mark is a question, whatever its script. A sentence is looked at from its start, and of a
-long text only an end or a beginning, so that cost is bounded.
+Tables of English phrases, each compiled when it is first looked at. Other languages keep what
+structure gives them: a question mark is a question, whatever its script. A sentence is looked at
+from its start, and of a long text only an end or a beginning, so that cost is bounded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 Form = Literal[
     "asks",  # an answer is needed to go on
@@ -28,9 +28,30 @@ def either(*phrases: str) -> str:
     return "(?:" + "|".join(phrases) + ")"
 
 
-def start(*phrases: str) -> re.Pattern[str]:
+class Phrases:
+    """A pattern that is compiled when it is first looked at.
+
+    Most are long, and most texts need few. Once compiled it costs what a pattern does.
+    """
+
+    match: Callable[..., re.Match[str] | None]
+    search: Callable[..., re.Match[str] | None]
+    finditer: Callable[[str], Iterator[re.Match[str]]]
+    sub: Callable[[str, str], str]
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._told = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._told)
+        self.match, self.search = compiled.match, compiled.search
+        self.finditer, self.sub = compiled.finditer, compiled.sub
+        return getattr(compiled, name)
+
+
+def start(*phrases: str) -> Phrases:
     """To match where a sentence starts, with whole words."""
-    return re.compile(either(*phrases) + r"(?!\w)")
+    return Phrases(either(*phrases) + r"(?!\w)")
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -50,7 +71,7 @@ INVERTED = start(  # asked without its mark: "would you like a table"
     r"(?:shall|should|may|can|could|would|do|will) (?:i|we)",
     r"(?:is|are|was|does|will|would) (?:that|this|it|there|these|those)",
 )
-WH = re.compile(
+WH = Phrases(
     r"(?:(?:and|or|also|at|in|on|for|to|from|by|with|about|till|until) )*"
     r"(?:what|which|when|where|who|whom|whose|how)(?:'s|'re|\b)"
     r"(?! (?:you|i|we|they|he|she|it|a|an|to|if|the)\b)"

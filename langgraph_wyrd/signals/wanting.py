@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Literal
 
-from langgraph_wyrd.signals.prose import INVERTED, MARKS, WH, Form, either, plain, sentences
+from langgraph_wyrd.signals.prose import (
+    INVERTED,
+    MARKS,
+    WH,
+    Form,
+    Phrases,
+    either,
+    plain,
+    sentences,
+)
 
 _MOST = 40  # sentences
 _READ = 2000  # characters at the beginning of what a person said
@@ -31,14 +39,14 @@ _THANKS = (
     r"|i (?:really )?appreciate (?:it|that|your help|the help)"
 )
 _LINKS = "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next"
-_OPEN = re.compile(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
-_GRATEFUL = re.compile(rf"\b(?:{_THANKS})(?!\w)")
-_NO = re.compile(
+_OPEN = Phrases(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
+_GRATEFUL = Phrases(rf"\b(?:{_THANKS})(?!\w)")
+_NO = Phrases(
     r"(?:no|nope|nah|not|wrong|wait|hold on|actually|maybe|perhaps|sorry|although|though|but"
     r"|i changed|i'd rather|i would rather|instead|hmm+|neither|none|never|i don't|i didn't"
     r"|incorrect)(?!\w)"
 )
-_LATER = re.compile(  # what was asked is put off
+_LATER = Phrases(  # what was asked is put off
     r"\b(?:not (?:right )?now|not (?:quite )?yet|not today|not at (?:this|the) (?:time|moment)"
     r"|not (?:right )?this (?:second|minute|moment)|later|some other time|another time|in a bit"
     r"|no,? thanks?(?: you)?|no need|never ?mind|forget (?:it|that|about)"
@@ -64,7 +72,7 @@ _DO = either(
 )
 _TELL = either("tell", "know", "say", "check", "confirm", "verify", "learn", "see (?:if|what|how)")
 _ALSO = r"(?: also| really| just| now| still| then| kindly| please| possibly| maybe| currently)*"
-_TO_DO = re.compile(  # asks for something to be done
+_TO_DO = Phrases(  # asks for something to be done
     rf"(?:(?:can|could|would|will|may|might) (?:you|u|we|i|ya)(?: be able to| try to| go ahead and"
     rf"| help me(?: to)?)?{_ALSO} (?:{_DO}|{_TELL}|try|like me)"
     rf"|(?:i|we|my \w+ and i|me and my \w+)(?:'d|'ll|'m|'re| would| will| am| are| do)?{_ALSO}"
@@ -78,7 +86,7 @@ _TO_DO = re.compile(  # asks for something to be done
     r"|i'm (?:going|heading|traveling|travelling) to|back to"
     r")(?!\w)"
 )
-_NEWS = re.compile(  # asks for knowledge about what is at hand: no new aim
+_NEWS = Phrases(  # asks for knowledge about what is at hand: no new aim
     rf"(?:(?:can|could|would|will|may|might) (?:you|u|i|we){_ALSO}"
     rf"|(?:i|we)(?:'d| would|'ll)?{_ALSO} (?:want|need|like|love|wish|have)(?: to)?|please)?{_ALSO}"
     rf" ?(?:to )?(?:{_TELL}|give|provide|ask|share|find out)(?: out)?(?: me| us)?(?: more)?"
@@ -93,13 +101,13 @@ _STOPS = f" .,;:!{MARKS}"
 # Something else of the same sort.
 _OTHERS = "other others else instead different alternative alternatives rather option options"
 _OTHER = frozenset(_OTHERS.split())
-_ANOTHER = re.compile(
+_ANOTHER = Phrases(
     r"(?:how|what) about\b|.*\b(?:(?:is|are) there another|(?:some|any|me|see|few) more"
     r"|another one)\b"
 )
 # Asked of an assistant for themselves, not about something at hand.
 _TOPICS = frozenset(("weather", "forecast", "news", "headlines", "balance", "traffic", "recipe"))
-_EXISTS = re.compile(
+_EXISTS = Phrases(
     r"(?:are|is) there (?:any|some|a|an)\b|do you (?:know|have) (?:any|some|of any|a|an)\b"
     r"|(?:what|which) (?:are|is) (?:some|a|an)\b|any \w+|(?:what|where) can (?:i|we) \w+"
 )
@@ -108,7 +116,7 @@ _POINTING += " that's there's they're your"
 _POINTS = frozenset(_POINTING.split())
 _HERE = _POINTS | {"the", "i", "we", "my", "our"}
 # "the capital of France" says itself what it is about, "the price of it" does not.
-_OWN = re.compile(
+_OWN = Phrases(
     r"\b(?:of|in|between|about|by|during|since|before|after) (?!the\b|this|that|these|those|it\b"
     r"|them\b|there|your|his|her|its|their|my|our|a\b|an\b|advance|total|all\b|\w+ing\b)\w"
 )
@@ -123,11 +131,11 @@ _NO_VERB = (
     "|guess|think|hope|believe|leave|keep|go|make|let|sorry|please|same|actually|wait|hello|hey"
     "|dear|said|say|says|got|get|pick|choose|select|use|enjoy"
 )
-_ORDER = re.compile(
+_ORDER = Phrases(
     rf"(?!(?:{_NO_VERB})\b)(?!\w+(?:ing|ly|[^s]s)\b|\w{{3,}}ed\b)"
     r"[a-z]{3,} (?:the|a|an|my|our|every) [a-z]{2,}"
 )
-_HOW = re.compile(r"how (?:do|can|would|should|does|did|to)\b")
+_HOW = Phrases(r"how (?:do|can|would|should|does|did|to)\b")
 _ENGLISH = "the a an i you it is are was to of and for on at that this my me your with be have not"
 _ENGLISH += " no yes ok okay thanks please will would can do like good great from there by so but"
 _COMMON = frozenset(_ENGLISH.split()) | {"all", "it's"}
@@ -139,8 +147,8 @@ _ALL = (  # they need nothing more
     r"|i(?:'m| am|'ll be| should be) (?:all set|good|done|fine|going)"
     r"|you(?:'ve| have| were|'re)(?: been)? (?:a|an|so|very|too|great|the|helpful)\b"
 )
-_ENOUGH = re.compile(rf"(?:{_ALL}|no|nope|nah|nothing|none|not (?:right )?now|no more|later)")
-_PARTS = re.compile(rf"{_ALL}")
+_ENOUGH = Phrases(rf"(?:{_ALL}|no|nope|nah|nothing|none|not (?:right )?now|no more|later)")
+_PARTS = Phrases(rf"{_ALL}")
 _RANK = ("rest", "news", "wish", "other")
 
 
