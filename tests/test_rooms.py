@@ -47,7 +47,7 @@ ON_DEMAND = (
     " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
     " plans.settling port redaction repair retention show.changes show.lists show.state"
     " store.postgres store.process terminal thread"
-).split()
+)
 
 
 def test_a_plain_run_loads_no_more_than_it_needs() -> None:
@@ -67,7 +67,9 @@ def test_a_plain_run_loads_no_more_than_it_needs() -> None:
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     loaded = ended.stdout.split()
     assert "plans.write" in loaded, ended.stderr
-    assert not [m for m in loaded for room in ON_DEMAND if m == room or m.startswith(f"{room}.")]
+    assert not [
+        m for m in loaded for room in ON_DEMAND.split() if m == room or m.startswith(f"{room}.")
+    ]
 
 
 def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
