@@ -6,12 +6,16 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from conftest import Backend
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
 from test_agents import APPROVE, CONFIG, decide, firm, plain
 from test_pillar_tables import check_tables, played
 from test_port import assert_same_checkpoints, same_contents
@@ -93,6 +97,26 @@ def test_messages_kept_as_deltas_are_shown(saver: WyrdSaver, tmp_path: Path) -> 
     said = json.loads((tmp_path / "t.json").read_text())["messages"]
     assert said[0]["content"] == "bees?"
     assert any(call["name"] == "task" for each in said for call in each.get("tool_calls", ()))
+
+
+def test_messages_of_a_snapshot_are_shown(saver: WyrdSaver, tmp_path: Path) -> None:
+    """Where a delta channel's checkpoint holds all of it, its messages are written as well."""
+
+    class Talk(TypedDict):
+        messages: Annotated[list[Any], DeltaChannel(_messages_delta_reducer, snapshot_frequency=2)]
+
+    builder = StateGraph(Talk)
+    builder.add_node("say", lambda state: {"messages": [AIMessage("yes")]})
+    builder.add_edge(START, "say")
+    graph = builder.compile(checkpointer=saver)
+    kinds = set()
+    for n in range(4):
+        graph.invoke({"messages": [HumanMessage(f"{n}?")]}, config("t"))
+        head = saver.get_tuple(config("t"))
+        kinds.add(type(head.checkpoint["channel_values"].get("messages")))
+        saver.thread("t").export(tmp_path / "t.json")
+        assert len(json.loads((tmp_path / "t.json").read_text())["messages"]) == 2 * (n + 1)
+    assert _DeltaSnapshot in kinds
 
 
 def test_a_long_thread_costs_what_it_says(saver: WyrdSaver, tmp_path: Path) -> None:

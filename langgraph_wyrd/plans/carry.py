@@ -13,7 +13,7 @@ from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.signals.messages import conversation
+from langgraph_wyrd.signals.messages import conversation, listed
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
@@ -115,8 +115,7 @@ def messages(codec: Codec, thread_id: str) -> Plan[list[Any] | None]:
         history = yield from delta_history(codec, thread_id, "", None, ["messages"])
         writes, seed = history["messages"]
         return conversation(seed, [value for _, _, value in writes])
-    found = values.get("messages")
-    return found if isinstance(found, list) else None
+    return listed(values.get("messages"))
 
 
 # ---- the ledger, between two databases of ours

@@ -318,6 +318,13 @@ def _talks(value: Any) -> bool:
     return isinstance(value, dict | tuple) and read(value) is not None
 
 
+def listed(value: Any) -> list[Any] | None:
+    """The list that a channel holds, also as a delta channel's snapshot; None for anything else."""
+    if isinstance(value, _DeltaSnapshot):
+        value = value.value
+    return value if isinstance(value, list) else None
+
+
 def conversation(seed: Sequence[Any], writes: Sequence[Any]) -> list[Any] | None:
     """The messages that LangGraph's own reducer makes of a delta channel's history; None if it
     can't."""
