@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from langgraph_wyrd.signals.extracting import extract
     from langgraph_wyrd.signals.policy import Channels
     from langgraph_wyrd.signals.registry import Extractors
+    from langgraph_wyrd.store.keys import KeyRing
 
 __all__ = [
     "AutoLabels",
     "Channels",
     "Extractors",
+    "KeyRing",
     "Retention",
     "WorkingState",
     "WyrdError",
@@ -42,6 +44,7 @@ _HOMES = {
     "AutoLabels": "pillars.labels",
     "Channels": "signals.policy",
     "Extractors": "signals.registry",
+    "KeyRing": "store.keys",
     "Retention": "retention",
     "apply": "pillars.diff",
     "diff": "pillars.diff",

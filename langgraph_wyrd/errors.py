@@ -113,6 +113,26 @@ class CheckpointDamaged(WyrdError):
     ancestor: str | None = None
 
 
+class KeyMissing(WyrdError):
+    """What is stored is encrypted with a key that the saver was not given. Nothing was changed.
+
+    `key_id` names the key, `thread_id` the thread, `place` the row. It is never raised for damage.
+    """
+
+    def __init__(
+        self, message: str, *, key_id: str = "", thread_id: str = "", place: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.key_id = key_id
+        self.thread_id = thread_id
+        self.place = place
+        self.number: int | None = None  # the thread's, until its id is looked up
+
+
+class PlainStore(WyrdError):
+    """`keys=` was given for a store whose threads are not encrypted. Nothing was changed."""
+
+
 class CopyDiffers(WyrdError):
     """What a copy read back from its target is not what it sent; the message says where."""
 

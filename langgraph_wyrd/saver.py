@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd import incoming
 from langgraph_wyrd.configs import (
@@ -36,6 +37,7 @@ from langgraph_wyrd.parts.discarding import Discarding
 from langgraph_wyrd.parts.importing import Importing
 from langgraph_wyrd.parts.keep import Keeper, Keeping
 from langgraph_wyrd.parts.resuming import Resuming
+from langgraph_wyrd.parts.rotating import Rotating
 from langgraph_wyrd.parts.shown import Shown
 from langgraph_wyrd.parts.upkeep import Upkeep
 from langgraph_wyrd.parts.verified import Verified
@@ -48,11 +50,13 @@ from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
+from langgraph_wyrd.store.keys import KeyRing
 from langgraph_wyrd.store.names import stored
 from langgraph_wyrd.store.running import Driver, Hot, Running
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.store.vault import Vault
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -74,7 +78,7 @@ T = TypeVar("T")
 
 
 class WyrdSaver(
-    Discarding, Resuming, Upkeep, Verified, Watching, Importing, Shown, Keeping,
+    Discarding, Resuming, Rotating, Upkeep, Verified, Watching, Importing, Shown, Keeping,
     BaseCheckpointSaver[str],
 ):  # fmt: skip
     """A LangGraph checkpointer on SQLite or Postgres.
@@ -99,8 +103,10 @@ class WyrdSaver(
         redact: Redact = (),
         single_writer: bool = False,
         on_damage: str = "heal",
+        vaulted: bool = False,
     ) -> None:
         super().__init__(serde=serde)
+        self._vaulted = vaulted
         self._leases = leases.Leases(core) if single_writer else None
         self._core = core
         self._heals = on_damage == "heal"
@@ -115,6 +121,7 @@ class WyrdSaver(
         conn_string: str | os.PathLike[str],
         *,
         serde: SerializerProtocol | None = None,
+        keys: KeyRing | Mapping[str, bytes] | None = None,
         schema: str | None = None,
         setup: str = "auto",
         connect: Callable[[], Any] | None = None,
@@ -136,6 +143,8 @@ class WyrdSaver(
             conn_string: `sqlite:///relative.db`, `sqlite:////absolute.db`, `sqlite://` (in memory),
                 a path, `postgresql://…`, or a keyword DSN (`host=… dbname=…`).
             serde: How values become bytes; `EncryptedSerializer` keeps its advantages.
+            keys: Encrypts all that is stored of values: `{"2025": old, "2026": new}`, the newest
+                last, or a `KeyRing`. Only ids, kinds, statuses, names and times stay readable.
             schema: The Postgres schema to use (made by `setup`).
             setup: `"auto"` makes missing tables on first use, `"never"` refuses to.
             connect: Makes a connection (a `sqlite3` or an async `psycopg` one, or, for Postgres, a
@@ -161,7 +170,8 @@ class WyrdSaver(
 
         Raises:
             BadUrl: The string names no database that is understood.
-            MissingExtra: It names Postgres, and psycopg is not installed.
+            MissingExtra: It names Postgres, and psycopg is not installed; or `keys` are given
+                without the cryptography library.
         """
         if setup not in ("auto", "never"):
             raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
@@ -178,18 +188,22 @@ class WyrdSaver(
             if schema is not None:
                 raise InvalidInput("schema= is for Postgres: SQLite has none")
             made = partial(SqliteDriver, address, **common)
-        made()  # options that can't be used are refused here, not on first use
+        ring = keys if keys is None or isinstance(keys, KeyRing) else KeyRing(keys)
+        if ring is not None and isinstance(serde, EncryptedSerializer):
+            raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
+        vault = partial(Vault, made, ring)
+        vault()  # options that can't be used are refused here, not on first use
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         if labels is not None and labels.any and not pillars:
             raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
         watched = labels if labels is not None and labels.any else None
         weaver = Weaver(chosen, channels, watched) if pillars else None
-        core = Core(made, Memory)
+        core = Core(vault, Memory)
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
         return cls(
             core, serde=serde, weaver=weaver, retention=retention, redact=redact,
-            single_writer=single_writer, on_damage=on_damage,
+            single_writer=single_writer, on_damage=on_damage, vaulted=ring is not None,
         )  # fmt: skip
 
     @staticmethod
@@ -363,7 +377,7 @@ class WyrdSaver(
     def _codec(self) -> Codec:
         """For the serde of now: `with_allowlist` gives clones another one."""
         if self._made is None or self._made.serde is not self.serde:
-            self._made = Codec(self.serde)
+            self._made = Codec(self.serde, vaulted=self._vaulted)
         return self._made
 
     def _incoming(

@@ -89,7 +89,7 @@ class Letter:
         self, thread_id: str, times: Times, state: WorkingState, messages: Sequence[Any] | None
     ) -> str:
         clear = list(_READABLE)
-        sealed = ["payloads"] if self.payloads and self.codec.sealed else []
+        sealed = ["payloads"] if self.payloads and self.codec.seals else []
         if self.payloads and not sealed:
             clear.append("payloads")
         parts = {

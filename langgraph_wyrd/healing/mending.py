@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.healing import copies, placeholders, rows, strand
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.found import Found, Kind
@@ -243,9 +243,12 @@ class Mender:
     def write(self, ns: str, id: str, raw: Sequence[Any]) -> Plan[Write | None]:
         """A write's row; None if it can't be had back."""
         try:
-            return loading.checked_write(ns, id, raw)
-        except Exception:
-            pass
+            sound = loading.checked_write(ns, id, raw)
+            self.codec.open_block(sound.data)  # it may be plain, where all is encrypted
+            return sound
+        except Exception as error:
+            if isinstance(error, KeyMissing):
+                raise
         write = rows.write(self.codec, ns, id, raw, None)
         if write is None:
             copied = yield from self._copies()

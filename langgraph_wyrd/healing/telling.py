@@ -104,7 +104,7 @@ def _heals(codec: Codec, number: int, thread_id: str) -> Plan[list[Heal]]:
     return [
         Heal(
             id, kind, given(thread_id), given(ns), given(checkpoint), given(channel),
-            codec.open_text(what), _time(at), None if seen is None else _time(seen),
+            codec.show_text(what), _time(at), None if seen is None else _time(seen),
         )
         for id, kind, ns, checkpoint, channel, what, at, seen in rows
     ]  # fmt: skip

@@ -82,7 +82,9 @@ class Labelling:
         items: list[Any] = []
         if context:
             held = json.loads(context[0])
-            items = json.loads(self.codec.open_text(held)) if isinstance(held, str) else held
+            if isinstance(held, str) or (held and self.codec.refuses_plain):
+                held = json.loads(self.codec.open_text(str(held)))
+            items = held
         if isinstance(created, datetime):
             created = created.astimezone(timezone.utc).isoformat()
         return Label(

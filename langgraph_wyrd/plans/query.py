@@ -183,7 +183,7 @@ def _loop(codec: Codec, row: Row) -> OpenLoop:
     return OpenLoop(
         id=id,
         kind=kind,
-        description=codec.open_text(description),
+        description=codec.show_text(description),
         context=_mapping(codec, context),
         ref=ref,
         opened_at=_time(opened),
@@ -205,7 +205,7 @@ def _todo(codec: Codec, row: Row) -> Todo:
     ) = row  # fmt: skip
     return Todo(
         id=id,
-        content=codec.open_text(content),
+        content=codec.show_text(content),
         status=status,
         priority=priority,
         opened_at=_time(opened),
@@ -228,7 +228,7 @@ def _intention(codec: Codec, row: Row) -> Intention:
     ) = row  # fmt: skip
     return Intention(
         id=id,
-        text=codec.open_text(text),
+        text=codec.show_text(text),
         aim=aim,
         opened_at=_time(opened),
         closed_at=_time(closed),
@@ -263,7 +263,7 @@ def _source(checkpoint: str, where: Sequence[Any]) -> Source:
 
 
 def _text(codec: Codec, held: str | None) -> str | None:
-    return None if held is None else codec.open_text(held)
+    return None if held is None else codec.show_text(held)
 
 
 def _mapping(codec: Codec, held: str | None) -> dict[str, Any]:
@@ -271,7 +271,13 @@ def _mapping(codec: Codec, held: str | None) -> dict[str, Any]:
         return {}
     made = json.loads(held)
     if isinstance(made, str):  # sealed
-        made = json.loads(codec.open_text(made))
+        try:
+            made = json.loads(codec.show_text(made))
+        except ValueError:
+            made = {}
+    elif codec.refuses_plain:
+        codec.show_text(held)  # warns
+        made = {}
     found: dict[str, Any] = made
     return found
 

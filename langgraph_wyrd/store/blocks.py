@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import ormsgpack
 import zstandard
 
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 
 COMPRESS_FROM = 1024  # bytes
 
@@ -67,16 +67,19 @@ def _together(elements: Sequence[bytes]) -> tuple[int, bytes]:
 
 
 def open_block(block: bytes, unseal: Unseal | None) -> list[bytes]:
-    """The elements of a block. A block that can't be read is damage."""
+    """The elements of a block. A block that can't be read is damage, and so is a plain one where
+    all are sealed: somebody else put it there."""
     try:
         flags = block[0]
+        if unseal is not None and not flags & _SEALED:
+            raise CheckpointDamaged("a stored block is plain, and the store is encrypted")
         if not flags & ~_ROWS:
             return [block]
         body = block[1:]
         if flags & _SEALED:
             if unseal is None:
-                raise CheckpointDamaged(
-                    "the stored values are encrypted, and this saver's serde has no key for them"
+                raise KeyMissing(
+                    "the stored values are encrypted: open the store with the serde that wrote it"
                 )
             name = body[1 : 1 + body[0]].decode()
             body = unseal(name, body[1 + body[0] :])
@@ -93,7 +96,7 @@ def open_block(block: bytes, unseal: Unseal | None) -> list[bytes]:
             made.append(form + body[at : at + size])
             at += size
         return made
-    except CheckpointDamaged:
+    except (CheckpointDamaged, KeyMissing):
         raise
     except Exception as error:
         raise CheckpointDamaged(f"a stored block can't be read: {error}") from error

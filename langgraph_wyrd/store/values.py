@@ -13,7 +13,6 @@ How elements become bytes is in `blocks`.
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import secrets
@@ -31,11 +30,11 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from langgraph_wyrd.errors import InvalidInput, Unserialisable
+from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
+from langgraph_wyrd.store.texts import Texts
 
-_SEALED = "sealed:"
 _MOST_EXACT = 4096
 RUN = 64  # elements that are packed and compared in one go
 _MASK = (1 << 63) - 1
@@ -105,11 +104,14 @@ class NotElements(Exception):
     """The serde does not make plain msgpack of this value: it is stored whole."""
 
 
-class Codec:
+class Codec(Texts):
     """Packs and loads values through one serde."""
 
-    def __init__(self, serde: SerializerProtocol) -> None:
+    def __init__(self, serde: SerializerProtocol, *, vaulted: bool = False) -> None:
         self.serde = serde
+        self.vaulted = vaulted
+        # Its own loader takes what is plain for plain: an encrypted store has nothing of that kind.
+        self.refuses_plain = isinstance(serde, EncryptedSerializer)
         self._seal: Seal | None = None
         self._unseal: Unseal | None = None
         self._exact: set[int] = set()  # marks of packed messages that the serde agrees with
@@ -119,9 +121,10 @@ class Codec:
         # With a hook of the user's own, what loading gives is anybody's guess.
         hooked = getattr(inner, "_custom_unpack_ext_hook", False)
         self.splices = type(inner) is JsonPlusSerializer and not hooked
+        self.seals = inner is not serde or not self.splices
         if self.splices and isinstance(serde, EncryptedSerializer):
             self._seal, self._unseal = serde.cipher.encrypt, serde.cipher.decrypt
-        elif not self.splices:
+        if not self.splices:
             inner = serde  # nothing is known of it: whole values only, as it makes them
         self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
         self._loads: Callable[[tuple[str, bytes]], Any] = inner.loads_typed
@@ -295,6 +298,8 @@ class Codec:
 
     def load(self, shape: str, elements: Sequence[bytes]) -> Any:
         """The value of a shape from its elements."""
+        if self.refuses_plain and not self.splices and not (shape[0] == "w" and "+" in shape):
+            raise CheckpointDamaged("a stored value is plain, and the store is encrypted")
         if shape[0] == "D":
             return _DeltaSnapshot(self.load(shape[1:], elements))
         if shape == "l":
@@ -345,35 +350,6 @@ class Codec:
             next(iter(next(loaded).items())) if len(self.entry_key(e)) < len(e) - 1 else None
             for e in elements
         ]
-
-    # ---- text beside the values: whoever encrypts values finds none of it in the clear
-
-    @property
-    def sealed(self) -> bool:
-        """Whether text is sealed: with any serde but LangGraph's own, as the user may encrypt."""
-        return not self.splices or self._seal is not None
-
-    def seal_text(self, text: str) -> str:
-        """Text as it is stored: itself, or sealed by the serde."""
-        if self.splices and self._seal is None:
-            return text
-        tag, data = self.serde.dumps_typed(text)
-        return f"{_SEALED}{tag}:{base64.b64encode(data).decode()}"
-
-    def open_text(self, text: str) -> str:
-        """What `seal_text` was given."""
-        if not self.sealed or not text.startswith(_SEALED):
-            return text
-        tag, _, data = text[len(_SEALED) :].partition(":")
-        opened: str = self.serde.loads_typed((tag, base64.b64decode(data)))
-        return opened
-
-    def open_json(self, text: str) -> Any:
-        """The data whose JSON `seal_text` was given."""
-        opened = self.open_text(text)
-        if opened.startswith(_SEALED):
-            raise InvalidInput("the store is encrypted: open it with the serde that wrote it")
-        return json.loads(opened)
 
     # ---- values that stand alone: writes, inline values, metadata
 

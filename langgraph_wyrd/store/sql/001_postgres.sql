@@ -261,3 +261,10 @@ CREATE TABLE wyrd_quarantine (
   moved_at timestamptz NOT NULL,
   PRIMARY KEY (thread, origin, place)
 );
+
+-- The keys that the store was ever sealed with, if `keys=` was given. Not the keys: their ids.
+CREATE TABLE wyrd_keys (
+  id text PRIMARY KEY,
+  proof text NOT NULL, -- something sealed with it: another key of that id does not open it
+  since timestamptz NOT NULL
+);

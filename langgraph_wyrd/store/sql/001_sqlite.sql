@@ -261,3 +261,10 @@ CREATE TABLE wyrd_quarantine (
   moved_at TEXT NOT NULL,
   PRIMARY KEY (thread, origin, place)
 ) WITHOUT ROWID;
+
+-- The keys that the store was ever sealed with, if `keys=` was given. Not the keys: their ids.
+CREATE TABLE wyrd_keys (
+  id TEXT PRIMARY KEY,
+  proof TEXT NOT NULL, -- something sealed with it: another key of that id does not open it
+  since TEXT NOT NULL
+) WITHOUT ROWID;

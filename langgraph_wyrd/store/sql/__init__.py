@@ -27,7 +27,7 @@ class Sql:
 
     def __init__(self, dialect: str, adapt: Callable[[str], str] = str) -> None:
         self.dialect = dialect
-        files = ("queries.sql", "queries_carry.sql", f"queries_{dialect}.sql")
+        files = ("queries.sql", "queries_carry.sql", "queries_keys.sql", f"queries_{dialect}.sql")
         self._texts = {name: text for file in files for name, text in _queries(file).items()}
         self._adapt = adapt
         self._ready: dict[str, str] = {}
@@ -59,6 +59,7 @@ TABLE_NAMES = (
     "leases",
     "heals",
     "quarantine",
+    "keys",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

@@ -1,0 +1,383 @@
+"""A database whose values a key ring seals: a driver around a driver.
+
+The store itself knows that it is sealed (`wyrd_keys`): a saver without keys, or with others, is
+told so, and never takes what it can't open for damage. Without keys ids, statuses and counts can
+still be looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from langgraph_wyrd.errors import KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
+from langgraph_wyrd.store import keys
+from langgraph_wyrd.store.keys import HIDDEN, KeyRing, NotOpened, NotSealed, Sealer
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.running import Driver
+from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL, Keys, Place
+from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell, WriteSet
+
+logger = logging.getLogger("langgraph_wyrd")
+
+T = TypeVar("T")
+
+_PROOF = ("langgraph-wyrd",)
+_SPECIAL = frozenset((*COPIED, "reseal", "begin_sealing"))
+_PAGE = 100  # rows that are sealed anew, or copied, in one go
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """What became of a page of rows. `after`: where the next one begins; None: it was the last."""
+
+    rows: int = 0
+    left: int = 0  # that could not be opened, and stay as they are
+    after: Row | None = None
+
+
+class Ring(Sealer):
+    """A ring as rows are sealed with it."""
+
+    def masks_of_text(self, thread: int, text: str) -> tuple[int, int]:
+        return self.masks(thread, keys.of_text(text))
+
+    def shown(self, text: str) -> str | None:
+        return None
+
+
+class NoKeys:
+    """What is sealed stays so."""
+
+    def seal(self, thread: int, place: Place, data: bytes) -> tuple[bytes, int, int]:
+        raise KeyMissing("the store is encrypted: open it with keys= to write to it")
+
+    def seal_text(self, thread: int, place: Place, text: str) -> str:
+        raise KeyMissing("the store is encrypted: open it with keys= to write to it")
+
+    def seal_text_masked(self, thread: int, place: Place, text: str) -> tuple[str, int, int]:
+        raise KeyMissing("the store is encrypted: open it with keys= to write to it")
+
+    def masks(self, thread: int, sealed: bytes) -> tuple[int, int]:
+        raise keys.missing(keys.head_of(sealed), ())
+
+    def open(self, thread: int, place: Place, sealed: bytes) -> bytes:
+        raise keys.missing(keys.head_of(sealed), ())
+
+    def masks_of_text(self, thread: int, text: str) -> tuple[int, int]:
+        return self.masks(thread, keys.of_text(text))
+
+    def open_text(self, thread: int, place: Place, text: str) -> str:
+        raise keys.missing(keys.head_of(keys.of_text(text)), ())
+
+    def shown(self, text: str) -> str | None:
+        return HIDDEN
+
+
+class Vault:
+    """See `store.running.Driver`. Without a ring, and on a store that is not sealed, it is the
+    driver inside."""
+
+    def __init__(self, inner: Callable[[], Driver], ring: KeyRing | None) -> None:
+        self._inner = inner()
+        self._keys: Keys = NoKeys() if ring is None else Ring(ring)
+        self._ring = ring
+        self._plain = False  # the store is: nothing but sealing all of it is allowed
+        self.read = self._inner.read
+        self.read_all = self._inner.read_all
+        self.write = self._inner.write
+        self.merge = self._inner.merge
+        self.give_back = self._inner.give_back
+        self.close = self._inner.close
+        self.writers = self._inner.writers
+        self.closes_to_fork = self._inner.closes_to_fork
+        if ring is not None:
+            self._close_in()
+
+    def _close_in(self) -> None:
+        self.read = self._read
+        self.read_all = self._read_all
+        self.write = self._write
+        self.merge = self._merge
+
+    # ---- opening
+
+    async def open(self) -> None:
+        await self._inner.open()
+        self.closes_to_fork = self._inner.closes_to_fork  # known once it is open
+        try:
+            await self._admit()
+        except BaseException:
+            await self._inner.close()
+            raise
+
+    async def _admit(self) -> None:
+        """See whether these keys are the store's. A new store is marked as sealed."""
+        known, begun = await self._inner.read(_look)
+        if self._ring is None:
+            if known:
+                self._close_in()
+                logger.warning(
+                    "the store is encrypted (with the keys %s) and no keys were given: texts are "
+                    "shown as %s, and nothing can be loaded or stored. Open it with keys=",
+                    ", ".join(sorted(known)), HIDDEN,
+                )  # fmt: skip
+            return
+        self._plain = begun and not known
+        if self._plain:
+            return
+        for id in self._ring.ids:
+            if id in known:
+                self._prove(id, known[id])
+        if known and not set(known) & set(self._ring.ids):
+            raise KeyMissing(
+                f"the store is encrypted with the keys {', '.join(sorted(known))}, and the ring "
+                f"has only {', '.join(self._ring.ids)}",
+                key_id=max(known),
+            )
+        if self._ring.newest not in known:
+            with suppress(ReadOnlyDatabase):  # then nothing is written with it either
+                await self._inner.write(self._marked)
+
+    def _prove(self, id: str, proof: str) -> None:
+        try:
+            self._keys.open_text(0, _PROOF, proof)
+        except NotOpened:
+            raise KeyMissing(
+                f"the key {id!r} does not open the proof that the store has of it: it was damaged",
+                key_id=id,
+            ) from None
+        except KeyMissing as error:
+            raise KeyMissing(
+                f"the key {id!r} is another one than the key {id!r} of this store", key_id=id
+            ) from error
+
+    def _marked(self) -> Plan[None]:
+        assert self._ring is not None
+        proof = self._keys.seal_text(0, _PROOF, "langgraph-wyrd")
+        yield Tell("add_key", [(self._ring.newest, proof, _now())])
+
+    # ---- what a driver does
+
+    async def _read(self, plan: Callable[[], Plan[T]]) -> T:
+        try:
+            return await self._inner.read(lambda: self._through(plan()))
+        except KeyMissing as error:
+            raise await self._named(error) from None
+
+    async def _read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+        def wrapped(plan: Callable[[], Plan[Any]]) -> Callable[[], Plan[Any]]:
+            return lambda: self._through(plan())
+
+        found = await self._inner.read_all([wrapped(plan) for plan in plans])
+        return [await self._named(e) if isinstance(e, KeyMissing) else e for e in found]
+
+    async def _write(self, plan: Callable[[], Plan[T]]) -> T:
+        plain = self._plain
+        try:
+            return await self._inner.write(lambda: self._through(plan()))
+        except KeyMissing as error:
+            raise await self._named(error) from None
+        except BaseException:
+            self._plain = plain
+            raise
+
+    async def _merge(self, sets: list[WriteSet]) -> set[int]:
+        self._refuse_plain()
+        return await self._inner.merge([self._sealed_set(each) for each in sets])
+
+    def _sealed_set(self, rows: WriteSet) -> WriteSet:
+        advance = SEAL["advance"]
+        return WriteSet(
+            rows.alive,
+            [advance(self._keys, row) for row in rows.advance],
+            {name: self._sealed(name, some) for name, some in rows.rows.items()},
+            rows.leases,
+        )
+
+    def _sealed(self, name: str, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        seal = SEAL.get(name)
+        if seal is not None:
+            return [seal(self._keys, tuple(row)) for row in rows]
+        if name in PLAIN:
+            return [tuple(row) for row in rows]
+        raise WyrdError(f"{name} is not known to the vault: it might store plain text")
+
+    def _refuse_plain(self) -> None:
+        if self._plain:
+            raise PlainStore(
+                "keys= was given, and the threads of this store are not encrypted: copy them into "
+                "a new store (`port.copy`), or seal them here with `rotate_keys(plain=True)`"
+            )
+
+    async def _named(self, error: KeyMissing) -> KeyMissing:
+        """With the thread's own id."""
+        number = error.number
+        if not error.thread_id and isinstance(number, int):
+            rows = await self._inner.read(lambda: _thread_of(number))
+            error.thread_id = given(rows[0][0]) if rows else ""
+            error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
+        return error
+
+    # ---- plans
+
+    def _through(self, plan: Plan[T]) -> Plan[T]:
+        """A plan that sees everything opened, and tells nothing that is not sealed."""
+        try:
+            step = next(plan)
+            while True:
+                several = not isinstance(step, (Ask, Tell))
+                steps = [step] if isinstance(step, (Ask, Tell)) else step
+                if any(each.name in _SPECIAL for each in steps):
+                    answers = []
+                    for each in steps:
+                        answers.append((yield from self._special(each)))
+                else:
+                    found = yield [self._out(each) for each in steps]
+                    answers = [self._in(*each) for each in zip(steps, found, strict=True)]
+                step = plan.send(answers if several else answers[0])
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _out(self, statement: Statement) -> Statement:
+        self._refuse_plain()
+        name = statement.name
+        if isinstance(statement, Tell):
+            return Tell(INSTEAD.get(name, name), self._sealed(name, statement.rows))
+        return Ask(INSTEAD.get(name, name), statement.params)
+
+    def _in(self, statement: Statement, answer: Any) -> Any:
+        if isinstance(statement, Tell) or not answer:
+            return answer
+        name = statement.name.partition(" ")[0]
+        open_ = OPEN.get(name)
+        if open_ is None:
+            return answer
+        made = []
+        for row in answer:
+            try:
+                made.append(open_(self._keys, statement.params, row))
+            except KeyMissing as error:
+                _of_what(error, name, statement.params, row)
+                raise
+        return made
+
+    def _special(self, statement: Statement) -> Plan[Any]:
+        if statement.name == "reseal":
+            assert isinstance(statement, Ask)
+            return (yield from self._reseal(*statement.params))
+        if statement.name == "begin_sealing":
+            yield from self._begin_sealing()
+            return None
+        if statement.name in COPIED:
+            assert isinstance(statement, Tell)
+            self._refuse_plain()
+            for row in statement.rows:
+                yield from self._copied(statement.name, row)
+            return None
+        found = yield self._out(statement)
+        return self._in(statement, found)
+
+    # ---- rows that come to stand elsewhere, or under another key
+
+    def _copied(self, name: str, params: Sequence[Any]) -> Plan[None]:
+        """The rows of one thread in another, sealed for it."""
+        table = TABLES[COPIED[name]]
+        old, new, id = ends(name, params)
+        if name in AFTER:
+            yield Tell(name, [tuple(params)])
+        after = table.start
+        while True:
+            rows = yield Ask(table.page, (old, *after, _PAGE))
+            if rows:
+                opened = [table.open(self._keys, tuple(row)) for row in rows]
+                yield table.told(self._keys, [table.moved(row, new, id) for row in opened])
+            if len(rows) < _PAGE:
+                return
+            after = table.key(rows[-1])
+
+    def _reseal(self, name: str, thread: int, after: Row, plain: bool) -> Plan[Resealed]:
+        """A page of a thread's rows of one table, under the newest key. What is damaged goes along
+        as it is, unless nothing tells of which key it was."""
+        table, ring = TABLES[name], self._keys
+        assert isinstance(ring, Ring)
+        rows = [tuple(row) for row in (yield Ask(table.page, (thread, *after, _PAGE)))]
+        made, left = [], 0
+        for row in rows:
+            try:
+                held = table.held(row)
+                if not all(map(ring.is_newest, held)):
+                    for each in held:
+                        keys.head_of(each)
+                    made.append(table.open(ring, row))
+            except NotSealed:
+                if plain:
+                    made.append(row)
+                else:
+                    left += 1
+            except NotOpened:
+                left += 1
+            except KeyMissing as error:
+                error.number, error.place = thread, f"wyrd_{name} {table.key(row)}"
+                raise
+        if made:
+            yield table.told(ring, made)
+        end = None if len(rows) < _PAGE else table.key(rows[-1])
+        return Resealed(len(made), left, end)
+
+    def _begin_sealing(self) -> Plan[None]:
+        """A plain store becomes a sealed one: from here on whatever is plain in it is refused."""
+        if self._plain:
+            self._plain = False
+            yield from self._marked()
+
+
+def _look() -> Plan[tuple[dict[str, str], bool]]:
+    """The keys that a store is sealed with, each with its proof; whether it has checkpoints."""
+    known, begun = yield [Ask("keys"), Ask("any_checkpoint")]
+    return dict(known), bool(begun)
+
+
+def _thread_of(number: int) -> Plan[list[Row]]:
+    found: list[Row] = yield Ask("thread_of", (number,))
+    return found
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()
+
+
+# Which rows an answer has: their table, and how many columns tell them apart.
+_ROWS = {
+    "strand": ("wyrd_splices", 3),
+    "lineage_frames": ("wyrd_splices", 3),
+    "splices_of_thread": ("wyrd_splices", 3),
+    "all_splices": ("wyrd_splices", 3),
+    "writes": ("wyrd_writes", 2),
+    "writes_between": ("wyrd_writes", 3),
+    "writes_of_thread": ("wyrd_writes", 4),
+    "all_writes": ("wyrd_writes", 4),
+    "events": ("wyrd_events", 3),
+    "events_of_steps": ("wyrd_events", 3),
+    "all_events": ("wyrd_events", 4),
+}
+
+
+def _of_what(error: KeyMissing, name: str, params: Sequence[Any], row: Row) -> None:
+    """Note in which thread, and where in it."""
+    if name.startswith("list_"):
+        error.number, error.place = row[1], f"wyrd_{name[5:]}"
+    elif name in _STORED:
+        error.number, error.place = row[0], f"wyrd_checkpoints {row[5:7]}"
+    else:
+        table, count = _ROWS.get(name, ("wyrd_checkpoints", 1))
+        error.number, error.place = params[0], f"{table} {tuple(row[:count])}"
+
+
+_STORED = ("checkpoint", "latest", "page", "rows_of_thread")
