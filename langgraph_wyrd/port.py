@@ -13,7 +13,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.carrying.official import official
 from langgraph_wyrd.carrying.passage import Passage, Report
-from langgraph_wyrd.carrying.sides import Side, side_of
+from langgraph_wyrd.carrying.sides import Side
+from langgraph_wyrd.carrying.theirs import side_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
 

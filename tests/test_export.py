@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -18,12 +20,13 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from test_agents import APPROVE, CONFIG, decide, firm, plain
 from test_pillar_tables import check_tables, played
-from test_port import assert_same_checkpoints, same_contents
+from test_port import assert_same_checkpoints, healed, marked, same_contents
 from test_reweave import talk
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.pillars.model import WorkingState
+from tests.outside import raw
 from tests.rows import config, put
 
 Call = Callable[..., Any]
@@ -34,10 +37,13 @@ async def test_random_threads_come_back_as_they_were(
     durable: Backend, call: Call, tmp_path: Path
 ) -> None:
     """Exported with payloads and imported into an empty store, threads have every checkpoint,
-    write, ledger line and table row that they had; what people edited, and what a prune left."""
+    write, ledger line and table row that they had; what people edited and labelled, what was
+    healed, what a prune left."""
     saver = durable.open()
     tellers = [played(seed, [saver], asynchronous=False, turns=4) for seed in range(700, 704)]
     saver.thread(tellers[0].thread).add_open_loop("ask Ann")
+    marked(saver, tellers[2].thread)
+    healed(saver, durable.url, tellers[3].thread)
     saver.prune([tellers[1].thread])
     other = Backend("sqlite", f"sqlite:///{tmp_path / 'other.db'}")
     with other.open() as target:
@@ -158,6 +164,7 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
     """Newer, cut off, changed, for reading only, something else: each is told apart, and nothing is
     imported."""
     talk(saver, "t", run="r", words=["one", "two"])
+    saver.thread("t").label("here")
     path = tmp_path / "t.json"
     saver.thread("t").export(path, payloads=True)
     text = path.read_text()
@@ -177,6 +184,13 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
         payload = changed["history"][1]["payload"]
         payload[place] = {} if place == "values" else [*payload[place], "x"]
         refused(FileDamaged, json.dumps(changed))
+    for history in (data["history"][:1], data["history"][::-1], data["history"] * 2):
+        refused(FileDamaged, json.dumps({**data, "history": history}))
+    refused(FileDamaged, json.dumps({**data, "labels": []}))
+    refused(FileDamaged, json.dumps({**data, "created": "2020-01-01T00:00:00+00:00"}))
+    refused(FileDamaged, text + "{}")
+    refused(FileDamaged, json.dumps({name: data[name] for name in data if name != "whole"}))
+    refused(InvalidInput, "[1, 2]")
     del data["history"][0]["payload"]
     refused(FileDamaged, json.dumps(data))
     refused(InvalidInput, '{"some": "other file"}')
@@ -187,6 +201,93 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
         saver.import_thread(tmp_path / "none.json")
     with pytest.raises(ThreadNotFound):
         saver.thread("new").working_state()
+
+
+def test_a_file_that_a_program_wrote_anew(saver: WyrdSaver, tmp_path: Path) -> None:
+    """However its JSON is laid out, the file is the same file."""
+    talk(saver, "t", run="r", words=["one", "dóor ☂", "three"])
+    saver.thread("t").label("here")
+    path = tmp_path / "t.json"
+    saver.thread("t").export(path, payloads=True)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for n, options in enumerate(({}, {"indent": 4}, {"ensure_ascii": False}, {"indent": "\t"})):
+        path.write_text(json.dumps(data, **options) + "\n", encoding="utf-8")
+        saver.import_thread(path, f"t{n}")
+        assert saver.thread(f"t{n}").labels() == saver.thread("t").labels()
+
+
+def grown(saver: WyrdSaver, checkpoints: int, size: int) -> None:
+    """A thread of checkpoints that have nothing in common."""
+    head = None
+    for n in range(checkpoints):
+        values = {"noise": os.urandom(size), "n": n}
+        head = put(saver, "t", values, parent=head)
+
+
+async def test_an_import_that_fails_leaves_nothing(
+    durable: Backend, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever happens in the middle of it; a thread that was there in part stays, and the rest is
+    brought in the next time."""
+    saver = durable.open()
+    grown(saver, 100, 10)
+    path = tmp_path / "t.json"
+    saver.thread("t").export(path, payloads=True)
+    text, puts = path.read_text(), [0]
+    damaged = text.replace(text.splitlines()[-20][200:210], "AAAAAAAAAA")
+    path.write_text(damaged)
+    with pytest.raises(FileDamaged):
+        await call(saver, "import_thread", path, "new")
+    path.write_text(text)
+    own = {name: getattr(saver, name) for name in ("put", "aput")}
+
+    def counted() -> None:
+        puts[0] += 1
+        if puts[0] == 70:
+            raise OSError("the disk is gone")
+
+    def put_(*args: Any) -> Any:
+        counted()
+        return own["put"](*args)
+
+    async def aput(*args: Any) -> Any:
+        counted()
+        return await own["aput"](*args)
+
+    monkeypatch.setattr(saver, "put", put_)
+    monkeypatch.setattr(saver, "aput", aput)
+    with pytest.raises(OSError, match="disk"):
+        await call(saver, "import_thread", path, "new")
+    assert {each.thread_id for each in saver.threads()} == {"t"}
+    with raw(durable.url) as connection:
+        (ours,) = connection.execute("SELECT id FROM wyrd_threads WHERE thread_id = 't'").fetchone()
+        for table in ("checkpoints", "splices", "writes", "events", "context", "labels"):
+            query = f"SELECT DISTINCT thread FROM wyrd_{table}"
+            assert {row[0] for row in connection.execute(query).fetchall()} <= {ours}, table
+    assert await call(saver, "import_thread", path, "new") == "new"
+    assert len([*saver.list(config("new"))]) == 100
+    saver.prune(["t"])
+    saver.delete_thread("new")
+    assert await call(saver, "import_thread", path, "new") == "new"
+
+
+def test_a_large_file_is_read_piece_by_piece(sqlite: Backend, tmp_path: Path) -> None:
+    """Memory holds a page of checkpoints, not the file."""
+    saver = sqlite.open()
+    grown(saver, 240, 40_000)
+    path = tmp_path / "t.json"
+    saver.thread("t").export(path, payloads=True)
+    size = path.stat().st_size
+    assert size > 10_000_000
+    saver.delete_thread("t")
+    tracemalloc.start()
+    try:
+        saver.import_thread(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 2, f"{peak / 1e6:.1f} MB"
+    assert len([*saver.list(config("t"))]) == 240
 
 
 def test_a_file_appears_whole_or_not_at_all(
@@ -224,7 +325,9 @@ def test_what_is_in_the_clear(
         saver.thread("t").export(tmp_path / "t.json", payloads=True)
     assert "in the clear" in caplog.text
     data = json.loads((tmp_path / "t.json").read_text())
-    assert data["in_the_clear"] == ["working_state", "messages", "history"]
+    assert data["in_the_clear"] == [
+        "working_state", "labels", "heals", "messages", "history",
+    ]  # fmt: skip
     assert data["sealed"] == ["payloads"]
     assert "planted" not in json.dumps([each["payload"] for each in data["history"]])
     assert "secret" not in json.dumps(data["history"])

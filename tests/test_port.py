@@ -7,7 +7,7 @@ import contextlib
 import json
 import operator
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -29,7 +29,7 @@ from test_agents import APPROVE, CONFIG, REJECT, Scripted, decide, firm, plain
 from test_pillar_tables import MORE, check_tables, played, rows_of, watching
 from test_reweave import lasting, states_of, talk
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import AutoLabels, WyrdSaver
 from langgraph_wyrd.errors import CopyDiffers, InvalidInput, ThreadNotFound
 from langgraph_wyrd.port import Report, aadopt, acopy, adopt, copy
 from tests.outside import raw
@@ -283,7 +283,22 @@ def contents(url: str) -> dict[str, Any]:
                 kept["source"] = json.loads(kept["source"])
             rows.append((names[row["thread"]], kept))
         found[table] = sorted(rows, key=str)
+    for table in ("labels", "heals"):
+        rows = [
+            (names[row["thread"]], {k: as_data(k, v) for k, v in row.items() if k != "thread"})
+            for row in rows_of(url, f"wyrd_{table}")
+        ]
+        found[table] = sorted(rows, key=str)
     return found
+
+
+def as_data(name: str, value: Any) -> Any:
+    """A column's value, whatever the database makes of times, truth and JSON."""
+    if name.endswith("_at") and isinstance(value, str):
+        return datetime.fromisoformat(value)
+    if name in ("keys", "missing", "context") and isinstance(value, str):
+        return json.loads(value)
+    return bool(value) if name == "automatic" else value
 
 
 def same_contents(url: str, wanted_url: str) -> None:
@@ -303,13 +318,15 @@ TABLES = ("todos", "context", "open_loops", "intentions")
 
 async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path: Path) -> None:
     """SQLite -> Postgres -> SQLite gives the database that was: every checkpoint, write and value,
-    the ledger with what people edited and what a prune left, the tables, the times."""
-    ours = sqlite.open()
+    the ledger with what people edited and what a prune left, labels, heals, tables, times."""
+    ours = sqlite.open(labels=AutoLabels(run_end=True, every=4))
     for seed in range(600, 604):
         played(seed, [ours], asynchronous=False, turns=4)
     pruned = played(604, [ours], asynchronous=False, turns=4).thread
     ours.prune([pruned])
     ours.thread("thread-601-sync").add_open_loop("ask Ann")
+    marked(ours, "thread-600-sync")
+    healed(ours, sqlite.url, "thread-603-sync")
     back = Backend("sqlite", f"sqlite:///{tmp_path / 'back.db'}")
     with postgres.open() as middle, back.open() as last:
         first = await acopy(ours, middle)
@@ -317,12 +334,48 @@ async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path
         assert first == second
         for thread in ours.threads(limit=100):
             assert_same_checkpoints(ours, last, thread.thread_id)
+            one, other = (each.thread(thread.thread_id) for each in (ours, last))
+            assert one.labels() == other.labels()
+            assert one.heals() == other.heals()
         same_contents(postgres.url, sqlite.url)
         same_contents(back.url, sqlite.url)
         check_tables(last, back.url, "back")
         again = copy(middle, last)
         assert (again.checkpoints, again.there) == (0, second.checkpoints)
         same_contents(back.url, sqlite.url)
+
+
+def marked(saver: WyrdSaver, thread_id: str) -> None:
+    """A thread's working state is edited in many ways, and labelled."""
+    handle = saver.thread(thread_id)
+    handle.set_context("city", {"name": "Zürich", "at": [47.4, 8.5]})
+    handle.label("booked")
+    todo = handle.add_todo("pack")
+    loop = handle.add_open_loop("ask Ben")
+    handle.complete_todo(todo.id)
+    handle.resolve_open_loop(loop.id, "he knows")
+    decision = handle.decide("go by train", "no flights")
+    handle.record_outcome(decision.id, "it was late")
+    handle.decide("stay a night")
+    handle.set_intention("see the lake")
+    handle.label("booked ☂", keys=["city", "nothing"])
+    first = handle.history()[-1].checkpoint_id
+    handle.label("start", at=first, keys=[])
+
+
+def healed(saver: WyrdSaver, url: str, thread_id: str) -> None:
+    """Two writes of a thread were damaged, met, left out and put away; one was acknowledged."""
+    head = saver.get_tuple(config(thread_id)).config
+    saver.put_writes(head, [("x", "one")], "lost-1")
+    saver.put_writes(head, [("x", "two")], "lost-2")
+    with raw(url) as connection:
+        connection.execute("UPDATE wyrd_writes SET sum = sum + 1 WHERE task LIKE 'lost-%'")
+    saver.get_tuple(head)
+    assert saver.verify(thread_id, repair=True)
+    handle = saver.thread(thread_id)
+    heals = handle.heals()
+    assert len(heals) == 2
+    handle.acknowledge(heals[0])
 
 
 def assert_same_checkpoints(one: Any, other: Any, thread_id: str) -> None:
@@ -332,11 +385,58 @@ def assert_same_checkpoints(one: Any, other: Any, thread_id: str) -> None:
     assert parted is None, parted
 
 
+def test_copied_again_after_both_sides_were_marked(sqlite: Backend, tmp_path: Path) -> None:
+    """What was labelled, edited and acknowledged at the source since is added; what people did at
+    the target only stays."""
+    ours = sqlite.open()
+    talk(ours, "t", run="r", words=["one", "two"])
+    with WyrdSaver.from_conn_string(tmp_path / "other.db") as other:
+        copy(ours, other)
+        healed(ours, sqlite.url, "t")
+        ours.thread("t").label("ours")
+        ours.thread("t").set_context("source", 1)
+        other.thread("t").label("theirs")
+        other.thread("t").set_context("target", 2)
+        assert copy(ours, other).left == ()
+        handle = other.thread("t")
+        assert [label.name for label in handle.labels()] == ["ours", "theirs"]
+        assert handle.get_label("ours") == ours.thread("t").get_label("ours")
+        assert [item.value for item in handle.working_state().context] == [1, 2]
+        assert handle.heals() == ours.thread("t").heals()
+        handle.acknowledge()
+        copy(ours, other)
+        assert all(heal.acknowledged_at for heal in handle.heals())
+        check_tables(other, f"sqlite:///{tmp_path / 'other.db'}", "copied twice")
+
+
+async def test_within_a_database(durable: Backend, call: Callable[..., Any]) -> None:
+    """copy_thread takes labels, heals and edits along; of the latest only, those that fit."""
+    ours = durable.open()
+    talk(ours, "t", run="r", words=["one", "two", "three"])
+    marked(ours, "t")
+    healed(ours, durable.url, "t")
+    await call(ours, "copy_thread", "t", "t2")
+    one, other = ours.thread("t"), ours.thread("t2")
+    assert other.labels() == one.labels()
+    assert other.get_label("booked ☂") == one.get_label("booked ☂")
+    assert [(h.id, h.acknowledged_at) for h in other.heals()] == [
+        (h.id, h.acknowledged_at) for h in one.heals()
+    ]
+    assert lasting(other.working_state()) == lasting(one.working_state())
+    await call(ours, "copy_thread", "t", "t3", latest_only=True)
+    assert [label.name for label in ours.thread("t3").labels()] == [
+        label.name for label in one.labels()
+    ]
+    assert ours.thread("t3").working_state().context == one.working_state().context
+
+
 def test_into_an_encrypted_store(sqlite: Backend, tmp_path: Path) -> None:
     """Pillar text is sealed by the store that it comes to, and opened by the one that it leaves."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     ours = sqlite.open()
     talk(ours, "t", run="r", words=["please find the planted marker"])
+    ours.thread("t").set_context("where", "a planted marker")
+    ours.thread("t").label("noted")
     path = tmp_path / "sealed.db"
     with (
         WyrdSaver.from_conn_string(path, serde=serde) as sealed,
@@ -344,7 +444,9 @@ def test_into_an_encrypted_store(sqlite: Backend, tmp_path: Path) -> None:
     ):
         copy(ours, sealed)
         assert sealed.thread("t").working_state() == ours.thread("t").working_state()
+        assert sealed.thread("t").get_label("noted") == ours.thread("t").get_label("noted")
         copy(sealed, clear)
+        assert clear.thread("t").get_label("noted") == ours.thread("t").get_label("noted")
         assert clear.thread("t").working_state() == ours.thread("t").working_state()
     assert b"planted" not in b"".join(each.read_bytes() for each in tmp_path.glob("sealed.db*"))
     assert b"planted" in (tmp_path / "clear.db").read_bytes()

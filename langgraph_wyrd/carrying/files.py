@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -20,15 +20,18 @@ from typing import IO, Any
 import xxhash
 from langchain_core.messages import BaseMessage
 
-from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew
 from langgraph_wyrd.pillars.codec import to_dict
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.plans.carry import Carried, Key, Outline, Spot, Times, Told
+from langgraph_wyrd.plans.beside import Beside
+from langgraph_wyrd.plans.carry import Carried, Times, Told
 from langgraph_wyrd.store.values import Codec, mark
 
 FORMAT = "langgraph-wyrd thread"
 SCHEMA = 1
-_READABLE = ["working_state", "messages", "history"]
+_READABLE = ["working_state", "labels", "heals", "messages", "history"]
+_CARRIED = ("thread_id", "created", "updated", "status", "user_id", "labels", "heals")
+LABEL = ("name", "checkpoint_id", "created_at", "automatic", "keys", "missing", "context")
+HEAL = ("id", "kind", "ns", "checkpoint_id", "channel", "what", "at", "acknowledged_at")
 
 
 @contextlib.contextmanager
@@ -58,6 +61,12 @@ def _line(value: Any) -> str:
     return text if text.isascii() or _is_utf8(text) else json.dumps(value)
 
 
+def _list(name: str, values: Iterable[Any]) -> str:
+    """One a line."""
+    said = ",\n".join(map(_line, values))
+    return f"{json.dumps(name)}: [\n{said}\n]"
+
+
 def _is_utf8(text: str) -> bool:
     try:
         text.encode()
@@ -66,10 +75,25 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _sum(record: Mapping[str, Any]) -> str:
+def sum_of(record: Mapping[str, Any]) -> str:
     """Over what a record says, however it is written down."""
     text = json.dumps({k: v for k, v in record.items() if k != "sum"}, sort_keys=True)
     return xxhash.xxh3_64_hexdigest(text.encode())
+
+
+class Whole:
+    """Over all that an import takes: nothing of it may be missing, or be new."""
+
+    def __init__(self, head: Mapping[str, Any]) -> None:
+        self._count = 0
+        self._sum = xxhash.xxh3_64(sum_of({name: head[name] for name in _CARRIED}).encode())
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        self._count += 1
+        self._sum.update(record["sum"].encode())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"checkpoints": self._count, "sum": self._sum.hexdigest()}
 
 
 # ---- writing
@@ -82,17 +106,23 @@ class Letter:
     codec: Codec
     payloads: bool
     _first: bool = True
+    _total: Whole = field(init=False)
     # What was written last of each channel: the marks of a list's elements, or that of all of it.
     _held: dict[tuple[str, str], list[int] | int | None] = field(default_factory=dict)
 
     def head(
-        self, thread_id: str, times: Times, state: WorkingState, messages: Sequence[Any] | None
+        self,
+        thread_id: str,
+        times: Times,
+        state: WorkingState,
+        beside: Beside,
+        messages: Sequence[Any] | None,
     ) -> str:
         clear = list(_READABLE)
         sealed = ["payloads"] if self.payloads and self.codec.seals else []
         if self.payloads and not sealed:
             clear.append("payloads")
-        parts = {
+        parts: dict[str, Any] = {
             "format": FORMAT,
             "schema": SCHEMA,
             "thread_id": thread_id,
@@ -107,8 +137,13 @@ class Letter:
         lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in parts.items()]
         shown = json.dumps(to_dict(state, compact=True), ensure_ascii=True, indent=1)
         lines.append(f'"working_state": {shown}')
-        said = ",\n".join(_line(_shown(each)) for each in messages or ())
-        lines.append(f'"messages": [\n{said}\n]')
+        beside_it = {
+            "labels": [dict(zip(LABEL, row, strict=True)) for row in beside.labels],
+            "heals": [dict(zip(HEAL, row, strict=True)) for row in beside.heals],
+        }
+        self._total = Whole({**parts, **beside_it})
+        lines += [_list(name, rows) for name, rows in beside_it.items()]
+        lines.append(_list("messages", map(_shown, messages or ())))
         return "{\n" + ",\n".join(lines) + ',\n"history": [\n'
 
     def checkpoint(self, carried: Carried, told: Told) -> str:
@@ -126,12 +161,14 @@ class Letter:
         }
         if self.payloads:
             record["payload"] = self._payload(carried, told)
-            record["sum"] = _sum(record)
+            record["sum"] = sum_of(record)
+            self._total.add(record)
         before, self._first = "" if self._first else ",\n", False
         return before + _line(record)
 
     def end(self) -> str:
-        return "\n]\n}\n"
+        whole = f',\n"whole": {_line(self._total.as_dict())}' if self.payloads else ""
+        return f"\n]{whole}\n}}\n"
 
     def _payload(self, carried: Carried, told: Told) -> dict[str, Any]:
         read = carried.read
@@ -206,133 +243,3 @@ def _shown(message: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=repr))
-
-
-# ---- reading
-
-
-@dataclass
-class Opened:
-    """A file that was read: the thread in it, ready to be sent."""
-
-    thread_id: str
-    times: Times
-    codec: Codec
-    outline: Outline
-    _records: dict[Key, dict[str, Any]]
-    _values: dict[Key, dict[str, Any]]
-
-    def these(self, keys: Sequence[Key]) -> Iterator[tuple[dict[str, Any], list[Spot]]]:
-        """Each as `config`-free parts: checkpoint, metadata, parent, writes."""
-        for key in keys:
-            record = self._records[key]
-            payload = record["payload"]
-            checkpoint = self._loaded(payload["checkpoint"])
-            checkpoint["channel_values"] = {
-                name: self._value(value) for name, value in self._values[key].items()
-            }
-            writes = payload["writes"]
-            parts = {
-                "checkpoint": checkpoint,
-                "metadata": self._loaded(payload["metadata"]),
-                "parent": record["parent_id"],
-                "writes": [(task, name, self._loaded(held)) for _, task, _, name, held in writes],
-            }
-            yield parts, [Spot(path, task, idx) for path, task, idx, _, _ in writes]
-
-    def told(self, keys: Sequence[Key]) -> list[Told]:
-        return [
-            Told(
-                key,
-                [
-                    (*row[:5], self.codec.open_text(row[5]), row[6])
-                    for row in self._records[key]["payload"]["ledger"]
-                ],
-            )
-            for key in keys
-        ]
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._loaded(each) for each in value]
-        return self._loaded(value["whole"])
-
-    def _loaded(self, typed: Sequence[str]) -> Any:
-        kind, data = typed
-        try:
-            return self.codec.serde.loads_typed((kind, base64.b64decode(data)))
-        except Exception as error:
-            raise InvalidInput(
-                f"the payloads of thread {self.thread_id!r} can't be read with this saver's serde: "
-                f"use the one that they were exported with ({error!r})"
-            ) from error
-
-
-def opened(path: str | os.PathLike[str], codec: Codec) -> Opened:
-    """The thread in a file.
-
-    Raises:
-        PayloadTooNew: A newer release wrote it.
-        FileDamaged: It is not what was written.
-        InvalidInput: It is no such file, or was written for reading only.
-    """
-    data = _read(path)
-    try:
-        records = {(each["ns"], each["checkpoint_id"]): each for each in data["history"]}
-        for record in records.values():
-            if _sum(record) != record["sum"]:
-                raise FileDamaged(
-                    f"{os.fspath(path)!r}: checkpoint {record['checkpoint_id']} was changed since "
-                    "it was written"
-                )
-        if len(records) != len(data["history"]):
-            raise FileDamaged(f"{os.fspath(path)!r} holds a checkpoint twice")
-        outline = Outline({key: record["parent_id"] for key, record in records.items()}, {})
-        times = Times(data["created"], data["updated"], data["status"], data["user_id"])
-        return Opened(data["thread_id"], times, codec, outline, records, _values(records))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise FileDamaged(f"{os.fspath(path)!r} is damaged: {error!r}") from error
-
-
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    name = os.fspath(path)
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # cut off, or no JSON at all
-        raise FileDamaged(f"{name!r} is no whole JSON file: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InvalidInput(f"{name!r} is no export of a thread")
-    schema = data.get("schema")
-    if type(schema) is not int:
-        raise FileDamaged(f"{name!r} does not say which schema it has")
-    if schema > SCHEMA:
-        raise PayloadTooNew(
-            f"{name!r} has schema {schema}, this release reads up to {SCHEMA}: upgrade "
-            "langgraph-wyrd"
-        )
-    if not data.get("payloads"):
-        raise InvalidInput(
-            f"{name!r} was written for reading only: export with payloads=True to import it again"
-        )
-    return data
-
-
-def _values(records: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-    """Lists put together again from what each checkpoint added; elements are shared."""
-    held: dict[tuple[str, str], Any] = {}
-    found: dict[Key, dict[str, Any]] = {}
-    for key, record in records.items():
-        made: dict[str, Any] = {}
-        for name, value in record["payload"]["values"].items():
-            before = held.get((key[0], name), [])
-            if "whole" in value:
-                made[name] = value
-            elif "same" in value:
-                made[name] = held[key[0], name]
-            elif value["keep"] <= len(before):
-                made[name] = [*before[: value["keep"]], *value["add"]]
-            else:
-                raise ValueError(f"{name} goes on from what is not there")
-            held[key[0], name] = made[name]
-        found[key] = made
-    return found

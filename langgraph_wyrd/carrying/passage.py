@@ -178,6 +178,7 @@ class Passage:
         for start in range(0, len(order) if woven else 0, _PAGE):
             said = await source.told(self.id, order[start : start + _PAGE])
             changed += await target.retell(self.id, said)
+        changed += await target.put_beside(self.id, await source.beside(self.id))
         if changed or self._sent.checkpoints:
             await target.settle(self.id, there, show=woven)
 

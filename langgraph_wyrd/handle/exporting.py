@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.carrying.files import Letter, replacing
 from langgraph_wyrd.handle.base import Handle
+from langgraph_wyrd.plans import beside as marks
 from langgraph_wyrd.plans import carry, moments
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Exporting(Handle):
     """The part of a thread's handle that writes it down."""
 
     def export(self, path: str | os.PathLike[str], payloads: bool = False) -> None:
-        """Write the thread to a JSON file for reading and comparing: working state, messages,
-        history.
+        """Write the thread to a JSON file for reading and comparing: working state, labels,
+        messages, history.
 
         The file appears whole or not at all. What an encrypting store holds is written in the
         clear, except for the payloads, which its serde seals; the file's `in_the_clear` says so.
@@ -62,6 +63,7 @@ class Exporting(Handle):
 
         state = await ask(partial(moments.state_at, codec, id, None))
         times = await ask(partial(carry.times, id))
+        beside = await ask(partial(marks.beside, codec, id))
         messages = await ask(partial(carry.messages, codec, id))
         order = carry.in_order(await ask(partial(carry.outline, id)))
         if codec.sealed:
@@ -73,7 +75,7 @@ class Exporting(Handle):
             )
         letter = Letter(codec, payloads)
         with replacing(path) as file:
-            file.write(letter.head(self.id, times, state, messages))
+            file.write(letter.head(self.id, times, state, beside, messages))
             for start in range(0, len(order), _PAGE):
                 keys = order[start : start + _PAGE]
                 found = await ask(partial(carry.these, codec, id, keys))

@@ -24,8 +24,9 @@ class Importing:
     def import_thread(self, path: str | os.PathLike[str], thread_id: str | None = None) -> str:
         """Bring back a thread that was exported with `payloads=True`; its id.
 
-        What arrives is read back and compared with the file. An import that was stopped can be
-        started again.
+        The file is checked first, then read piece by piece. What arrives is read back and compared
+        with it. If that fails, nothing of the thread stays; if the process is killed, the import
+        can be started again.
 
         Args:
             path: The file.
@@ -46,14 +47,21 @@ class Importing:
 
     async def _import(self, path: Any, thread_id: str | None, asynchronous: bool) -> str:
         # Few processes bring threads in: they alone pay for what it takes.
-        from langgraph_wyrd.carrying.files import opened
         from langgraph_wyrd.carrying.passage import Passage
+        from langgraph_wyrd.carrying.reading import opened
         from langgraph_wyrd.carrying.sides import Ours, Written
 
-        source = opened(path, self._codec)
-        id = source.thread_id if thread_id is None else thread_id
-        thread(id)
-        report = await Passage(Written(source), Ours(self, asynchronous), id, _nobody).copy()
+        with opened(path, self._codec) as source:
+            id = source.thread_id if thread_id is None else thread_id
+            thread(id)
+            ours = Ours(self, asynchronous)
+            there = await ours.outline(id)
+            try:
+                report = await Passage(Written(source), ours, id, _nobody).copy()
+            except BaseException:
+                if not (there.parents or there.writes):
+                    await ours.take_back(id)
+                raise
         if report.left:
             raise InvalidInput(
                 f"thread {id!r} is here already, and is not the one in the file: import it under "

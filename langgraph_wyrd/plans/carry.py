@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import loading, moments
+from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
@@ -158,7 +159,10 @@ def _unsealed(codec: Codec, row: Row) -> Row:
 
 
 def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
-    """Let the ledger of these checkpoints say what it says elsewhere; how many said otherwise."""
+    """Let the ledger of these checkpoints say what it says elsewhere; how many said otherwise.
+
+    What somebody edited here only stays.
+    """
     found = yield Ask("lock_to_bury", (thread_key(thread_id),))
     if not found:
         return 0
@@ -167,7 +171,11 @@ def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
         Ask("events", (number, each.key[0], each.key[1], each.key[1])) for each in said
     ]
     for each, rows in zip(said, answers, strict=True):
-        if _meaning(_unsealed(codec, row) for row in rows) == _meaning(each.events):
+        here = [_unsealed(codec, row) for row in rows]
+        tasks = {task for task, *_ in each.events}
+        ours = [row for row in here if row[0].startswith(EDIT) and row[0] not in tasks]
+        wanted = [*each.events, *ours]
+        if _meaning(here) == _meaning(wanted):
             continue
         changed += 1
         (row,) = yield Ask("checkpoint_row", (number, *each.key))
@@ -180,7 +188,7 @@ def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
             "put_event",
             [
                 (number, *row, event_sum(*row))
-                for task, n, pillar, op, item, body, source in each.events
+                for task, n, pillar, op, item, body, source in wanted
                 for row in [(*each.key, task, n, pillar, op, item, codec.seal_text(body), source)]
             ],
         )
@@ -189,20 +197,14 @@ def retell(codec: Codec, thread_id: str, said: Sequence[Told]) -> Plan[int]:
 
 def _meaning(rows: Iterable[Row]) -> list[Row]:
     """Rows of the ledger, however their JSON is written."""
-    return [(*row[:5], json.loads(row[5]), json.loads(row[6])) for row in rows]
+    in_order = sorted(rows, key=lambda row: row[:2])
+    return [(*row[:5], json.loads(row[5]), json.loads(row[6])) for row in in_order]
 
 
 def times(thread_id: str) -> Plan[Times]:
     number = yield from moments.number_of(thread_id)
     created, updated, status, user = (yield Ask("thread_times", (number,)))[0]
-    return Times(_iso(created), _iso(updated), status, user)
-
-
-def _iso(moment: str | datetime) -> str:
-    """Postgres gives a time, SQLite the text that it was given."""
-    if isinstance(moment, str):
-        return moment
-    return moment.astimezone(timezone.utc).isoformat()
+    return Times(iso(created), iso(updated), status, user)
 
 
 # ---- arriving

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from langgraph_wyrd.pillars import codec as plain
 from langgraph_wyrd.pillars.labels import Label
 from langgraph_wyrd.pillars.model import ContextItem
 from langgraph_wyrd.plans import moments
+from langgraph_wyrd.plans.beside import iso, packed, promoted
 from langgraph_wyrd.plans.labels import label_at
 from langgraph_wyrd.plans.shown import to_json
 from langgraph_wyrd.plans.threads import now
@@ -48,11 +49,9 @@ class Labelling:
         label = Label(
             given(name), given(id), now(), tuple(item.key for item in items), missing, items
         )
-        text = to_json([plain.to_dict(item, compact=True) for item in items])
-        sealed = self.codec.seal_text(text)
         row = (
             number, name, id, label.created_at, False, to_json(label.keys), to_json(missing),
-            text if sealed is text else to_json(sealed),
+            packed(self.codec, [plain.to_dict(item, compact=True) for item in items]),
         )  # fmt: skip
         yield Tell("put_label", [row])
         return label
@@ -79,18 +78,11 @@ class Labelling:
 
     def _label(self, row: Sequence[Any]) -> Label:
         name, checkpoint, created, automatic, keys, missing, *context = row
-        items: list[Any] = []
-        if context:
-            held = json.loads(context[0])
-            if isinstance(held, str) or (held and self.codec.refuses_plain):
-                held = json.loads(self.codec.open_text(str(held)))
-            items = held
-        if isinstance(created, datetime):
-            created = created.astimezone(timezone.utc).isoformat()
+        items = promoted(self.codec, context[0]) if context else []
         return Label(
             given(name),
             given(checkpoint),
-            created,
+            iso(created),
             tuple(json.loads(keys)),
             tuple(json.loads(missing)),
             tuple(plain.from_dict(ContextItem, each) for each in items),
