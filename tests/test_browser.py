@@ -64,7 +64,11 @@ addEventListener("load", () => {
   }
   const wide = [...document.querySelectorAll(".wyrd *")].filter(
     e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200));
-  const found = {errors, hit: window.hit, least, where, narrow, wide,
+  const spilt = [...document.querySelectorAll(".wyrd *")].filter(e => !e.closest(".w-wide") &&
+    e.getBoundingClientRect().right > e.closest(".wyrd").getBoundingClientRect().right + 1)
+    .map(e => e.outerHTML.slice(0, 200));
+  const says = Math.min(...[...document.querySelectorAll("td.w-says")].map(e => e.clientWidth));
+  const found = {errors, spilt, says, hit: window.hit, least, where, narrow, wide,
     scroll: document.documentElement.scrollWidth, inner: innerWidth,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     page: getComputedStyle(document.querySelector(".wyrd")).backgroundColor,
@@ -172,3 +176,14 @@ def test_a_long_history_fits(tmp_path: Path) -> None:
     found = shown(tmp_path, [cell], size=800, theme=LIGHT, unfolded=True)
     assert found["wide"] == []
     assert found["scroll"] <= found["inner"]
+
+
+def test_a_narrow_cell(tmp_path: Path) -> None:
+    """In a cell of 400 px tables and pictures are scrolled inside of it; texts stay readable."""
+    cells = list(views("0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111"))
+    narrow = [f'<div style="width:400px">{cell}</div>' for cell in cells]
+    found = shown(tmp_path, narrow, size=800, theme=LIGHT, unfolded=True)
+    assert found["scroll"] <= found["inner"]
+    assert found["spilt"] == []
+    assert found["narrow"] == 0
+    assert found["says"] >= 200

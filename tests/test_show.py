@@ -33,7 +33,7 @@ from langgraph_wyrd.show.columns import Column, table
 from langgraph_wyrd.show.lanes import drawn, laid_out
 from langgraph_wyrd.show.lists import page_text
 from langgraph_wyrd.show.past import timeline_html, timeline_text, tree_html, tree_text
-from langgraph_wyrd.show.plain import fitted, line, outline, plain, width
+from langgraph_wyrd.show.plain import fitted, line, outline, plain, size, width
 from langgraph_wyrd.show.plot import plot
 from langgraph_wyrd.show.thread import MOST, thread_html
 
@@ -407,7 +407,7 @@ def test_what_was_healed() -> None:
 
 
 def test_a_plot_counts_what_happened() -> None:
-    """Todos done and loops opened and closed; guesses don't count; a file of its own."""
+    """Todos done, loops opened and closed, and bytes; guesses don't count; a file of its own."""
     whole = state("x")
     made = plot(whole.todos, whole.loops)
     assert str(made) == "1 of 3 todos done, 3 loops opened, 1 closed"
@@ -415,9 +415,42 @@ def test_a_plot_counts_what_happened() -> None:
     assert 'xmlns="http://www.w3.org/2000/svg"' in made.svg
     assert made.svg.count("<path") == 2 + 2 * 3
     assert "nothing happened yet" in plot([], []).svg
+    weighed = plot([], whole.loops, [(T.format(1), 900), (T.format(3), 1100), ("?", 7)], 10_000)
+    assert str(weighed) == "3 loops opened, 1 closed, 12 kB"
+    for said in (">bytes<", ">12 kB<", ">loops open<"):
+        assert said in weighed.svg
+    assert ">todos<" not in weighed.svg
+    Seen(weighed._repr_html_())
     odd = [Todo("t", "x", opened_at="no time", closed_at=None)]
     assert "nothing happened yet" in plot(odd, []).svg
     Seen(made._repr_html_())
+
+
+def test_a_long_plot_is_thinned() -> None:
+    """Of many points the lowest and highest stay: what goes up and down does not look level."""
+    loops = [
+        OpenLoop(
+            f"l{n}", "request", "q",
+            opened_at=f"2026-11-18T{n // 60:02}:{n % 60:02}:00+00:00",
+            closed_at=f"2026-11-18T{n // 60:02}:{n % 60:02}:30+00:00", outcome="answered",
+        )
+        for n in range(1000)
+    ]  # fmt: skip
+    made = plot([], loops)
+    (line,) = [d for d in re.findall(r' d="([^"]*)"', made.svg) if d.count("V") > 1]
+    heights = set(re.findall(r"V([0-9.]+)", line))
+    assert 100 < line.count("V") <= 402
+    assert len(heights) == 2 or heights == {"124", "30.0", "124.0"}
+
+
+@pytest.mark.parametrize(
+    ("bytes", "said"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (9_949, "9.9 kB"), (9_951, "10 kB"),
+     (999_400, "999 kB"), (999_600, "1.0 MB"), (5 * 10**12, "5,000 GB")],
+)  # fmt: skip
+def test_bytes_are_told_shortly(bytes: int, said: str) -> None:
+    """Three digits at most, until there is no larger unit."""
+    assert size(bytes) == said
 
 
 # ---- rows
@@ -503,7 +536,9 @@ def test_a_thread_in_a_cell(saver: WyrdSaver) -> None:
         "1 of 2 todos done",
     ):
         assert said in seen
-    assert thread.plot().text == "1 of 2 todos done, 2 loops opened, 0 closed"
+    assert re.fullmatch(
+        r"1 of 2 todos done, 2 loops opened, 0 closed, \d\.\d kB", thread.plot().text
+    )
     assert repr(thread) == "Thread('t1')"
 
 

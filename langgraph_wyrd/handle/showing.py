@@ -23,31 +23,37 @@ class Showing(Reading, Healed):
     """
 
     def plot(self) -> Plot:
-        """Todos done and loops open over time, as a picture: `plot.svg`, or a cell's value.
+        """Todos done, loops open and bytes over time, as a picture: `plot.svg`, or a cell's value.
 
-        Of more than 1,000 todos, or loops, the newest count.
+        Of more than 1,000 todos, or loops, the newest count. Bytes are those that are there now,
+        by the checkpoint that brought them.
         """
-        return self._core.run(self._plot)
+        return self._core.run(self._plot)[0]
 
     async def aplot(self) -> Plot:
         """Async version of `plot`."""
-        return await self._core.arun(self._plot)
+        return (await self._core.arun(self._plot))[0]
 
-    async def _plot(self, core: Running[Memory]) -> Plot:
+    async def _plot(self, core: Running[Memory]) -> tuple[Plot, dict[str, int]]:
+        """The picture, and the bytes that came with each of the root's checkpoints."""
+        from langgraph_wyrd.plans.weights import weights
         from langgraph_wyrd.show.plot import plot
 
         codec = self._codec
         asked = Asked(limit=MOST_LISTED, thread_id=(self._stored,))
         todos = await core.read(lambda: query.todos(codec, asked))
         loops = await core.read(lambda: query.loops(codec, asked))
-        return plot(todos, loops)
+        found = await core.read(lambda: weights(codec, self._stored))
+        made = plot(todos, loops, ((each.ts, each.bytes) for each in found.each), found.before)
+        return made, {each.checkpoint_id: each.bytes for each in found.each if not each.ns}
 
     def _repr_html_(self) -> str:
         from langgraph_wyrd.show.thread import MOST, note_html, thread_html
 
         try:
-            state = self.working_state()
-            return thread_html(state, self.history(limit=MOST + 1), self.plot(), self.heals())
+            state, entries = self.working_state(), self.history(limit=MOST + 1)
+            plot, sizes = self._core.run(self._plot)
+            return thread_html(state, entries, plot, self.heals(), sizes)
         except WyrdError as error:  # a cell must show something
             return note_html(self.id, str(error))
 

@@ -96,7 +96,7 @@ def told(
         children.setdefault(parent, []).append(given(id))
     labels = yield from labels_on(number, page)
     steps = {**parents, **page}
-    frames = yield from _frames(codec, number, {step.place for step in steps.values()})
+    frames = yield from frames_at(codec, number, {step.place for step in steps.values()})
     seen, pruned = yield from _states(codec, number, thread_id, page, parents)
     found = []
     for step in page.values():
@@ -136,7 +136,7 @@ def told(
     return found
 
 
-def _frames(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict[Place, Frame]]:
+def frames_at(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict[Place, Frame]]:
     """The frames at these places, as far as they can be read."""
     found: dict[Place, Frame] = {}
     waiting = [list(places)]

@@ -19,13 +19,14 @@ Paint = Callable[[str, str], str]
 class Column:
     """`flexible`: its texts may be cut. `spare`: it goes where others need the room.
 
-    `right`: numbers. `most`: it is never wider.
+    `right`: numbers. `says`: what one reads; a page gives it room. `most`: it is never wider.
     """
 
     name: str
     flexible: bool = False
     spare: bool = False
     right: bool = False
+    says: bool = False
     most: int = _READ
 
 

@@ -58,7 +58,8 @@ def page_parts(
     if page and of is not None:
         rows, texts = ([show(each) for each in page[:MOST]] for show in (of.html, of.text))
         kept = [n for n in range(len(rows[0])) if any(row[n] for row in texts)]
-        names = [f"#{c.name}" if c.right else c.name for c in of.columns]
+        signs = ["#" if c.right else "=" if c.says else "" for c in of.columns]
+        names = [sign + column.name for sign, column in zip(signs, of.columns, strict=True)]
         said.append(html_table([names[n] for n in kept], [[row[n] for n in kept] for row in rows]))
     elif page:
         said.append(tag("ul", [tag("li", folded(repr(each))) for each in page[:MOST]]))
@@ -115,7 +116,7 @@ _THREADS = (
     Column("loops", right=True),
     Column("todos", right=True),
     Column("updated", spare=True),
-    Column("title", flexible=True),
+    Column("title", flexible=True, says=True),
     Column("why", flexible=True, spare=True),
 )
 
@@ -172,7 +173,7 @@ def _none(count: int, **at: Callable[[Any], str | None]) -> Callable[[Any], Sequ
 
 
 _ITEM = (Column("thread", most=40),)
-_SAYS = (Column("opened", spare=True), Column("says", flexible=True))
+_SAYS = (Column("opened", spare=True), Column("says", flexible=True, says=True))
 _KINDS: dict[type[Any], Kind] = {
     ThreadInfo: Kind(
         "thread", _THREADS, _thread_text, _thread_html,

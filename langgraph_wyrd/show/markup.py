@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -11,6 +12,8 @@ from langgraph_wyrd.show.plain import count, line, outline, plain
 _SHORT = 240  # characters that are seen of a text without unfolding it
 _LONG = 20_000  # … and of what is unfolded
 _WORD = 20  # characters that a column can be wide
+_TINY = 12  # … and that stay together
+_BREAK = re.compile(r"[\s-]+")
 _VOID = frozenset(("br", "hr"))
 
 
@@ -40,7 +43,7 @@ def tag(name: str, *parts: Part, **attributes: str | None) -> Markup:
 
 def words(text: str) -> Markup:
     """Text that breaks between words, unless one of them is too long for that."""
-    return tag("span", text, class_=None if _too_long(text) else "w-words")
+    return tag("span", text, class_="w-nowrap" if len(text) <= _TINY else _breaking(text))
 
 
 def under(name: str, value: Any) -> Markup:
@@ -60,19 +63,22 @@ def folded(value: Any) -> Markup:
     return tag("details", tag("summary", short, size), _whole(text), class_="w-fold")
 
 
-def table(headers: Iterable[str], rows: Iterable[Iterable[Part]], class_: str = "") -> Markup:
-    """A table; a header that starts with `#` is of a column of numbers."""
+def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
+    """A table, which is scrolled where it is wider than the page.
+
+    A header that starts with `#` is of a column of numbers, one with `=` of text that needs room.
+    """
     names = list(headers)
-    kinds = ["w-num" if name.startswith("#") else None for name in names]
+    kinds = [{"#": "w-num", "=": "w-says"}.get(name[:1]) for name in names]
     head = tag(
         "tr",
-        [tag("th", n.lstrip("#"), class_=k) for n, k in zip(names, kinds, strict=True)],
+        [tag("th", n.lstrip("#="), class_=k) for n, k in zip(names, kinds, strict=True)],
     )
     body = [
         tag("tr", [tag("td", cell, class_=k) for cell, k in zip(row, kinds, strict=True)])
         for row in rows
     ]
-    return tag("table", tag("thead", head), tag("tbody", body), class_=class_ or None)
+    return tag("div", tag("table", tag("thead", head), tag("tbody", body)), class_="w-wide")
 
 
 def _whole(value: Any) -> Markup:
@@ -82,8 +88,10 @@ def _whole(value: Any) -> Markup:
     return tag("pre", text[:_LONG] + more)
 
 
-def _too_long(text: str) -> bool:
-    return len(text) > _WORD and max(map(len, text.split()), default=0) > _WORD
+def _breaking(text: str) -> str | None:
+    """A hyphen is a place to break at, too: ids have them."""
+    longest = max(map(len, _BREAK.split(text)))
+    return None if longest > _WORD else "w-words"
 
 
 def _markup(part: Part) -> str:

@@ -10,7 +10,7 @@ from langgraph_wyrd.show.columns import Column, Paint, unpainted
 from langgraph_wyrd.show.lanes import Row, drawn, laid_out
 from langgraph_wyrd.show.markup import Markup, Part, folded, tag, words
 from langgraph_wyrd.show.parts import badge
-from langgraph_wyrd.show.plain import count, fitted, line, padded, when, width
+from langgraph_wyrd.show.plain import count, fitted, line, padded, size, when, width
 from langgraph_wyrd.show.style import framed
 
 _MOST = 200  # checkpoints of a tree in a cell
@@ -69,15 +69,20 @@ def is_entry(each: object) -> bool:
     return all(hasattr(each, name) for name in ("checkpoint_id", "parent_id", "summary", "labels"))
 
 
-def timeline_html(entries: Sequence[Entry], healed: Collection[str] = frozenset()) -> Markup:
+def timeline_html(
+    entries: Sequence[Entry],
+    healed: Collection[str] = frozenset(),
+    sizes: Mapping[str, int] | None = None,
+) -> Markup:
     """The checkpoints one below the other, the newest first, forks side by side.
 
-    `healed`: the ids of those at which something damaged was met.
+    `healed`: the ids of those at which something damaged was met; `sizes`: the bytes that came
+    with each.
     """
     rows = [*laid_out((each.checkpoint_id, each.parent_id) for each in entries)]
     lanes = min(max([row.lanes for row in rows] or [0]), _LANES)
     seen = [
-        _line(each, row, each.checkpoint_id in healed)
+        _line(each, row, each.checkpoint_id in healed, (sizes or {}).get(each.checkpoint_id))
         for each, row in zip(entries, rows, strict=True)
     ]
     return tag("div", seen, style=f"--lanes:{lanes}")
@@ -125,7 +130,7 @@ def _says(entry: Entry) -> str:
 # ---- HTML
 
 
-def _line(entry: Entry, row: Row, healed: bool) -> Markup:
+def _line(entry: Entry, row: Row, healed: bool, bytes: int | None) -> Markup:
     lane = min(row.lane, _LANES - 1)
     step = [
         tag("small", when(entry.ts), class_="w-nowrap"),
@@ -135,6 +140,7 @@ def _line(entry: Entry, row: Row, healed: bool) -> Markup:
         badge("healed", "red") if healed else None,
         badge(f"{len(entry.children)} ways on", "violet") if len(entry.children) > 1 else None,
         tag("span", folded(entry.summary or ""), class_="w-text"),
+        None if bytes is None else tag("small", f"+{size(bytes)}", class_="w-nowrap"),
     ]
     graph = [_bar(n, "") for n in row.passing if n < _LANES]
     if row.above:
@@ -201,7 +207,7 @@ ENTRY: tuple[
         Column(""), Column("checkpoint"), Column("step", right=True), Column("time"),
         Column("nodes", flexible=True), Column("labels", flexible=True),
         Column("forks", spare=True),
-        Column("what changed", flexible=True),
+        Column("what changed", flexible=True, says=True),
     ),
     _text,
     _html,

@@ -55,6 +55,16 @@ def count(n: int, one: str, several: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
+def size(n: int) -> str:
+    """`812 B`, `1.2 kB`, `34 MB`."""
+    said, unit = float(n), "B"
+    for larger in ("kB", "MB", "GB"):
+        if said < 999.5:
+            break
+        said, unit = said / 1000, larger
+    return f"{said:.1f} {unit}" if unit != "B" and said < 9.95 else f"{said:,.0f} {unit}"
+
+
 def when(ts: str | None) -> str:
     """A time to read: `2026-11-18 14:03:22`."""
     return "" if ts is None else line(ts[:19].replace("T", " "))

@@ -60,8 +60,9 @@ background:color-mix(in srgb,currentColor 9%,var(--bg))}}
 .wyrd ul{{list-style:none;margin:6px 0 0;padding:0}}
 .wyrd li{{display:flex;gap:8px;padding:3px 0;margin:0;unicode-bidi:isolate}}
 .wyrd li>.w-mark{{flex:0 0 1.3em;text-align:center}}
-.wyrd li>.w-key{{flex:0 0 11em;min-width:0;padding-left:1.3em}}
+.wyrd li>.w-key{{flex:0 1 11em;min-width:5em;padding-left:1.3em}}
 .wyrd li>.w-what{{flex:1;min-width:0}}
+.wyrd li>.w-key+.w-what{{flex:1 1 12em}}
 .wyrd .w-over .w-text{{color:var(--soft)}}
 .wyrd .w-gone .w-text{{text-decoration:line-through}}
 .wyrd table{{border-collapse:collapse;width:100%;margin:6px 0 0;font-size:13px;color:inherit;
@@ -72,6 +73,9 @@ unicode-bidi:isolate}}
 .wyrd th{{font-weight:500;color:var(--soft);font-size:12px;white-space:nowrap}}
 .wyrd tbody tr,.wyrd tbody tr:hover{{background:none}}
 .wyrd tr:last-child td{{border-bottom:0}}
+.wyrd .w-wide{{overflow-x:auto;scrollbar-width:thin}}
+.wyrd .w-wide>table{{max-width:none}}
+.wyrd td.w-says{{min-width:20em}}
 .wyrd .w-num{{text-align:right;font-variant-numeric:tabular-nums}}
 .wyrd .w-nowrap{{white-space:nowrap}}
 .wyrd .w-more{{color:var(--soft);margin:6px 0 0}}
@@ -82,9 +86,9 @@ unicode-bidi:isolate}}
 .wyrd .w-dot{{position:absolute;top:9px;width:10px;height:10px;border-radius:50%;
 border:2px solid var(--soft);background:var(--bg)}}
 .wyrd .w-dot.w-now{{background:var(--w-blue);border-color:var(--w-blue)}}
-.wyrd .w-step{{padding:4px 0;display:flex;flex-wrap:wrap;gap:0 10px}}
+.wyrd .w-step{{padding:4px 0;display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
 .wyrd .w-step .w-text{{flex:1;min-width:min(20em,100%)}}
-.wyrd svg{{display:block;width:100%;height:auto;margin:6px 0 0}}
+.wyrd svg{{display:block;width:100%;min-width:520px;height:auto;margin:6px 0 0}}
 .wyrd svg text{{font:11px system-ui,sans-serif;fill:var(--soft)}}
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from langgraph_wyrd.pillars.model import WorkingState
@@ -10,7 +10,7 @@ from langgraph_wyrd.show.markup import Markup, folded, tag
 from langgraph_wyrd.show.parts import badge, bounded, listed, part
 from langgraph_wyrd.show.past import Entry, timeline_html
 from langgraph_wyrd.show.plain import line, when
-from langgraph_wyrd.show.plot import Plot
+from langgraph_wyrd.show.plot import Plot, picture
 from langgraph_wyrd.show.state import head, pillars
 from langgraph_wyrd.show.style import framed
 
@@ -40,8 +40,12 @@ def thread_html(
     entries: Sequence[Entry] = (),
     plot: Plot | None = None,
     heals: Sequence[Heal] = (),
+    sizes: Mapping[str, int] | None = None,
 ) -> str:
-    """`entries`: the newest checkpoints, newest first; of more than `MOST` it says so."""
+    """`entries`: the newest checkpoints, newest first; of more than `MOST` it says so.
+
+    `sizes`: the bytes that came with each.
+    """
     said = [*pillars(state)]
     if heals:
         new = any(heal.acknowledged_at is None for heal in heals)
@@ -49,13 +53,13 @@ def thread_html(
         inside = bounded(newest, MOST, _heal, "heal")
         said.append(part("Healed", str(len(heals)), inside, open=new))
     if plot is not None:
-        said.append(part("Over time", plot.text, Markup(plot.svg), open=False))
+        said.append(part("Over time", plot.text, picture(plot), open=False))
     if entries:
         more = len(entries) > MOST
         size = f"the newest {MOST}" if more else str(len(entries))
         rest = tag("p", "there are older ones: thread.history()", class_="w-more")
         healed = {heal.checkpoint_id for heal in heals}
-        lines = [timeline_html(entries[:MOST], healed), rest if more else None]
+        lines = [timeline_html(entries[:MOST], healed, sizes), rest if more else None]
         said.append(part("Checkpoints", size, lines, open=len(entries) <= FEW))
     return framed(*head(state), *said)
 

@@ -78,6 +78,14 @@ WHERE thread = ? GROUP BY ns, checkpoint
 -- name: strands_weighed
 SELECT strand, count(*), sum(length(data)) FROM wyrd_splices WHERE thread = ? GROUP BY strand
 
+-- name: splices_weighed
+SELECT strand, seq, sum(length(data)) FROM wyrd_splices WHERE thread = ? GROUP BY strand, seq
+
+-- name: checkpoints_weighed
+SELECT ns, id, ts, strand, seq, length, chain,
+  length(CAST(metadata AS TEXT)) + coalesce(length(exact), 0)
+FROM wyrd_checkpoints WHERE thread = ? ORDER BY id DESC, ns LIMIT ?
+
 -- name: stray_writes
 -- Writes to checkpoints that are not there.
 SELECT DISTINCT w.ns, w.checkpoint FROM wyrd_writes w WHERE w.thread = ? AND NOT EXISTS (
