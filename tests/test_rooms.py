@@ -45,6 +45,7 @@ ON_DEMAND = (
     " pillars.values plans.arrivals plans.carry plans.comparing plans.copy plans.edits"
     " plans.filters plans.forking plans.heads plans.keeping plans.labelling plans.leases"
     " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
+    " plans.rotation"
     " plans.settling port redaction repair retention show.changes show.lists show.state"
     " store.postgres store.process terminal thread"
 )

@@ -113,7 +113,7 @@ def test_a_damaged_frame_is_no_end(durable: Backend) -> None:
     with durable.open() as saver:
         talked(saver)
         before = total(found(saver))
-        (row,) = [each for each in saver.thread("talk").history(limit=1)]
+        (row,) = saver.thread("talk").history(limit=1)
     with raw(durable.url) as database:
         query = f"SELECT strand, seq FROM wyrd_checkpoints WHERE id = '{row.checkpoint_id}'"
         strand, seq = database.execute(query).fetchall()[0]

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.plans import retain, rotation
-from langgraph_wyrd.plans.rotation import Step
+from langgraph_wyrd.later import later
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.plans import retain, rotation
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan
+else:
+    retain, rotation = later("plans.retain", "plans.rotation")
 
 T = TypeVar("T")
 Progress = Callable[[int, int], object]
@@ -82,7 +84,7 @@ class Rotating:
         done, rows, left, after = 0, 0, 0, 0
         while page := await tell(partial(retain.page, after, _THREADS)):
             for number, thread_id in page:
-                step = Step()
+                step = rotation.Step()
                 while step.table is not None:
                     step = await tell(partial(rotation.on, thread_id, number, step, plain))
                 done, rows, left = done + 1, rows + step.rows, left + step.left
