@@ -160,6 +160,11 @@ class NotADatabase(StoreError):
     """The file is no SQLite database, or can't be opened as one."""
 
 
+class DatabaseDamaged(StoreError):
+    """Pages of an SQLite file are damaged: what they held can't be read. What stands elsewhere in
+    the file still can; `verify()` says more. Restore the file from a backup, or `.recover` it."""
+
+
 class ForeignDatabase(StoreError):
     """The database, or tables of our names, belong to another program. Nothing was touched."""
 

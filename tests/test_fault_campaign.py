@@ -15,7 +15,7 @@ def test_some_faults_in_sqlite() -> None:
         counts, wrong = faults.campaign(fresh, 25, 5001)
     assert not wrong, "\n".join(wrong)
     assert sum(counts.values()) == 25
-    assert {"exact", "found by verify"} <= {outcome for _, outcome in counts}
+    assert {"exact", "found by verify"} <= {outcome for _, _, outcome in counts}
 
 
 def test_some_faults_in_postgres(postgres_server: str) -> None:

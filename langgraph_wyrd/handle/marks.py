@@ -6,7 +6,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.handle.base import When, checked
+from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.pillars.labels import Label, checked_name
 from langgraph_wyrd.plans.labelling import Labelling, Unlabel
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Marks(Handle):
+class Marks(Reading):
     """The part of a thread's handle that labels checkpoints."""
 
     def label(self, name: str, at: When = None, keys: Sequence[str] | None = None) -> Label:
@@ -53,23 +54,21 @@ class Marks(Handle):
 
     def labels(self) -> list[Label]:
         """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
-        return self._core.run(lambda core: core.read(self._labelling().all))
+        return self._read(self._labelling().all)
 
     async def alabels(self) -> list[Label]:
         """Async version of `labels`."""
-        return await self._core.arun(lambda core: core.read(self._labelling().all))
+        return await self._aread(self._labelling().all)
 
     def get_label(self, name: str) -> Label | None:
         """The label of that name at the newest checkpoint that has it; None if there is none."""
         wanted = _name(name)
-        return self._core.run(lambda core: core.read(lambda: self._labelling().newest(wanted)))
+        return self._read(lambda: self._labelling().newest(wanted))
 
     async def aget_label(self, name: str) -> Label | None:
         """Async version of `get_label`."""
         wanted = _name(name)
-        return await self._core.arun(
-            lambda core: core.read(lambda: self._labelling().newest(wanted))
-        )
+        return await self._aread(lambda: self._labelling().newest(wanted))
 
     def unlabel(self, name: str, at: When = None) -> bool:
         """Take a label off a point; None: off the newest checkpoint that has it.

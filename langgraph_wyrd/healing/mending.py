@@ -23,7 +23,7 @@ from langgraph_wyrd.store import frames, inspect, strands
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
-from langgraph_wyrd.store.strands import Place, ReadRow
+from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec, kind
 
 
@@ -36,6 +36,7 @@ class Mender:
         self.thread_id = thread_id
         self.found: dict[str, Found] = {}
         self._held: Copies | None = None
+        self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
         self._frames: dict[Place, Frame | None] = {}
         self._values: dict[Place, tuple[Any] | None] = {}
@@ -90,6 +91,18 @@ class Mender:
             self._ids = {(row[0], row[1]): row[2] for row in found if _is_text(row[0], row[1])}
         return self._ids
 
+    def strand(self, place: Place, *, blocks: bool = True) -> Plan[Mended | None]:
+        """The rows that bear a place, put right as far as can be."""
+        found = yield Ask("strand", (self.number, place.strand, place.seq))
+        made = strand.mend(self.codec, found, place, blocks=blocks)
+        if made is None or made.lost:
+            copied = yield from self._copies()
+            lengths = (yield from self._lengths(place.strand)) if blocks else {}
+            made = strand.mend(
+                self.codec, found, place, copies=copied, lengths=lengths, blocks=blocks
+            )
+        return made
+
     # ---- frames
 
     def frame(self, ns: str, id: str, place: Place) -> Plan[Frame | None]:
@@ -98,11 +111,7 @@ class Mender:
         return self._frames[place]
 
     def _frame(self, ns: str, id: str, place: Place) -> Plan[Frame | None]:
-        found = yield Ask("strand", (self.number, place.strand, place.seq))
-        made = strand.mend(self.codec, found, place, blocks=False)
-        if made is None or made.lost:
-            copied = yield from self._copies()
-            made = strand.mend(self.codec, found, place, copies=copied, blocks=False)
+        made = yield from self.strand(place, blocks=False)
         if made is None or made.lost:
             return None
         frame = EMPTY
@@ -129,12 +138,7 @@ class Mender:
     def _value(self, ns: str, id: str, name: str, entry: Entry) -> Plan[tuple[Any] | None]:
         place = entry.place
         assert place is not None
-        found = yield Ask("strand", (self.number, place.strand, place.seq))
-        made = strand.mend(self.codec, found, place)
-        if made is None or made.lost:
-            copied = yield from self._copies()
-            lengths = yield from self._lengths(place.strand)
-            made = strand.mend(self.codec, found, place, copies=copied, lengths=lengths)
+        made = yield from self.strand(place)
         if made is None:
             return None
         if not made.lost:
@@ -177,15 +181,38 @@ class Mender:
 
     def _lengths(self, number: int) -> Plan[dict[int, int]]:
         """How many elements the versions of a strand have, by the frames that name them."""
-        lengths: dict[int, int] = {}
-        seen: dict[int, list[ReadRow]] = {}
+        seen = yield from self._readable()
+        return {
+            entry.place.seq: entry.place.length
+            for frame in seen.values()
+            for entry in frame.channels.values()
+            if entry.place is not None and entry.place.strand == number
+        }
+
+    def owner(self, number: int) -> Plan[tuple[str, str, str]]:
+        """Whose a strand is: namespace, first checkpoint, channel (none if it is of frames)."""
+        seen = yield from self._readable()
+        for ns, id, _, _, strand_, seq, *_ in (yield Ask("checkpoint_ids", (self.number,))):
+            if strand_ == number:
+                return ns, id, ""
+            frame = seen.get((strand_, seq), EMPTY)
+            for name, entry in frame.channels.items():
+                if entry.place is not None and entry.place.strand == number:
+                    return ns, id, name
+        return "", "", ""
+
+    def _readable(self) -> Plan[dict[tuple[int, int], Frame]]:
+        """The frames that can be read, by their strand and version."""
+        if self._seen is not None:
+            return self._seen
+        self._seen = {}
+        walked = set()
         for at in (yield Ask("checkpoint_ids", (self.number,))):
-            place = Place(*at[4:8])
-            if place.strand not in seen:
-                seen[place.strand] = yield Ask("strand", (self.number, place.strand, 1 << 30))
-        for rows_ in seen.values():
+            if at[4] in walked:
+                continue
+            walked.add(at[4])
             frame = EMPTY
-            for row in rows_:
+            for row in (yield Ask("strand", (self.number, at[4], 1 << 30))):
                 try:
                     strands.verify([row], ())
                 except CheckpointDamaged as error:
@@ -195,10 +222,8 @@ class Mender:
                     frame = frames.apply_patch(frame, row[6])
                 except CheckpointDamaged:
                     break
-                for entry in frame.channels.values():
-                    if entry.place is not None and entry.place.strand == number:
-                        lengths[entry.place.seq] = entry.place.length
-        return lengths
+                self._seen[at[4], row[1]] = frame
+        return self._seen
 
     # ---- writes
 

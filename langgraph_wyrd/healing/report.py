@@ -30,11 +30,36 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Space:
+    """How much room the database takes, in bytes. None: this database can't say.
+
+    `free` is inside an SQLite file (`VACUUM` gives it back); `wal` is the file of what was not yet
+    moved into it. `dead` are rows that a Postgres `VACUUM` will take away.
+    """
+
+    total: int
+    free: int | None = None
+    wal: int | None = None
+    dead: int | None = None
+
+    def __str__(self) -> str:
+        said = [f"{self.total / 1e6:,.1f} MB"]
+        if self.free is not None:
+            said.append(f"{self.free / 1e6:,.1f} MB of it free")
+        if self.wal is not None:
+            said.append(f"{self.wal / 1e6:,.1f} MB in the WAL")
+        if self.dead is not None:
+            said.append(f"{self.dead:,} dead rows")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """All findings. `ok`: there is no damage, or none any more."""
+    """All findings. `ok`: there is no damage, or none any more. `space`: of the whole database."""
 
     threads: int
     findings: tuple[Finding, ...] = ()
+    space: Space | None = None
 
     @property
     def ok(self) -> bool:

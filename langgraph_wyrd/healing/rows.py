@@ -103,6 +103,25 @@ def _flipped(row: list[Any], names: Sequence[str], fields: Sequence[str], fits: 
     return None
 
 
+def flipped_back(
+    row: Sequence[Any], texts: Sequence[int], total: int, fits: Callable[[Any], bool]
+) -> tuple[Any, ...] | None:
+    """The row with a bit of its checksum, or a byte of one of its texts, put right."""
+    for number in flips.numbers(row[total]) if isinstance(row[total], int) else ():
+        if fits(tried := (*row[:total], number, *row[total + 1 :])):
+            return tried
+    for at in texts:
+        if isinstance(row[at], str):
+
+            def fit(text: str, at: int = at) -> bool:
+                return fits((*row[:at], text, *row[at + 1 :]))
+
+            found = flips.text_put_right(row[at], fit)
+            if found is not None:
+                return (*row[:at], found, *row[at + 1 :])
+    return None
+
+
 def checkpoint_of(raw: Sequence[Any]) -> tuple[str, str, str | None]:
     """Namespace, id and parent of a row that may be damaged."""
     at = {name: raw[index] for index, name in enumerate(Stored._fields)}

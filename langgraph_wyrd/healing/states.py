@@ -7,18 +7,20 @@ that is wrong with it, and else is left out, aloud.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import flips, rows
+from langgraph_wyrd.healing import beside, rows
 from langgraph_wyrd.healing.found import Found, Kind
-from langgraph_wyrd.plans import reweave
+from langgraph_wyrd.healing.mending import Mender
+from langgraph_wyrd.plans import past, reweave
 from langgraph_wyrd.plans.ledger import is_sound, through
-from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.loading import Stored, StrandDamaged
 from langgraph_wyrd.plans.weaving import Weaver
-from langgraph_wyrd.store.names import thread_key
+from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement
+from langgraph_wyrd.store.strands import ReadRow
 from langgraph_wyrd.store.values import Codec
 
 T = TypeVar("T")
@@ -38,11 +40,12 @@ def healed(
     found = yield Ask("thread_row", (thread_key(thread_id),))
     if not found:
         raise first
-    reading = Reading(found[0][0], thread_id)
+    reading = Reading(codec, found[0][0], thread_id)
     yield from reading.put_rows_right()
+    yield from reading.put_labels_right()
     if weaver is not None and not reading.lost:  # what followed a lost one can't be told anew
         yield from reading.look_on(reweave.reweave(codec, weaver, thread_id))
-    answer = yield from reading.look_on(plan())
+    answer = yield from reading.as_far_as_can_be(plan)
     heals = reading.heals()
     if not heals:
         raise first
@@ -52,7 +55,8 @@ def healed(
 class Reading:
     """What plans see of a thread: damaged rows put right or not at all, written ones at once."""
 
-    def __init__(self, number: int, thread_id: str) -> None:
+    def __init__(self, codec: Codec, number: int, thread_id: str) -> None:
+        self._codec = codec
         self._number = number
         self._thread_id = thread_id
         self._right_rows: dict[tuple[str, str], Stored] = {}
@@ -61,6 +65,13 @@ class Reading:
         self.bad: dict[tuple[str, str, str, int], Row | None] = {}
         self.lost: dict[tuple[str, str], str | None] = {}  # missing ones, and who was before them
         self._rows: list[tuple[Kind, str, str]] = []
+        self._labels: dict[Row, tuple[Row, bool]] = {}
+        self._gone: set[tuple[str, str]] = set()  # checkpoints whose rows can't be had back
+        self._columns: dict[str, str] = {}  # of those checkpoints, what stands beside the metadata
+        self._strands: dict[int, Sequence[ReadRow] | None] = {}
+        self._of_strands: list[Found] = []
+        self._tolerant = False
+        self.shown: Row | None = None  # a thread's columns, as they are told anew
 
     def look_on(self, plan: Plan[T]) -> Plan[T]:
         return through(plan, self._answered, self._asked)
@@ -76,6 +87,8 @@ class Reading:
             right = rows.checkpoint(raw, ids)
             if right is not None:
                 self._right_rows[ns, id] = right
+            else:
+                self._gone.add((raw[5], raw[6]))
             kind: Kind = "left_out" if right is None else "exact"
             self._rows.append((kind, ns, id))
         there = {(row[5], row[6]) for row in found}
@@ -87,8 +100,48 @@ class Reading:
                     before = [each for at, each in there if at == ns and each < parent]
                     self.lost[ns, parent] = max(before, default=None)
 
+    def put_labels_right(self) -> Plan[None]:
+        plan = beside.labels_right(self._codec, self._number, self._thread_id)
+        self._labels = yield from self.look_on(plan)
+
+    def as_far_as_can_be(self, plan: Callable[[], Plan[T]]) -> Plan[T]:
+        """What a plan reads, again and again, until no strand that it meets can be put right."""
+        while True:
+            try:
+                return (yield from self.look_on(plan()))
+            except StrandDamaged as error:
+                if error.number not in self._strands:
+                    yield from self._put_strand_right(error)
+                elif self._tolerant:
+                    raise
+                else:
+                    self._tolerant = True  # who can do without it, does
+
+    def _put_strand_right(self, error: StrandDamaged) -> Plan[None]:
+        mender = Mender(self._codec, self._number, self._thread_id)
+        place = max(error.places, key=lambda place: place.seq)
+        made = yield from mender.strand(place, blocks=error.blocks)
+        proven = made is not None and not made.lost
+        self._strands[place.strand] = made.exact if made is not None and proven else None
+        ns, checkpoint, channel = yield from mender.owner(place.strand)
+        for what in made.done if made is not None and proven else ():
+            mender.note("exact", ns, checkpoint, what, what, channel)
+        if not proven:
+            mender.note("left_out", ns, checkpoint, str(error), f"strand {place.strand}", channel)
+        self._of_strands += mender.found.values()
+
     def heals(self) -> tuple[Found, ...]:
-        made = []
+        made = [*self._of_strands]
+        for id, what in self._columns.items():
+            place = f"columns {id}"
+            made.append(Found("exact", self._number, self._thread_id, "", id, "", what, place))
+        for (name, checkpoint), (_, proven) in self._labels.items():
+            what = f"label {given(str(name))!r} was put right"
+            if not proven:
+                what = f"label {given(str(name))!r} stands, what it promoted is lost"
+            kind: Kind = "exact" if proven else "left_out"
+            place = f"label {name} {checkpoint}"
+            made.append(Found(kind, self._number, self._thread_id, "", checkpoint, "", what, place))
         for (ns, checkpoint, task, n), right in self.bad.items():
             again = right is not None or (ns, checkpoint, task) in self.told
             what = (
@@ -98,7 +151,7 @@ class Reading:
                 if again
                 else "something that was said there is lost"
             )
-            kind: Kind = "exact" if again else "left_out"
+            kind = "exact" if again else "left_out"
             place = f"event {checkpoint} {task} {n}"
             made.append(Found(kind, self._number, self._thread_id, ns, checkpoint, "", what, place))
         bad = {key[:3] for key in self.bad}
@@ -132,6 +185,8 @@ class Reading:
             # Only looked at: nothing is locked, and what is damaged is known by now.
             names = {"lock_to_bury": "thread_row", "lock_thread": "thread_row"}
             return step._replace(name=names.get(step.name, step.name))
+        if step.name == "show_thread":
+            self.shown = tuple(step.rows[0])
         if step.name == "drop_events":
             for _, ns, checkpoint, task in step.rows:
                 self.told[ns, checkpoint, task] = []
@@ -165,6 +220,14 @@ class Reading:
             ]
         if ask.name in ("checkpoint_rows", "checkpoint_row"):
             return [self._row(row) for row in found]
+        if ask.name == "strand":
+            return self._strands.get(ask.params[1]) or found
+        if ask.name == "given_up":
+            return [(1,)] if self._tolerant else []
+        if ask.name.startswith("past "):
+            return [self._past(row) for row in found if ("", row[0]) not in self._gone]
+        if ask.name in ("labels", "get_label"):
+            return [self._label(row) for row in found]
         if ask.name not in ("events", "events_of_steps"):
             return found
         _, ns, low, high = ask.params if ask.name == "events" else _page(*ask.params[:3])
@@ -182,12 +245,28 @@ class Reading:
             parent, ts = right.parent, right.ts
         return (id, parent, ts, *self.derived.get((ns, id), (due, root)), None)
 
+    def _past(self, row: Row) -> Row:
+        """A row of `past`."""
+        right = self._right_rows.get(("", row[0]))
+        if right is not None:
+            row = (right.id, right.parent, right.ts, *row[3:7], right.metadata, right.exact,
+                   *right.place, right.sum)  # fmt: skip
+        told = past.beside(self._codec, row[7], row[8])
+        if told != row[3:6]:
+            self._columns[row[0]] = "what stands beside its metadata was read anew out of it"
+        due, _ = self.derived.get(("", row[0]), (row[6], None))
+        return (*row[:3], *told, due, *row[7:])
+
     def _row(self, row: Row) -> Row:
         right = self._right_rows.get((row[0], row[1]))
         if right is None:
             return row
         more = (*right.place, *row[13:15], right.sum)
         return (*row[:2], right.parent, right.ts, *row[4:7], right.metadata, right.exact, *more)
+
+    def _label(self, row: Row) -> Row:
+        right, _ = self._labels.get(row[:2], (row, True))
+        return right[: len(row)]
 
     def _right(self, ns: str, row: Row) -> Row | None:
         if is_sound(ns, row):
@@ -205,16 +284,4 @@ def _page(number: int, ns: str, high: str) -> tuple[int, str, str, str]:
 
 def event_put_right(ns: str, row: Row) -> Row | None:
     """A row of the ledger in which one bit of a text, or of the checksum, is wrong."""
-    for number in flips.numbers(row[-1]) if isinstance(row[-1], int) else ():
-        if is_sound(ns, (*row[:-1], number)):
-            return (*row[:-1], number)
-    for at in _TEXTS:
-        if isinstance(row[at], str):
-
-            def fits(tried: str, at: int = at) -> bool:
-                return is_sound(ns, (*row[:at], tried, *row[at + 1 :]))
-
-            text = flips.text_put_right(row[at], fits)
-            if text is not None:
-                return (*row[:at], text, *row[at + 1 :])
-    return None
+    return rows.flipped_back(row, _TEXTS, len(row) - 1, lambda tried: is_sound(ns, tried))

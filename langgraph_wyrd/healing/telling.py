@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.healing import beside
 from langgraph_wyrd.healing.found import Found, Heal, told
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.pillars.model import OpenLoop, Source, WorkingState
+from langgraph_wyrd.plans.sums import heal_sum, is_sound_heal
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
@@ -67,10 +69,12 @@ def recorded(codec: Codec, heals: Sequence[Found]) -> Plan[None]:
         "put_heal",
         [
             (
-                heal.thread, heal.id, heal.ns, heal.checkpoint, heal.channel, heal.kind,
-                codec.seal_text(heal.what), moment,
+                heal.thread, heal.id, heal.ns, heal.checkpoint, heal.channel, heal.kind, what,
+                moment,
+                heal_sum(heal.id, heal.kind, heal.ns, heal.checkpoint, heal.channel, what, moment),
             )
             for heal in sorted(heals, key=lambda heal: (heal.thread, heal.id))
+            for what in [codec.seal_text(heal.what)]
         ],
     )  # fmt: skip
 
@@ -101,12 +105,16 @@ def acknowledged(thread_id: str, ids: Sequence[str] | None) -> Plan[int | None]:
 
 def _heals(codec: Codec, number: int, thread_id: str) -> Plan[list[Heal]]:
     rows = yield Ask("heals", (number,))
+    held = [
+        row if is_sound_heal(row) else beside.heal(row) or beside.hollow_heal(codec, row)
+        for row in rows
+    ]
     return [
         Heal(
             id, kind, given(thread_id), given(ns), given(checkpoint), given(channel),
             codec.show_text(what), _time(at), None if seen is None else _time(seen),
         )
-        for id, kind, ns, checkpoint, channel, what, at, seen in rows
+        for id, kind, ns, checkpoint, channel, what, at, seen, _ in held
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import copies, rows, strand
+from langgraph_wyrd.healing import beside, copies, rows, strand
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.report import Finding
 from langgraph_wyrd.healing.states import Reading, event_put_right
@@ -24,6 +24,7 @@ from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
 from langgraph_wyrd.plans.loading import Stored
 from langgraph_wyrd.plans.shown import PILLARS
+from langgraph_wyrd.plans.sums import moved_row
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver, columns
 from langgraph_wyrd.store import frames, strands
@@ -72,9 +73,11 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     for finding, fixes in look.found:
         if finding.damage:
             yield from fixes
-    rows_ = yield Ask("thread_row", (thread_key(row.thread_id),))
-    yield Tell("touch", [(max(rows_[0][2], look.strands), now(), row.number)])
-    if look.pillars_differ and look.woven and not look.lost:
+    strands = (yield Ask("strands_given", (row.number,)))[0][0]
+    yield Tell("touch", [(max(strands, look.strands), now(), row.number)])
+    # What was moved away tells nothing any more.
+    changed = look.pillars_differ or any(each.damage for each, _ in look.found)
+    if changed and look.woven and not look.lost:
         if weaver is not None:
             yield from reweave.reweave(codec, weaver, row.thread_id)
         else:
@@ -96,15 +99,15 @@ class _Look:
         self._copies: Copies | None = None
 
     def all(self) -> Plan[None]:
-        if bytes(self.row.key) != thread_key(self.row.thread_id):
-            fix = Tell("fix_key", [(thread_key(self.row.thread_id), self.row.number)])
-            self._note("threads", "key", "it is not found by its id", RIGHT, [fix])
         stored = yield from self._checkpoints()
         yield from self._splices(stored)
         yield from self._writes({row.key for row in stored})
         yield from self._events()
         if self.woven:
             yield from self._pillars()
+        found = yield from beside.wrong(self.codec, self.row.number, self.row.thread_id, self._away)
+        for table, place, what, proven, fixes in found:
+            self._note(table, place, what, RIGHT if proven else AWAY, fixes)
 
     def _note(
         self,
@@ -123,7 +126,10 @@ class _Look:
     def _away(self, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell) -> list[Tell]:
         place = json.dumps(list(key), default=str)
         held = json.dumps([_plain(each) for each in row], default=str)
-        return [Tell("put_quarantine", [(self.row.number, table, place, held, now())]), drop]
+        return [
+            Tell("put_quarantine", [moved_row(self.row.number, table, place, held, now())]),
+            drop,
+        ]
 
     # ---- checkpoints
 
@@ -314,7 +320,7 @@ class _Look:
     def _pillars(self) -> Plan[None]:
         """The ledger beside the checkpoints, and the tables beside the ledger."""
         number, thread_id = self.row.number, self.row.thread_id
-        reading = Reading(number, thread_id)
+        reading = Reading(self.codec, number, thread_id)
         yield from reading.put_rows_right()
         self.lost = bool(reading.lost)
         if self.weaver is not None and not self.lost:
@@ -344,10 +350,13 @@ class _Look:
                 self._note(_TABLES[name][5:], id, what, "can be made anew from the ledger")
                 self.pillars_differ = True
         shown = (yield Ask("shown_thread", (number,)))[0]
-        status, reason, due, title, _, loops, todos = columns(self.codec, weave.visible(), None)
-        told = (status, reason, due, title or None, loops, todos)
-        if weave.top is not None and not self._same(shown, told):
-            what = "status, reason, due, title or counts differ from the ledger"
+        user = None if reading.shown is None else reading.shown[4]
+        told = list(columns(self.codec, weave.visible(), user))
+        told[3] = told[3] or None
+        if told[4] is None:  # nobody said whose it is: it may be known from elsewhere
+            told[4] = shown[4]
+        if weave.top is not None and not self._same(shown, tuple(told)):
+            what = "status, reason, due, title, user or counts differ from the ledger"
             self._note("threads", "columns", what, "can be made anew from the ledger")
             self.pillars_differ = True
 

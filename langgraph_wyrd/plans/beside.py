@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
+from langgraph_wyrd.plans.labels import label_row
 from langgraph_wyrd.plans.shown import to_json
+from langgraph_wyrd.plans.sums import heal_sum, is_sound_heal, is_sound_label
 from langgraph_wyrd.store.names import thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
+
+logger = logging.getLogger("langgraph_wyrd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +41,22 @@ def beside(codec: Codec, thread_id: str) -> Plan[Beside]:
                 name, checkpoint, iso(created), bool(automatic), json.loads(keys),
                 json.loads(missing), promoted(codec, context),
             )
-            for name, checkpoint, created, automatic, keys, missing, context in labels
+            for name, checkpoint, created, automatic, keys, missing, _, context in filter(
+                partial(_sound, is_sound_label, "label"), labels
+            )
         ],
         [
             (*row[:5], codec.open_text(what), iso(at), None if seen is None else iso(seen))
-            for *row, what, at, seen in heals
+            for *row, what, at, seen, _ in filter(partial(_sound, is_sound_heal, "heal"), heals)
         ],
     )  # fmt: skip
+
+
+def _sound(is_sound: Callable[[Row], bool], what: str, row: Row) -> bool:
+    if is_sound(row):
+        return True
+    logger.warning("%s %s is damaged, and stays behind: verify() tells more", what, row[0])
+    return False
 
 
 def put_beside(codec: Codec, thread_id: str, there: Beside) -> Plan[int]:
@@ -56,7 +72,7 @@ def put_beside(codec: Codec, thread_id: str, there: Beside) -> Plan[int]:
     yield Tell(
         "put_label",
         [
-            (
+            label_row(
                 number, name, checkpoint, created, automatic, to_json(keys), to_json(missing),
                 packed(codec, items),
             )
@@ -65,7 +81,11 @@ def put_beside(codec: Codec, thread_id: str, there: Beside) -> Plan[int]:
     )  # fmt: skip
     yield Tell(
         "carry_heal",
-        [(number, *row[:5], codec.seal_text(what), at, seen) for *row, what, at, seen in heals],
+        [
+            (number, *held, text, at, seen, heal_sum(*held, text, at))
+            for id, kind, ns, checkpoint, channel, what, at, seen in heals
+            for held, text in [((id, kind, ns, checkpoint, channel), codec.seal_text(what))]
+        ],
     )
     return len(labels) + len(heals)
 

@@ -6,18 +6,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from langgraph_wyrd.pillars import codec as plain
 from langgraph_wyrd.pillars.labels import Label
 from langgraph_wyrd.pillars.model import ContextItem
 from langgraph_wyrd.plans import moments
 from langgraph_wyrd.plans.beside import iso, packed, promoted
-from langgraph_wyrd.plans.labels import label_at
+from langgraph_wyrd.plans.labels import checked_label, label_at, label_row
 from langgraph_wyrd.plans.shown import to_json
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
-from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 Point = str | datetime | None
@@ -49,7 +48,7 @@ class Labelling:
         label = Label(
             given(name), given(id), now(), tuple(item.key for item in items), missing, items
         )
-        row = (
+        row = label_row(
             number, name, id, label.created_at, False, to_json(label.keys), to_json(missing),
             packed(self.codec, [plain.to_dict(item, compact=True) for item in items]),
         )  # fmt: skip
@@ -74,10 +73,10 @@ class Labelling:
         if id is None:
             return None
         rows = yield Ask("get_label", (number, name, id))
-        return self._label(rows[0])
+        return self._label(rows[0]) if rows else None
 
-    def _label(self, row: Sequence[Any]) -> Label:
-        name, checkpoint, created, automatic, keys, missing, *context = row
+    def _label(self, row: Row) -> Label:
+        name, checkpoint, created, automatic, keys, missing, _, *context = checked_label(row)
         items = promoted(self.codec, context[0]) if context else []
         return Label(
             given(name),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
+from langgraph_wyrd.plans.sums import is_sound_label, label_sum
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.woven import Weave, Woven
 from langgraph_wyrd.store.names import given
@@ -23,10 +25,27 @@ def label_at(number: int, name: str) -> Plan[str | None]:
 def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ...]]]:
     """The labels of some checkpoints, by name."""
     found: dict[str, list[str]] = {}
-    for name, checkpoint, *_ in (yield Ask("labels", (number,))):
+    for row in (yield Ask("labels", (number,))):
+        name, checkpoint = checked_label(row)[:2]
         if checkpoint in ids:
             found.setdefault(checkpoint, []).append(given(name))
     return {checkpoint: tuple(names) for checkpoint, names in found.items()}
+
+
+def checked_label(row: Row) -> Row:
+    """A row of `labels` or `get_label`, after its checksum."""
+    if not is_sound_label(row):
+        raise CheckpointDamaged(f"label {given(str(row[0]))!r} is damaged")
+    return row
+
+
+def label_row(
+    number: int, name: str, checkpoint: str, created: str, automatic: bool, keys: str = "[]",
+    missing: str = "[]", context: str = "[]",
+) -> Row:  # fmt: skip
+    """A row of wyrd_labels."""
+    held = (name, checkpoint, created, automatic, keys, missing, context)
+    return (number, *held, label_sum(*held))
 
 
 # ---- set on boundaries, in the transaction of the write that meets one
@@ -66,7 +85,7 @@ def counted(policy: AutoLabels, number: int, weave: Weave) -> Plan[Weave]:
 
 def automatic_rows(number: int, checkpoint: str, names: Iterable[str]) -> list[Row]:
     made = now()
-    return [(number, name, checkpoint, made, True, "[]", "[]", "[]") for name in names]
+    return [label_row(number, name, checkpoint, made, True) for name in names]
 
 
 def interrupt_rows(

@@ -61,6 +61,16 @@ class Write(NamedTuple):
     sum: int
 
 
+class StrandDamaged(CheckpointDamaged):
+    """Rows of a strand are not what was written. Says which, for who can mend it."""
+
+    def __init__(self, message: str, number: int, places: set[Place], blocks: bool) -> None:
+        super().__init__(message)
+        self.number = number
+        self.places = places
+        self.blocks = blocks
+
+
 # What is derived of a checkpoint has a few bits of its row's checksum for itself: wrong, it is read
 # anew, and the row stays good.
 _DERIVED = 0x7FFF
@@ -146,7 +156,10 @@ def read_strands(
     ]
     loaded = {}
     for number, rows in zip(order, answers, strict=True):
-        strands.verify(rows, wanted[number])
+        try:
+            strands.verify(rows, wanted[number])
+        except CheckpointDamaged as error:
+            raise StrandDamaged(str(error), number, wanted[number], blocks) from error
         elements: list[bytes] = []
         for row in rows if blocks else ():
             if row[6]:

@@ -25,7 +25,7 @@ from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of
 from langgraph_wyrd.plans.states import SILENT, Overlay
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Ask, Plan, Row
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec, kind
@@ -50,10 +50,11 @@ class Step(NamedTuple):
     seq: int
     length: int
     chain: int
+    sum: int
 
     @property
     def place(self) -> Place:
-        return Place(*self[9:])
+        return Place(*self[9:13])
 
 
 # ---- history
@@ -73,15 +74,17 @@ def history(codec: Codec, thread_id: str, limit: int, before: Point) -> Plan[lis
 def entry(codec: Codec, number: int, thread_id: str, id: str) -> Plan[HistoryEntry]:
     """One of them."""
     rows = yield Ask("past past_one", (number, id))
-    (found,) = yield from told(codec, number, thread_id, rows)
-    return found
+    found = yield from told(codec, number, thread_id, rows)
+    if not found:
+        raise CheckpointDamaged(f"the row of checkpoint {given(id)} is damaged")
+    return found[0]
 
 
 def told(
     codec: Codec, number: int, thread_id: str, rows: Sequence[Row]
 ) -> Plan[list[HistoryEntry]]:
     """What is told of a stretch of root checkpoints."""
-    page = {row[0]: Step(*row) for row in rows}
+    page = {row[0]: _checked(codec, number, Step(*row)) for row in rows}
     if not page:
         return []
     outside = sorted({s.parent for s in page.values() if s.parent is not None} - page.keys())
@@ -90,7 +93,7 @@ def told(
         Ask("offspring", (number, min(page), max(page))),
         *(Ask("past past_one", (number, id)) for id in outside),
     ]
-    parents = {row[0]: Step(*row) for (row,) in filter(None, answers)}
+    parents = {row[0]: _checked(codec, number, Step(*row)) for (row,) in filter(None, answers)}
     children: dict[str, list[str]] = {}
     for parent, id in offspring:
         children.setdefault(parent, []).append(given(id))
@@ -136,6 +139,31 @@ def told(
     return found
 
 
+def _checked(codec: Codec, number: int, step: Step) -> Step:
+    """A row, after its checksum; what stands beside its metadata is said there too."""
+    try:
+        total = loading.row_sum(
+            number, "", step.id, step.parent, step.ts, step.metadata, step.exact, step.place
+        )
+        good = loading.same_row(total, step.sum)
+    except TypeError:  # a column is of another type than it was
+        good = False
+    if not good or beside(codec, step.metadata, step.exact) != step[3:6]:
+        raise CheckpointDamaged(f"the row of checkpoint {step.id} is damaged")
+    return step
+
+
+def beside(codec: Codec, metadata: str, exact: bytes | None) -> tuple[Any, Any, Any]:
+    """Step, source and run id, as they are stored beside the metadata that says them."""
+    held = codec.open_metadata(metadata, exact)
+    step, source, run_id = (held.get(name) for name in ("step", "source", "run_id"))
+    return (
+        int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
+        stored(source, "source") if isinstance(source, str) else None,
+        stored(run_id, "run_id") if isinstance(run_id, str) else None,
+    )
+
+
 def frames_at(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict[Place, Frame]]:
     """The frames at these places, as far as they can be read."""
     found: dict[Place, Frame] = {}
@@ -152,6 +180,8 @@ def frames_at(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict
                 waiting += strands.values()
             elif len(some) > 1:
                 waiting += [[place] for place in some]
+            elif not (yield Ask("given_up")):  # it may be had back yet
+                raise
     return found
 
 

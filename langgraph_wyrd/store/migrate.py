@@ -7,11 +7,15 @@ during a rolling deploy the old processes go on.
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import ForeignDatabase, SchemaMissing, SchemaTooNew
 from langgraph_wyrd.store.sql import TABLE_NAMES, Sql
+
+logger = logging.getLogger("langgraph_wyrd")
 
 
 class Migration(NamedTuple):
@@ -41,14 +45,55 @@ def refuse_foreign(tables: dict[str, set[str]], where: str) -> None:
         )
 
 
-def pending(applied: int | None, min_reader: int | None, where: str) -> list[Migration]:
-    """What has to be applied still. Raises where the schema is newer than this library reads."""
-    if min_reader is not None and min_reader > KNOWN:
+def pending(
+    rows: Sequence[tuple[Any, ...]], tables: Collection[str], where: str
+) -> list[Migration]:
+    """What has to be applied still. Raises where the schema is newer than this library reads.
+
+    Args:
+        rows: The ledger: version, name and oldest reader of each migration.
+        tables: Those of our tables that are there.
+        where: The database, in words.
+    """
+    if lost := unlike(rows):
+        if not rows and not tables:
+            return list(MIGRATIONS)
+        logger.warning(
+            "%s: %s is damaged (%s); its tables tell what was applied, verify(repair=True) puts it "
+            "right", where, LEDGER, "; ".join(lost),
+        )  # fmt: skip
+        if tables:
+            rows = [*MIGRATIONS, *(row for row in rows if _is_newer(row))]
+    applied = max((row[0] for row in rows), default=0)
+    reader = max((row[2] for row in rows), default=0)
+    if reader > KNOWN:
         raise SchemaTooNew(
             f"{where} was set up by a newer langgraph-wyrd (schema {applied}, readable from "
-            f"{min_reader} on; this release knows {KNOWN}): upgrade langgraph-wyrd"
+            f"{reader} on; this release knows {KNOWN}): upgrade langgraph-wyrd"
         )
-    return [each for each in MIGRATIONS if applied is None or each.version > applied]
+    return [each for each in MIGRATIONS if each.version > applied]
+
+
+def unlike(rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    """What is wrong with a ledger, in words: a migration of ours that is not told of as it is.
+
+    A first migration that is not applied yet is no damage, one that others follow is.
+    """
+    told = [tuple(row[:3]) for row in rows]
+    last = max((row[0] for row in told if type(row[0]) is int), default=0)
+    wanted = [tuple(each) for each in MIGRATIONS if each.version <= max(last, 1)]
+    lost = [f"version {each[0]} is not told of" for each in wanted if each not in told]
+    odd = [row for row in told if row not in wanted and not _is_newer(row)]
+    return [*lost, *(f"{row} was never written" for row in odd)]
+
+
+def _is_newer(row: Sequence[Any]) -> bool:
+    """Whether a row of the ledger may be of a newer release."""
+    version, name, reader = row[:3]
+    if type(version) is not int or type(reader) is not int:
+        return False
+    ours = {each.name for each in MIGRATIONS}
+    return version > KNOWN and 0 < reader <= version and bool(name) and name not in ours
 
 
 def missing(where: str, why: str) -> SchemaMissing:

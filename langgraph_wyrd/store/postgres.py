@@ -201,12 +201,10 @@ class PostgresDriver:
         for table, column in await cursor.fetchall():
             tables.setdefault(table, set()).add(column)
         migrate.refuse_foreign(tables, self._where)
-        if migrate.LEDGER not in tables:
-            return migrate.pending(None, None, self._where)
-        cursor = await connection.execute(self._sql["schema_version"].encode())
-        row = await cursor.fetchone()
-        assert row is not None
-        return migrate.pending(row[0], row[1], self._where)
+        rows: list[Any] = []
+        if migrate.LEDGER in tables:
+            rows = await (await connection.execute(self._sql["applied"].encode())).fetchall()
+        return migrate.pending(rows, tables.keys() - {migrate.LEDGER}, self._where)
 
     # ---- plans
 
@@ -328,6 +326,9 @@ class PostgresDriver:
         if not stale and not done:
             raise Stale
         return stale
+
+    def wal_bytes(self) -> int | None:
+        return None
 
     async def give_back(self) -> bool:
         return False  # autovacuum looks after it

@@ -47,6 +47,9 @@ class Driver(Protocol):
     async def give_back(self) -> bool:
         """Give a piece of the unused space back to the file system; whether there is more."""
 
+    def wal_bytes(self) -> int | None:
+        """How much is not yet moved into the database's file; None if there is none such."""
+
     writers: int  # how many merged transactions it likes to run at once
     closes_to_fork: bool  # whether its connections must not be open while the process forks
 
@@ -300,6 +303,9 @@ class Running(Generic[M]):
 
     async def give_back(self) -> bool:
         return await self._drive(lambda driver: driver.give_back())
+
+    def wal_bytes(self) -> int | None:
+        return self._driver.wal_bytes()
 
     # ---- merging
 

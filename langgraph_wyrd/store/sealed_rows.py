@@ -9,38 +9,16 @@ The checksums that stand beside sealed values are masked, as one of a short text
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from langgraph_wyrd.store.keys import UNREADABLE, NotOpened, NotSealed
+from langgraph_wyrd.store.keys import NotOpened
+from langgraph_wyrd.store.sealed_texts import Keys, Opening, Place, Sealing, summed, texts, wrong
 from langgraph_wyrd.store.statements import Row
 
-logger = logging.getLogger("langgraph_wyrd")
-
-Place = Sequence[Any]
-_WRONG = 0x5BD1E9955BD1E995  # bits that no healing takes for flipped ones
 _NOTHING = b"\xc1"  # in the place of bytes that were planted
 _DERIVED = 0x7FFF  # the bits of a checkpoint's checksum that are of what is derived, and plain
-
-
-class Keys(Protocol):
-    """What seals and opens. Without keys everything raises KeyMissing, but for texts to show."""
-
-    def seal(self, thread: int, place: Place, data: bytes) -> tuple[bytes, int, int]: ...
-    def masks(self, thread: int, sealed: bytes) -> tuple[int, int]: ...
-    def open(self, thread: int, place: Place, sealed: bytes) -> bytes: ...
-    def seal_text(self, thread: int, place: Place, text: str) -> str: ...
-    def seal_text_masked(self, thread: int, place: Place, text: str) -> tuple[str, int, int]: ...
-    def open_text(self, thread: int, place: Place, text: str) -> str: ...
-    def masks_of_text(self, thread: int, text: str) -> tuple[int, int]: ...
-    def shown(self, text: str) -> str | None:
-        """What stands for a sealed text that nothing depends on; None: it has to be opened."""
-
-
-Sealing = Callable[[Keys, Row], Row]
-Opening = Callable[[Keys, Sequence[Any], Row], Row]
 
 
 # ---- splices
@@ -69,11 +47,7 @@ def open_splice(keys: Keys, thread: int, row: Row) -> Row:
             return (strand, seq, part, keep, cut, count, data, total, chain)
         return (strand, seq, part, keep, cut, count, plain, total, chain)
     except (NotOpened, TypeError):
-        return (strand, seq, part, keep, cut, count, _NOTHING, _wrong(total), chain)
-
-
-def _wrong(total: Any) -> Any:
-    return total ^ _WRONG if type(total) is int else _WRONG
+        return (strand, seq, part, keep, cut, count, _NOTHING, wrong(total), chain)
 
 
 # ---- writes
@@ -101,7 +75,7 @@ def open_write(keys: Keys, thread: int, row: Row) -> Row:
         except NotOpened:
             return (*where, data, total)
     except (NotOpened, TypeError):
-        return (*where, _NOTHING, _wrong(total))
+        return (*where, _NOTHING, wrong(total))
 
 
 def _seal_fixed_write(keys: Keys, row: Row) -> Row:
@@ -139,11 +113,11 @@ def open_metadata(
         total ^= one & ~_DERIVED
         chain = place[3] ^ two
     except (NotOpened, TypeError):
-        return metadata, exact, place[3], _wrong(total)
+        return metadata, exact, place[3], wrong(total)
     try:
         held = keys.open(thread, _checkpoint_place(ns, id, parent, ts, place[:3]), exact)
     except NotOpened:
-        return metadata, exact, chain, _wrong(total)
+        return metadata, exact, chain, wrong(total)
     end = 4 + int.from_bytes(held[:4], "big")
     text = held[4:end].decode("utf-8", "surrogatepass")
     return text, held[end + 1 :] if len(held) > end else None, chain, total
@@ -208,11 +182,11 @@ def _open_own_row(keys: Keys, params: Sequence[Any], row: Row) -> Row:
 
 
 def _open_past(keys: Keys, params: Sequence[Any], row: Row) -> Row:
-    id, parent, ts, step, source, run_id, due, metadata, exact, *place = row
-    metadata, exact, chain, _ = open_metadata(
-        keys, params[0], "", id, parent, ts, metadata, exact, place, 0
+    id, parent, ts, step, source, run_id, due, metadata, exact, *place, total = row
+    metadata, exact, chain, total = open_metadata(
+        keys, params[0], "", id, parent, ts, metadata, exact, place, total
     )
-    return (id, parent, ts, step, source, run_id, due, metadata, exact, *place[:3], chain)
+    return (id, parent, ts, step, source, run_id, due, metadata, exact, *place[:3], chain, total)
 
 
 def _open_path_row(keys: Keys, params: Sequence[Any], row: Row) -> Row:
@@ -256,89 +230,20 @@ def open_event(keys: Keys, thread: int, row: Row) -> Row:
         body = keys.open_text(thread, ("event", *where, source), body)
         return (*where, body, source, total ^ one)
     except (NotOpened, TypeError):
-        return (*where, body, source, _wrong(total))
+        return (*where, body, source, wrong(total))
 
 
-# ---- texts that have no checksum: what is shown
-
-
-def seal_shown(keys: Keys, thread: int, place: Place, text: str | None) -> str | None:
-    return keys.seal_text(thread, place, text) if text else text
-
-
-def open_shown(keys: Keys, thread: int, place: Place, text: str | None) -> str | None:
-    if not text:
-        return text
-    if (instead := keys.shown(text)) is not None:
-        return instead
-    try:
-        return keys.open_text(thread, place, text)
-    except (NotOpened, TypeError, AttributeError) as error:
-        planted = "is not encrypted" if isinstance(error, NotSealed) else "can't be read"
-        logger.warning("%s of thread number %s %s; verify() tells more", place[0], thread, planted)
-        return UNREADABLE
-
-
-_EMPTY_JSON = ("", "[]", "{}", "null")
-
-
-def _seal_json(keys: Keys, thread: int, place: Place, text: str | None) -> str | None:
-    if text is None or text in _EMPTY_JSON:
-        return text
-    return json.dumps(keys.seal_text(thread, place, text))
-
-
-def _open_json(keys: Keys, thread: int, place: Place, text: Any) -> Any:
-    if text is None or text in _EMPTY_JSON:
-        return text
-    try:
-        held = json.loads(text)
-    except (ValueError, TypeError):
-        held = text
-    if isinstance(held, str):
-        if keys.shown(held) is not None:
-            return None
-        try:
-            return keys.open_text(thread, place, held)
-        except NotOpened:
-            pass
-    logger.warning("%s of thread number %s can't be read; verify() tells more", place[0], thread)
-    return None
-
-
-def texts(
-    name: str, thread: int | None, id: Sequence[int], texts: Sequence[int], jsons: Sequence[int],
-    *, ids: Sequence[int] = (), bad: str | None = None,
-) -> tuple[Sealing, Opening]:  # fmt: skip
-    """Seals and opens columns of rows, the number of whose thread stands at `thread` (None: in the
-    statement's first parameter). Columns `id`, or parameters `ids`, tell the rows apart. `bad`
-    stands for JSON that can't be read."""
-    columns = (*((each, seal_shown, open_shown) for each in texts),
-               *((each, _seal_json, _open_json) for each in jsons))  # fmt: skip
-
-    def change(keys: Keys, params: Sequence[Any], row: Row, opening: bool) -> Row:
-        made = list(row)
-        number = params[0] if thread is None else row[thread]
-        key = (*(params[each] for each in ids), *(row[each] for each in id))
-        for n, (column, seal, open_) in enumerate(columns):
-            work = open_ if opening else seal
-            made[column] = work(keys, number, (name, *key, n), row[column])
-            if made[column] is None and row[column] is not None:
-                made[column] = bad
-        return tuple(made)
-
-    return (
-        lambda keys, row: change(keys, (), row, False),
-        lambda keys, params, row: change(keys, params, row, True),
-    )
+# ---- which statements
 
 
 _todo = texts("todo", 0, (2,), (5,), (-1,))
 _context = texts("context", 0, (2,), (), (4, 5, -1))
 _loop = texts("loop", 0, (2,), (4, 11), (5, -1))
 _intention = texts("intention", 0, (2,), (3, 8), (-1,))
-_label = texts("label", 0, (1, 2), (), (7,), bad="[]")
-_quarantine = texts("quarantine", 0, (1, 2), (), (3,))
+LABEL_BITS = 0x7FFF_FFFF  # the bits of a label's checksum that are over what it promoted
+_label = partial(summed, "label", json_=True, bits=LABEL_BITS, bad="[]")
+_heal = partial(summed, "heal")
+_quarantine = partial(summed, "quarantine", json_=True)
 
 SEAL: dict[str, Sealing] = {
     "put_splice": seal_splice,
@@ -354,12 +259,13 @@ SEAL: dict[str, Sealing] = {
     "put_context": _context[0],
     "put_loop": _loop[0],
     "put_intention": _intention[0],
-    "put_label": _label[0],
-    "set_label": _label[0],
-    "put_quarantine": _quarantine[0],
-    "put_heal": texts("heal", 0, (1,), (6,), ())[0],
-    "fix_heal": texts("heal", 1, (2,), (0,), ())[0],
-    "fix_quarantine": texts("quarantine", 1, (2, 3), (), (0,))[0],
+    "put_label": _label(0, (1, 2), 7, 8)[0],
+    "set_label": _label(0, (1, 2), 7, 8)[0],
+    "put_quarantine": _quarantine(0, (1, 2), 3, 5)[0],
+    "put_heal": _heal(0, (1,), 6, 8)[0],
+    "carry_heal": _heal(0, (1,), 6, 9)[0],
+    "fix_heal": _heal(2, (3,), 0, 1)[0],
+    "fix_quarantine": _quarantine(2, (3, 4), 0, 1)[0],
     "advance": texts("thread", -2, (), (5, 7), ())[0],
     "show_thread": texts("thread", -1, (), (1, 3), ())[0],
 }
@@ -397,8 +303,11 @@ OPEN: dict[str, Opening] = {
     "shown_loops": _loop[1],
     "shown_intentions": _intention[1],
     "shown_thread": texts("thread", None, (), (1, 3), ())[1],
-    "get_label": texts("label", None, (), (), (6,), ids=(1, 2), bad="[]")[1],
-    "heals": texts("heal", None, (0,), (5,), ())[1],
+    "get_label": _label(None, (0, 1), 7, 6)[1],
+    "all_labels": _label(None, (0, 1), 7, 6)[1],
+    "labels_whole": _label(None, (0, 1), 7, 6)[1],
+    "heals": _heal(None, (0,), 5, 8)[1],
+    "in_quarantine": _quarantine(None, (0, 1), 2, 4)[1],
 }
 
 # Statements that a sealed store asks or tells in another form: with what opens a row.
@@ -418,6 +327,8 @@ PLAIN = frozenset((
     "drop_all_quarantine", "drop_label", "drop_labels", "drop_todo", "drop_context", "drop_loop",
     "drop_intention", "drop_all_todos", "drop_all_contexts", "drop_all_loops",
     "drop_all_intentions", "acknowledge_heal", "drop_tombstone", "record_migration", "add_key",
-    "want_lease", "hear_lease", "leave_lease", "drop_lease", "add_lease", "take_lease",
+    "fix_thread_id", "not_deleted", "drop_heal", "drop_moved", "drop_migration",
+    "add_thread_again", "want_lease", "hear_lease", "leave_lease", "drop_lease", "add_lease",
+    "take_lease",
     "beat_lease",
 ))  # fmt: skip

@@ -9,15 +9,15 @@ from typing import Any
 
 from langgraph_wyrd.store.keys import NotOpened, of_text
 from langgraph_wyrd.store.sealed_rows import (
+    LABEL_BITS,
     OPEN,
     SEAL,
-    Keys,
     open_checkpoint,
     open_event,
     open_splice,
     open_write,
-    texts,
 )
+from langgraph_wyrd.store.sealed_texts import Keys, summed, texts
 from langgraph_wyrd.store.statements import Row, Tell
 
 _LOWEST = -(1 << 31)
@@ -78,9 +78,9 @@ def _checkpoint(keys: Keys, row: Row) -> Row:
     return (thread, *opened, total, due, root)
 
 
-_heal = texts("heal", 0, (1,), (2,), ())[1]
-_quarantine = texts("quarantine", 0, (1, 2), (), (3,))[1]
-_label = texts("label", 0, (1, 2), (), (7,), bad="[]")[1]
+_heal = summed("heal", 0, (1,), 2, 3)[1]
+_quarantine = summed("quarantine", 0, (1, 2), 3, 4, json_=True)[1]
+_label = summed("label", 0, (1, 2), 7, 8, json_=True, bits=LABEL_BITS, bad="[]")[1]
 _thread = texts("thread", 0, (), (1, 2), ())[1]
 
 
@@ -118,11 +118,11 @@ TABLES = {
     ),
     "heals": Table(
         "whole_heals", "fix_heal", ("",), slice(1, 2), (2,),
-        lambda keys, row: _heal(keys, (), row), lambda row: (row[2], *row[:2]),
+        lambda keys, row: _heal(keys, (), row), lambda row: (*row[2:], *row[:2]),
     ),
     "quarantine": Table(
         "whole_quarantine", "fix_quarantine", ("", ""), slice(1, 3), (3,),
-        lambda keys, row: _quarantine(keys, (), row), lambda row: (row[3], *row[:3]),
+        lambda keys, row: _quarantine(keys, (), row), lambda row: (*row[3:], *row[:3]),
     ),
     "threads": Table(
         "whole_threads", "show_thread", (-1,), slice(0, 1), (1, 2),

@@ -20,6 +20,7 @@ import aiosqlite
 
 from langgraph_wyrd.errors import (
     DatabaseBusy,
+    DatabaseDamaged,
     DatabaseFull,
     ForeignDatabase,
     InvalidInput,
@@ -35,6 +36,8 @@ from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, me
 from langgraph_wyrd.store.url import Address
 
 T = TypeVar("T")
+
+_DAMAGED = (11,)  # SQLITE_CORRUPT
 
 APPLICATION_ID = 0x57595244  # "WYRD", set in files that we make
 
@@ -155,22 +158,24 @@ class SqliteDriver:
 
     def _prepare(self, raw: sqlite3.Connection) -> None:
         """Look before touching; then WAL, and whatever migrations are missing."""
-        self._refuse_foreign(raw)
+        tables = self._refuse_foreign(raw)
         raw.execute(f"PRAGMA synchronous = {self._synchronous}")
         if not raw.execute("PRAGMA secure_delete").fetchone()[0]:
             raw.execute("PRAGMA secure_delete = FAST")  # what is deleted is gone from its page
         # Each connection to memory would have a database of its own: one serves all.
         self._shared = not raw.execute("PRAGMA database_list").fetchone()[2]
         self.closes_to_fork = not self._shared
-        wanted = self._pending(raw)
+        wanted = self._pending(raw, tables)
         if wanted and (self._read_only or self._setup == "never"):
             why = "it is opened read-only" if self._read_only else 'setup="never" was asked for'
             raise migrate.missing(self._where, why)
         if not self._read_only:
             self._write_ahead(raw)
-            self._migrate(raw)
+            if wanted:
+                self._migrate(raw)
 
-    def _refuse_foreign(self, raw: sqlite3.Connection) -> None:
+    def _refuse_foreign(self, raw: sqlite3.Connection) -> set[str]:
+        """Those of our tables that are there."""
         theirs = raw.execute("PRAGMA application_id").fetchone()[0]
         if theirs not in (0, APPLICATION_ID):
             raise ForeignDatabase(
@@ -186,15 +191,12 @@ class SqliteDriver:
             if name in migrate.OURS or name == migrate.LEDGER
         }
         migrate.refuse_foreign(tables, self._where)
+        return set(tables)
 
-    def _pending(self, raw: sqlite3.Connection) -> list[migrate.Migration]:
-        exists = raw.execute(
-            "SELECT 1 FROM sqlite_master WHERE name = ?", (migrate.LEDGER,)
-        ).fetchone()
-        if exists is None:
-            return migrate.pending(None, None, self._where)
-        applied, min_reader = raw.execute(self._sql["schema_version"]).fetchone()
-        return migrate.pending(applied, min_reader, self._where)
+    def _pending(self, raw: sqlite3.Connection, tables: set[str]) -> list[migrate.Migration]:
+        there = migrate.LEDGER in tables
+        rows = raw.execute(self._sql["applied"]).fetchall() if there else []
+        return migrate.pending(rows, tables - {migrate.LEDGER}, self._where)
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
         """WAL mode. SQLite does not wait for a lock here, so we do."""
@@ -211,12 +213,12 @@ class SqliteDriver:
                 time.sleep(0.01)
 
     def _migrate(self, raw: sqlite3.Connection) -> None:
-        while self._pending(raw):
+        while True:
             with self._transaction(raw, "BEGIN IMMEDIATE"):
-                wanted = self._pending(raw)  # others may have been quicker
+                tables = self._refuse_foreign(raw)
+                wanted = self._pending(raw, tables)  # others may have been quicker
                 if not wanted:
                     return
-                self._refuse_foreign(raw)
                 if not raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                     raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 for statement in self._sql.migration(wanted[0].version):
@@ -259,6 +261,14 @@ class SqliteDriver:
             raw.executescript("PRAGMA incremental_vacuum(500)")  # `execute` frees one page only
         left = int(raw.execute("PRAGMA freelist_count").fetchone()[0])
         return 0 < left < before
+
+    def wal_bytes(self) -> int | None:
+        if self._shared:
+            return None
+        try:
+            return os.path.getsize(f"{self._address.target}-wal")
+        except OSError:
+            return 0
 
     async def _open_reader(self) -> Connection:
         reader = Connection(self._raw)
@@ -352,7 +362,13 @@ class SqliteDriver:
             return DatabaseFull(f"{self._where}: no room left ({text}); this write was not stored")
         if "readonly" in text or "read-only" in text:
             return ReadOnlyDatabase(f"{self._where} can only be read ({text})")
-        if "not a database" in text or "malformed" in text or "unable to open" in text:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED or "malformed" in text:
+            return DatabaseDamaged(
+                f"{self._where}: pages of the file are damaged, what they held can't be read "
+                f"({text}). Other threads may be whole: verify() says more. Restore the file from "
+                "a backup, or have sqlite3 `.recover` it into a new one"
+            )
+        if "not a database" in text or "unable to open" in text:
             return NotADatabase(f"{self._where} can't be opened as an SQLite database ({text})")
         if "no such table: wyrd_" in text:
             return SchemaMissing(f"{self._where} lost langgraph-wyrd's tables ({text})")

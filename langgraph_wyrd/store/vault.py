@@ -19,8 +19,9 @@ from langgraph_wyrd.store import keys
 from langgraph_wyrd.store.keys import HIDDEN, KeyRing, NotOpened, NotSealed, Sealer
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Driver
-from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL, Keys, Place
+from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends
+from langgraph_wyrd.store.sealed_texts import Keys, Place
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell, WriteSet
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -95,6 +96,7 @@ class Vault:
         self.give_back = self._inner.give_back
         self.close = self._inner.close
         self.writers = self._inner.writers
+        self.wal_bytes = self._inner.wal_bytes
         self.closes_to_fork = self._inner.closes_to_fork
         if ring is not None:
             self._close_in()

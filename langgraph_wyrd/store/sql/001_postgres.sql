@@ -223,6 +223,7 @@ CREATE TABLE wyrd_labels (
   keys json NOT NULL, -- what was promoted
   missing json NOT NULL, -- what was asked for, and not there
   context json NOT NULL, -- the promoted items
+  sum bigint NOT NULL,
   PRIMARY KEY (thread, name, checkpoint)
 );
 -- With single_writer=True: who runs a thread now. A row lasts as long as a run, or its process.
@@ -249,6 +250,7 @@ CREATE TABLE wyrd_heals (
   what text NOT NULL, -- sealed where values are encrypted
   healed_at timestamptz NOT NULL,
   acknowledged_at timestamptz,
+  sum bigint NOT NULL,
   PRIMARY KEY (thread, id)
 );
 
@@ -259,6 +261,7 @@ CREATE TABLE wyrd_quarantine (
   place text COLLATE "C" NOT NULL, -- its key there
   data text NOT NULL, -- JSON: its columns as they were; bytes as base64
   moved_at timestamptz NOT NULL,
+  sum bigint NOT NULL,
   PRIMARY KEY (thread, origin, place)
 );
 

@@ -221,6 +221,7 @@ CREATE TABLE wyrd_labels (
   keys TEXT NOT NULL, -- JSON: what was promoted
   missing TEXT NOT NULL, -- JSON: what was asked for, and not there
   context TEXT NOT NULL, -- JSON: the promoted items
+  sum INTEGER NOT NULL,
   PRIMARY KEY (thread, name, checkpoint)
 ) WITHOUT ROWID;
 
@@ -249,6 +250,7 @@ CREATE TABLE wyrd_heals (
   what TEXT NOT NULL, -- sealed where values are encrypted
   healed_at TEXT NOT NULL,
   acknowledged_at TEXT,
+  sum INTEGER NOT NULL,
   PRIMARY KEY (thread, id)
 ) WITHOUT ROWID;
 
@@ -259,6 +261,7 @@ CREATE TABLE wyrd_quarantine (
   place TEXT NOT NULL, -- its key there
   data TEXT NOT NULL, -- JSON: its columns as they were; bytes as base64
   moved_at TEXT NOT NULL,
+  sum INTEGER NOT NULL,
   PRIMARY KEY (thread, origin, place)
 ) WITHOUT ROWID;
 

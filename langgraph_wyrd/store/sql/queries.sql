@@ -207,8 +207,11 @@ WHERE thread = ?
 -- name: has_checkpoints
 SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1
 
--- name: schema_version
-SELECT max(version), max(min_reader) FROM wyrd_migrations
+-- name: applied
+SELECT version, name, min_reader FROM wyrd_migrations ORDER BY version
+
+-- name: drop_migration
+DELETE FROM wyrd_migrations WHERE version = ?
 
 -- name: record_migration
 INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)
@@ -245,6 +248,10 @@ SELECT (SELECT count(*) FROM wyrd_events
     WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '')
   + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
 
+-- name: given_up
+-- Whether what is damaged can't be had back: who only reads knows nothing of it yet.
+SELECT 1 WHERE 1 = 0
+
 -- name: thread_row
 -- As lock_thread, for who only looks.
 SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
@@ -266,6 +273,20 @@ WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
 UNION ALL SELECT 'wyrd_writes', thread, count(*) FROM wyrd_writes
 WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
 UNION ALL SELECT 'wyrd_events', thread, count(*) FROM wyrd_events
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_todos', thread, count(*) FROM wyrd_todos
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_context', thread, count(*) FROM wyrd_context
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_open_loops', thread, count(*) FROM wyrd_open_loops
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_intentions', thread, count(*) FROM wyrd_intentions
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_labels', thread, count(*) FROM wyrd_labels
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_heals', thread, count(*) FROM wyrd_heals
+WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_quarantine', thread, count(*) FROM wyrd_quarantine
 WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
 
 -- name: all_splices
@@ -309,8 +330,8 @@ SELECT thread, thread_id, id, text, aim, opened_at, closed_at, closed_in, outcom
 FROM wyrd_intentions WHERE thread = ? ORDER BY id
 
 -- name: shown_thread
-SELECT status, reason, CAST(due AS TEXT), title, open_loops, open_todos FROM wyrd_threads
-WHERE id = ?
+SELECT status, reason, CAST(due AS TEXT), title, user_id, open_loops, open_todos
+FROM wyrd_threads WHERE id = ?
 
 -- name: fix_checkpoint
 UPDATE wyrd_checkpoints SET ns = ?, id = ?, parent = ?, ts = ?, metadata = ?, exact = ?, strand = ?,
@@ -330,6 +351,32 @@ ON CONFLICT (thread, strand, seq, part) DO UPDATE SET keep = excluded.keep, cut 
 UPDATE wyrd_writes SET task = ?, idx = ?, channel = ?, path = ?, shape = ?, data = ?, sum = ?
 WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?
 
+-- name: fix_thread_id
+UPDATE wyrd_threads SET thread_id = ? WHERE id = ?
+
+-- name: undead
+-- Threads that are marked as deleted, and are there.
+SELECT t.id, t.thread_id FROM wyrd_threads t WHERE t.deleted_at IS NOT NULL
+AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = t.id) ORDER BY t.id
+
+-- name: not_deleted
+UPDATE wyrd_threads SET deleted_at = NULL, tick = tick + 1 WHERE id = ?
+
+-- name: names_of
+-- What the public tables call a thread, the most often first.
+SELECT thread_id, count(*) FROM (
+  SELECT thread_id FROM wyrd_todos WHERE thread = ?
+  UNION ALL SELECT thread_id FROM wyrd_context WHERE thread = ?
+  UNION ALL SELECT thread_id FROM wyrd_open_loops WHERE thread = ?
+  UNION ALL SELECT thread_id FROM wyrd_intentions WHERE thread = ?) AS named
+GROUP BY thread_id ORDER BY 2 DESC, 1
+
+-- name: strands_given
+SELECT strands FROM wyrd_threads WHERE id = ?
+
+-- name: newest_strand
+SELECT coalesce(max(strand), 0) FROM wyrd_splices WHERE thread = ?
+
 -- name: fix_key
 UPDATE wyrd_threads SET key = ? WHERE id = ?
 
@@ -340,18 +387,19 @@ DELETE FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ? AND task 
 DELETE FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND n = ?
 
 -- name: put_quarantine
-INSERT INTO wyrd_quarantine (thread, origin, place, data, moved_at) VALUES (?, ?, ?, ?, ?)
+INSERT INTO wyrd_quarantine (thread, origin, place, data, moved_at, sum)
+VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, origin, place) DO NOTHING
 
 -- name: drop_all_quarantine
 DELETE FROM wyrd_quarantine WHERE thread = ?
 
 -- name: put_heal
-INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread, id) DO NOTHING
+INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread, id) DO NOTHING
 
 -- name: heals
-SELECT id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at FROM wyrd_heals
+SELECT id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at, sum FROM wyrd_heals
 WHERE thread = ? ORDER BY healed_at, id
 
 -- name: acknowledge_heal
@@ -362,9 +410,25 @@ DELETE FROM wyrd_heals WHERE thread = ?
 
 -- name: copy_heals
 INSERT INTO wyrd_heals (thread, id, ns, checkpoint, channel, kind, what, healed_at,
-  acknowledged_at)
-SELECT ?, id, ns, checkpoint, channel, kind, what, healed_at, acknowledged_at FROM wyrd_heals
+  acknowledged_at, sum)
+SELECT ?, id, ns, checkpoint, channel, kind, what, healed_at, acknowledged_at, sum FROM wyrd_heals
 WHERE thread = ?
+
+-- name: all_labels
+-- As get_label, all of a thread, whether their checkpoints are there or not.
+SELECT name, checkpoint, created_at, automatic, CAST(keys AS TEXT), CAST(missing AS TEXT), sum,
+  CAST(context AS TEXT)
+FROM wyrd_labels WHERE thread = ? ORDER BY checkpoint, name
+
+-- name: in_quarantine
+SELECT origin, place, data, moved_at, sum FROM wyrd_quarantine
+WHERE thread = ? ORDER BY origin, place
+
+-- name: drop_heal
+DELETE FROM wyrd_heals WHERE thread = ? AND id = ?
+
+-- name: drop_moved
+DELETE FROM wyrd_quarantine WHERE thread = ? AND origin = ? AND place = ?
 
 -- ---- pillars
 
@@ -509,7 +573,7 @@ SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?
 -- name: past
 -- Checkpoints of the root, as a history tells of them; which, and the end, are put behind it.
 SELECT id, parent, ts, step, source, run_id, CAST(due AS TEXT), CAST(metadata AS TEXT),
-  exact, strand, seq, length, chain
+  exact, strand, seq, length, chain, sum
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
 
 -- name: past_one
@@ -773,16 +837,18 @@ WHERE thread = ? AND ns = '' AND id > ? AND id < ? AND coalesce(parent, '') = ? 
 -- ---- labels: of checkpoints that are there, a label of one that never came does not show
 
 -- name: put_label
-INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context,
+  sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, name, checkpoint) DO UPDATE SET created_at = excluded.created_at,
   automatic = excluded.automatic, keys = excluded.keys, missing = excluded.missing,
-  context = excluded.context
+  context = excluded.context, sum = excluded.sum
 
 -- name: set_label
 -- On a boundary, which may be met again: what stands there already stays.
-INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context,
+  sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, name, checkpoint) DO NOTHING
 
 -- name: label_at
@@ -793,12 +859,12 @@ WHERE l.thread = ? AND l.name = ? ORDER BY l.checkpoint DESC LIMIT 1
 
 -- name: get_label
 SELECT name, checkpoint, created_at, automatic, CAST(keys AS TEXT), CAST(missing AS TEXT),
-  CAST(context AS TEXT)
+  sum, CAST(context AS TEXT)
 FROM wyrd_labels WHERE thread = ? AND name = ? AND checkpoint = ?
 
 -- name: labels
 SELECT l.name, l.checkpoint, l.created_at, l.automatic, CAST(l.keys AS TEXT),
-  CAST(l.missing AS TEXT)
+  CAST(l.missing AS TEXT), l.sum
 FROM wyrd_labels l
 JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint
 WHERE l.thread = ? ORDER BY l.checkpoint, l.name
@@ -813,8 +879,9 @@ DELETE FROM wyrd_labels WHERE thread = ? AND checkpoint = ?
 DELETE FROM wyrd_labels WHERE thread = ?
 
 -- name: copy_labels
-INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context)
-SELECT ?, name, checkpoint, created_at, automatic, keys, missing, context FROM wyrd_labels
+INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context,
+  sum)
+SELECT ?, name, checkpoint, created_at, automatic, keys, missing, context, sum FROM wyrd_labels
 WHERE thread = ?
 
 -- name: roots_since

@@ -21,15 +21,16 @@ SELECT min(ts), max(ts) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
 
 -- name: labels_whole
 SELECT l.name, l.checkpoint, l.created_at, l.automatic, CAST(l.keys AS TEXT),
-  CAST(l.missing AS TEXT), CAST(l.context AS TEXT)
+  CAST(l.missing AS TEXT), l.sum, CAST(l.context AS TEXT)
 FROM wyrd_labels l
 JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint
 WHERE l.thread = ? ORDER BY l.checkpoint, l.name
 
 -- name: carry_heal
 -- What was seen here stays seen.
-INSERT INTO wyrd_heals (thread, id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO wyrd_heals (thread, id, kind, ns, checkpoint, channel, what, healed_at, acknowledged_at,
+  sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, id) DO UPDATE SET
   acknowledged_at = coalesce(wyrd_heals.acknowledged_at, excluded.acknowledged_at)
 

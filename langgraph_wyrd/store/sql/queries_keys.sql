@@ -78,21 +78,21 @@ FROM wyrd_intentions WHERE thread = ? AND id > ? ORDER BY id LIMIT ?
 
 -- name: whole_labels
 SELECT thread, name, checkpoint, created_at, automatic, CAST(keys AS TEXT), CAST(missing AS TEXT),
-  CAST(context AS TEXT)
+  CAST(context AS TEXT), sum
 FROM wyrd_labels WHERE thread = ? AND (name, checkpoint) > (?, ?) ORDER BY name, checkpoint LIMIT ?
 
 -- name: whole_heals
-SELECT thread, id, what FROM wyrd_heals WHERE thread = ? AND id > ? ORDER BY id LIMIT ?
+SELECT thread, id, what, sum FROM wyrd_heals WHERE thread = ? AND id > ? ORDER BY id LIMIT ?
 
 -- name: fix_heal
-UPDATE wyrd_heals SET what = ? WHERE thread = ? AND id = ?
+UPDATE wyrd_heals SET what = ?, sum = ? WHERE thread = ? AND id = ?
 
 -- name: whole_quarantine
-SELECT thread, origin, place, CAST(data AS TEXT) FROM wyrd_quarantine
+SELECT thread, origin, place, CAST(data AS TEXT), sum FROM wyrd_quarantine
 WHERE thread = ? AND (origin, place) > (?, ?) ORDER BY origin, place LIMIT ?
 
 -- name: fix_quarantine
-UPDATE wyrd_quarantine SET data = ? WHERE thread = ? AND origin = ? AND place = ?
+UPDATE wyrd_quarantine SET data = ?, sum = ? WHERE thread = ? AND origin = ? AND place = ?
 
 -- name: whole_threads
 SELECT id, reason, title FROM wyrd_threads WHERE id = ? AND id > ? LIMIT ?

@@ -87,8 +87,21 @@ WHERE key = ? AND owner = ?
 
 -- ---- the file is the server's
 
--- name: file_state
-SELECT 0, 0
+-- name: room
+-- What is free within tables Postgres does not count; rows that are dead it does.
+SELECT (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
+    JOIN pg_class own ON own.relnamespace = c.relnamespace
+    WHERE own.oid = 'wyrd_threads'::regclass AND c.relkind = 'r' AND left(c.relname, 5) = 'wyrd_'),
+  NULL,
+  (SELECT coalesce(sum(s.n_dead_tup), 0)::bigint FROM pg_stat_all_tables s
+    JOIN pg_class own ON own.oid = 'wyrd_threads'::regclass
+    JOIN pg_class c ON c.oid = s.relid AND c.relnamespace = own.relnamespace
+    WHERE left(s.relname, 5) = 'wyrd_')
 
 -- name: file_check
 SELECT 'ok'
+
+-- name: add_thread_again
+-- The row that a thread had, under its old number.
+INSERT INTO wyrd_threads (id, thread_id, key, created, updated, strands)
+OVERRIDING SYSTEM VALUE VALUES (?, ?, ?, ?, ?, ?)

@@ -67,8 +67,14 @@ WHERE key = ? AND owner = ?
 
 -- ---- the file
 
--- name: file_state
-SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)
+-- name: room
+SELECT page_count * page_size, freelist_count * page_size, NULL
+FROM pragma_page_count, pragma_page_size, pragma_freelist_count
 
 -- name: file_check
 PRAGMA quick_check(20)
+
+-- name: add_thread_again
+-- The row that a thread had, under its old number.
+INSERT INTO wyrd_threads (id, thread_id, key, created, updated, strands)
+VALUES (?, ?, ?, ?, ?, ?)
