@@ -18,26 +18,14 @@ from urllib.parse import quote
 
 import aiosqlite
 
-from langgraph_wyrd.errors import (
-    DatabaseBusy,
-    DatabaseDamaged,
-    DatabaseFull,
-    ForeignDatabase,
-    InvalidInput,
-    NotADatabase,
-    ReadOnlyDatabase,
-    SchemaMissing,
-    StoreError,
-    WyrdError,
-)
+from langgraph_wyrd.errors import ForeignDatabase, InvalidInput, WyrdError
 from langgraph_wyrd.store import migrate
 from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
 
 T = TypeVar("T")
-
-_DAMAGED = (11,)  # SQLITE_CORRUPT
 
 APPLICATION_ID = 0x57595244  # "WYRD", set in files that we make
 
@@ -140,6 +128,8 @@ class SqliteDriver:
         path, mode = self._address.target, self._address.mode or "rwc"
         if os.path.isdir(path):
             raise sqlite3.OperationalError("unable to open database file: it is a directory")
+        if _lost_its_head(path):  # SQLite would throw the rest away, and begin anew
+            raise sqlite3.DatabaseError("malformed: the file is empty, its WAL is not")
         if self._setup == "never" and mode == "rwc":
             mode = "rw"
         if mode == "ro" and _needs_immutable(path):
@@ -180,7 +170,8 @@ class SqliteDriver:
         if theirs not in (0, APPLICATION_ID):
             raise ForeignDatabase(
                 f"{self._where} says that it belongs to another program (application_id "
-                f"{theirs:#x}); nothing was touched"
+                f"{theirs:#x}); nothing was touched. If it is langgraph-wyrd's, its header is "
+                f"damaged: `PRAGMA application_id = {APPLICATION_ID}` puts it right"
             )
         names = raw.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name LIKE 'wyrd_%'"
@@ -191,11 +182,18 @@ class SqliteDriver:
             if name in migrate.OURS or name == migrate.LEDGER
         }
         migrate.refuse_foreign(tables, self._where)
+        if theirs == APPLICATION_ID and not tables:  # it is set together with the tables
+            raise damaged(self._where, "it is langgraph-wyrd's, and its tables are not there")
         return set(tables)
 
     def _pending(self, raw: sqlite3.Connection, tables: set[str]) -> list[migrate.Migration]:
-        there = migrate.LEDGER in tables
-        rows = raw.execute(self._sql["applied"]).fetchall() if there else []
+        rows = []
+        if migrate.LEDGER in tables:
+            try:
+                rows = raw.execute(self._sql["applied"]).fetchall()
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
         return migrate.pending(rows, tables - {migrate.LEDGER}, self._where)
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
@@ -352,27 +350,7 @@ class SqliteDriver:
     # ---- errors
 
     def _translated(self, error: sqlite3.Error) -> WyrdError:
-        text = str(error)
-        if "locked" in text or "busy" in text:
-            return DatabaseBusy(
-                f"{self._where} was locked by another process for longer than the timeout of "
-                f"{self._timeout:g} s ({text})"
-            )
-        if "full" in text or ("disk I/O error" in text and _no_room(self._address.target)):
-            return DatabaseFull(f"{self._where}: no room left ({text}); this write was not stored")
-        if "readonly" in text or "read-only" in text:
-            return ReadOnlyDatabase(f"{self._where} can only be read ({text})")
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED or "malformed" in text:
-            return DatabaseDamaged(
-                f"{self._where}: pages of the file are damaged, what they held can't be read "
-                f"({text}). Other threads may be whole: verify() says more. Restore the file from "
-                "a backup, or have sqlite3 `.recover` it into a new one"
-            )
-        if "not a database" in text or "unable to open" in text:
-            return NotADatabase(f"{self._where} can't be opened as an SQLite database ({text})")
-        if "no such table: wyrd_" in text:
-            return SchemaMissing(f"{self._where} lost langgraph-wyrd's tables ({text})")
-        return StoreError(f"{self._where}: {text}")
+        return translated(error, self._where, self._address.target, self._timeout)
 
 
 def _lost(raw: sqlite3.Connection, sql: Sql, sets: Sequence[WriteSet]) -> set[int]:
@@ -418,6 +396,14 @@ def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:
         return result
 
 
+def _lost_its_head(path: str) -> bool:
+    """Whether a database is empty whose WAL is not: its first page is written before any WAL."""
+    try:
+        return os.path.getsize(path) == 0 < os.path.getsize(f"{path}-wal")
+    except OSError:
+        return False
+
+
 def _needs_immutable(path: str) -> bool:
     """A WAL database without its side files, where none can be made, is only readable as fixed."""
     folder = os.path.dirname(os.path.abspath(path))
@@ -426,11 +412,3 @@ def _needs_immutable(path: str) -> bool:
         and not os.path.exists(f"{path}-wal")
         and not os.access(folder, os.W_OK)
     )
-
-
-def _no_room(path: str) -> bool:
-    try:
-        found = os.statvfs(os.path.dirname(os.path.abspath(path)) or ".")
-    except OSError:
-        return False
-    return found.f_bavail * found.f_frsize < 1 << 20

@@ -47,7 +47,7 @@ TABLES = tuple(f"wyrd_{name}" for name in TABLE_NAMES)
 PUBLIC = ("wyrd_todos", "wyrd_context", "wyrd_open_loops", "wyrd_intentions")
 # What these cells say nobody can know otherwise, and no load rests on it: see docs/healing.md.
 UNTOLD = {
-    "wyrd_threads": ("created", "updated", "buried", "tick", "strands"),
+    "wyrd_threads": ("created", "updated", "buried", "tick", "strands", "user_id"),
     "wyrd_migrations": ("applied_at",),
     "wyrd_heals": ("acknowledged_at",),
 }
@@ -139,6 +139,11 @@ class Fault:
         self.kind = self.dice.choice(KINDS)
         self.column = ""
         self.told = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether a row is not where it was."""
+        return self.kind == "delete" or self.column in ("thread", "ns", "checkpoint", "task")
 
     def strike(self) -> bool:
         """False if the database itself would not have it."""
@@ -302,8 +307,10 @@ class _Look:
         self.differs |= bool(differs)
         # What is missing, only verify() can tell; of some rows, nobody can.
         only = {"list"} if _only_missing(made["list"], held["list"]) else set()
-        if self.fault.kind == "delete" and self.fault.table == "wyrd_events":
-            only |= {"state", "history", "labels"}  # what a person said
+        if self.fault.table == "wyrd_events" and self.fault.moves:
+            only |= {"state", "history", "labels"}  # what a person said, or a task
+        if self.fault.table == "wyrd_labels" and self.fault.moves:
+            only |= {"labels", "history"}
         unknowable = self.fault.kind == "delete" and self.fault.table == "wyrd_labels"
         told: Any = new or any(
             each.thread_id is None or each.table == "wyrd_threads" for each in self.found.damages

@@ -1,5 +1,8 @@
 -- name: lock_thread
-SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+-- No strand's number is given out twice, whatever the row says.
+SELECT id, tick, greatest(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+  WHERE thread = wyrd_threads.id)), buried
+FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 FOR NO KEY UPDATE
 
 -- name: alive
@@ -19,7 +22,9 @@ RETURNING id
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
-SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, greatest(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+  WHERE thread = wyrd_threads.id)), buried
+FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 FOR UPDATE
 
 -- name: lineage_frames

@@ -1,13 +1,18 @@
 -- name: lock_thread
+-- No strand's number is given out twice, whatever the row says.
 -- A write transaction has the whole database.
-SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, max(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+  WHERE thread = wyrd_threads.id)), buried
+FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
 -- name: alive
 SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
-SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, max(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+  WHERE thread = wyrd_threads.id)), buried
+FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
 -- name: lineage_frames
 -- Every frame strand that a page of `lineage` names, whole.
@@ -72,7 +77,7 @@ SELECT page_count * page_size, freelist_count * page_size, NULL
 FROM pragma_page_count, pragma_page_size, pragma_freelist_count
 
 -- name: file_check
-PRAGMA quick_check(20)
+PRAGMA integrity_check(20)
 
 -- name: add_thread_again
 -- The row that a thread had, under its old number.

@@ -1,0 +1,72 @@
+"""What SQLite refused, in our own errors: translated here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from langgraph_wyrd.errors import (
+    DatabaseBusy,
+    DatabaseDamaged,
+    DatabaseFull,
+    NotADatabase,
+    ReadOnlyDatabase,
+    SchemaMissing,
+    StoreError,
+    WyrdError,
+)
+
+_CORRUPT = 11  # SQLite's own code
+_ODD = ("malformed", "corrupt", "unsupported file format", "unknown database format")
+REMEDY = "Restore the file from a backup, or have sqlite3 `.recover` it into a new one"
+
+
+def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> WyrdError:
+    """The error of ours that says what the driver's means."""
+    text = str(error)
+    if is_damage(error):
+        return damaged(where, text)
+    if "locked" in text or "busy" in text:
+        return DatabaseBusy(
+            f"{where} was locked by another process for longer than the timeout of "
+            f"{timeout:g} s ({text})"
+        )
+    if "full" in text or ("disk I/O error" in text and _no_room(path)):
+        return DatabaseFull(f"{where}: no room left ({text}); this write was not stored")
+    if "readonly" in text or "read-only" in text:
+        return ReadOnlyDatabase(f"{where} can only be read ({text})")
+    if "not a database" in text:
+        return NotADatabase(
+            f"{where} can't be opened as an SQLite database ({text}): it is none, or its first "
+            f"page is damaged. {REMEDY}"
+        )
+    if "unable to open" in text:
+        return NotADatabase(f"{where} can't be opened as an SQLite database ({text})")
+    if "no such table: wyrd_" in text:
+        return SchemaMissing(f"{where} lost langgraph-wyrd's tables ({text}). {REMEDY}")
+    if "disk I/O error" in text:
+        return StoreError(
+            f"{where}: the disk failed ({text}). Nothing of this call was stored: look at the disk"
+        )
+    return StoreError(f"{where}: {text}")
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether pages of the file are not what SQLite wrote."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code == _CORRUPT or any(word in str(error) for word in _ODD)
+
+
+def damaged(where: str, text: str) -> DatabaseDamaged:
+    return DatabaseDamaged(
+        f"{where}: pages of the file are damaged, and what they held can't be read ({text}). "
+        f"Other threads may be whole: verify() says more. {REMEDY}"
+    )
+
+
+def _no_room(path: str) -> bool:
+    try:
+        found = os.statvfs(os.path.dirname(os.path.abspath(path)) or ".")
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < 1 << 20
