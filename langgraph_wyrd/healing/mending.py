@@ -144,9 +144,9 @@ class Mender:
         if not made.lost:
             for what in made.done:
                 self.note("exact", ns, id, what, what, name)
-            elements = [e for row in made.exact if row[6] for e in self.codec.open_block(row[6])]
-            loaded = LoadedStrand(made.exact, elements)
             try:
+                blocks = [self.codec.open_block(row[6]) for row in made.exact if row[6]]
+                loaded = LoadedStrand(made.exact, [each for block in blocks for each in block])
                 return (loading.values_at(self.codec, entry.shape, loaded, {place})[place],)
             except CheckpointDamaged:
                 return None
@@ -170,7 +170,10 @@ class Mender:
                 new = [Gap(place.strand, row, at) for at in range(row.count)]
                 live[row.keep : row.keep + row.cut] = new
             else:
-                new = [*self.codec.open_block(row[6])] if row[6] else []
+                try:
+                    new = [*self.codec.open_block(row[6])] if row[6] else []
+                except CheckpointDamaged:  # plain, where all are sealed
+                    return None
                 live[row[3] : row[3] + row[4]] = new
         return live if len(live) == place.length else None
 

@@ -269,7 +269,7 @@ class Reading:
         return right[: len(row)]
 
     def _right(self, ns: str, row: Row) -> Row | None:
-        if is_sound(ns, row):
+        if is_sound(ns, row, self._codec):
             return row
         key = (ns, row[0], row[1], row[2])
         if key not in self.bad:

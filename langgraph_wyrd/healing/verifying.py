@@ -302,7 +302,7 @@ class _Look:
     def _events(self) -> Plan[None]:
         for ns, *row in (yield Ask("all_events", (self.row.number,))):
             self.woven = True
-            if is_sound(ns, tuple(row)):
+            if is_sound(ns, tuple(row), self.codec):
                 continue
             key = (self.row.number, ns, *row[:3])
             right = event_put_right(ns, tuple(row))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.store.keys import is_sealed_text
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell
-from langgraph_wyrd.store.values import text_checksum
+from langgraph_wyrd.store.values import Codec, text_checksum
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -23,12 +24,14 @@ def event_sum(
     return text_checksum(ns, checkpoint, task, n, pillar, op, item, body, source)
 
 
-def is_sound(ns: str, row: Row) -> bool:
-    """Whether a row of `events` is what was written."""
+def is_sound(ns: str, row: Row, codec: Codec | None = None) -> bool:
+    """Whether a row of `events` is what was written; with a codec: and not plain, where all are
+    sealed."""
     try:
-        return bool(event_sum(ns, *row[:-1]) == row[-1])
+        sound = bool(event_sum(ns, *row[:-1]) == row[-1])
     except TypeError:
         return False
+    return sound and (codec is None or not codec.refuses_plain or is_sealed_text(row[-3]))
 
 
 def checked(ns: str, rows: Sequence[Row]) -> Sequence[Row]:
@@ -64,7 +67,7 @@ def through(
         return result
 
 
-def without_damage(plan: Plan[T], thread_id: str) -> Plan[T]:
+def without_damage(plan: Plan[T], thread_id: str, codec: Codec | None = None) -> Plan[T]:
     """A plan that writes: what is damaged in the ledger says nothing to it, nor stops it."""
 
     def answered(ask: Ask, rows: Any) -> Any:
@@ -77,7 +80,7 @@ def without_damage(plan: Plan[T], thread_id: str) -> Plan[T]:
         if ask.name not in ("events", "events_of_steps"):
             return rows
         ns = ask.params[1]
-        sound = [row for row in rows if is_sound(ns, row)]
+        sound = [row for row in rows if is_sound(ns, row, codec)]
         if len(sound) < len(rows):
             logger.warning(
                 "thread %r: %d damaged rows of the ledger were passed over; verify() tells more",

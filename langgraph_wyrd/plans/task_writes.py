@@ -63,7 +63,7 @@ class PutWrites:
         return self._told(known, woven, {} if space is None else space.frame.channels)
 
     def cold(self, known: Known | None) -> Plan[Known]:
-        return without_damage(self._cold(known), self.thread_id)
+        return without_damage(self._cold(known), self.thread_id, self.codec)
 
     def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)

@@ -82,7 +82,7 @@ class Put:
 
     def cold(self, known: Known | None) -> Plan[Known]:
         """Read what the checkpoint builds on, and store it."""
-        return without_damage(self._cold(known), self.thread_id)
+        return without_damage(self._cold(known), self.thread_id, self.codec)
 
     def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, self._late(), known)

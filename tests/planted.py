@@ -1,0 +1,110 @@
+"""A thread with a word of its own planted wherever a value can be, and a search for them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, Send, interrupt
+
+from tests.conftest import Backend
+from tests.outside import is_postgres, raw, tables
+
+THREAD = "planted"
+CONFIG: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"note": "Xmetadata"}}
+WORDS = (
+    "Xrequest", "Xanswer", "Xargument", "Xresult", "Xname", "Xkey", "Xvalue", "Xdeep", "Xelement",
+    "Xsmall", "Xtodo", "Xsend", "Xquestion", "Xresume", "Xerror", "Xcontext", "Xloop", "Xintention",
+    "Xdecision", "Xbecause", "Xoutcome", "Xplan", "Xupdate",
+)  # fmt: skip
+
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    todos: list[dict[str, Any]]
+    nested: dict[str, Any]
+    items: Annotated[list[str], operator.add]
+    small: str
+    part: str
+
+
+def model(state: State) -> State:
+    call = {"name": "look", "args": {"at": "Xargument"}, "id": "call-1"}
+    return {
+        "messages": [AIMessage("Xanswer", id="ai-1", name="Xname", tool_calls=[call])],
+        "todos": [{"content": "Xtodo", "status": "pending"}],
+        "nested": {"Xkey": {"at": ["Xvalue", {"Xdeep": 1}]}},
+        "small": "Xsmall",
+    }
+
+
+def tools(state: State) -> State:
+    return {
+        "messages": [ToolMessage("Xresult", id="tool-1", tool_call_id="call-1")],
+        "items": ["Xelement", "and more"],
+    }
+
+
+def ask(state: State) -> State:
+    raise ValueError(f"Xerror after {interrupt({'what': 'Xquestion'})}")
+
+
+def each(state: State) -> State:
+    return {"items": [state["part"]]}
+
+
+def build(saver: Any) -> Any:
+    builder = StateGraph(State)
+    for node in (model, tools, ask, each):
+        builder.add_node(node.__name__, node)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", "tools")
+    builder.add_conditional_edges("tools", lambda _: ["ask", Send("each", {"part": "Xsend"})])
+    builder.add_edge("each", END)
+    return builder.compile(checkpointer=saver)
+
+
+async def plant(saver: Any, call: Callable[..., Any]) -> None:
+    """The thread, with all that people do to one."""
+    graph = build(saver)
+    await call(graph, "invoke", {"messages": [HumanMessage("Xrequest", id="h-1")]}, CONFIG)
+    thread = saver.thread(THREAD)
+    await call(thread, "set_context", "about", {"deep": "Xcontext"})
+    await call(thread, "add_open_loop", "Xloop", context={"more": "Xcontext"})
+    await call(thread, "add_todo", "Xplan")
+    await call(thread, "set_intention", "Xintention")
+    await call(thread, "label", "planted")
+    made = await call(thread, "decide", "Xdecision", "Xbecause")
+    await call(thread, "record_outcome", made.id, "Xoutcome")
+    with pytest.raises(ValueError, match="Xerror"):
+        await call(graph, "invoke", Command(resume="Xresume"), CONFIG)
+    await call(graph, "update_state", CONFIG, {"small": "Xupdate"}, as_node="each")
+
+
+def stored_text(backend: Backend) -> str:
+    """All that a database holds, bytes as the characters that they are."""
+    found = []
+    if not is_postgres(backend.url):
+        path = Path(backend.url.removeprefix("sqlite:///"))
+        for each in path.parent.glob(f"{path.name}*"):
+            found.append(each.read_bytes().decode("latin-1"))
+    with raw(backend.url) as connection:
+        for table in tables(connection):
+            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
+                for cell in row:
+                    held = isinstance(cell, bytes | memoryview)
+                    found.append(bytes(cell).decode("latin-1") if held else str(cell))
+    return "\n".join(found)
+
+
+def found(backend: Backend) -> set[str]:
+    """The planted words that somebody who reads the database would find."""
+    text = stored_text(backend)
+    assert "wyrd" in text or len(text) > 1000, "nothing was searched"
+    return {word for word in (*WORDS, "Xmetadata") if word in text}

@@ -1,0 +1,311 @@
+"""What an encrypting saver stores is read by nobody else, and what others put there not by it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from langgraph_wyrd import KeyRing, WyrdSaver, errors, port
+from tests.conftest import Backend
+from tests.damage import Rows, flipped, talk
+from tests.damage import at as of
+from tests.planted import CONFIG, THREAD, WORDS, build, found, plant
+from tests.rows import checkpoint
+
+KEY, OTHER = b"0123456789abcdef0123456789abcdef", b"x" * 32
+RING = {"keys": {"2025": KEY}}
+SERDE = {"serde": EncryptedSerializer.from_pycryptodome_aes(key=KEY[:16])}
+
+
+@pytest.fixture(params=["key ring", "serde"])
+def sealing(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Both ways of encrypting, as options of a saver."""
+    return RING if request.param == "key ring" else SERDE
+
+
+# ---- nothing in the clear
+
+
+async def test_the_search_finds_what_is_plain(durable: Backend, call: Any) -> None:
+    """In a plain store every planted word is found, so that not finding one proves something."""
+    await plant(durable.open(), call)
+    assert found(durable) == {*WORDS, "Xmetadata"}
+
+
+async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, Any]) -> None:
+    """No planted word stands anywhere in the database, beside its log or after it is closed; what
+    is read back is all there. Metadata are sealed by a key ring, and plain JSON with a serde."""
+    saver = durable.open(**sealing)
+    await plant(saver, call)
+    allowed = set() if sealing is RING else {"Xmetadata"}
+    assert found(durable) == allowed
+    state = await call(saver.thread(THREAD), "working_state")
+    again = await call(saver, "get_tuple", CONFIG)
+    await saver.aclose()
+    assert found(durable) == allowed
+    saver = durable.open(**sealing)
+    fresh = await call(saver, "get_tuple", CONFIG)
+    assert (fresh.checkpoint, fresh.metadata) == (again.checkpoint, again.metadata)
+    assert fresh.metadata["note"] == "Xmetadata"
+    assert fresh.pending_writes == again.pending_writes
+    assert await call(saver.thread(THREAD), "working_state") == state
+    assert "Xloop" in str(state)
+
+
+async def test_nor_after_all_that_may_happen(
+    durable: Backend, call: Any, sealing: dict[str, Any], tmp_path: Path
+) -> None:
+    """Copies, forks, rewinds, sweeps, prunes, heals, repairs and deletions leave nothing readable
+    either, and what they leave is whole."""
+    saver = durable.open(**sealing)
+    await plant(saver, call)
+    allowed = set() if sealing is RING else {"Xmetadata"}
+    thread = saver.thread(THREAD)
+    before = await call(thread, "working_state")
+    await call(saver, "copy_thread", THREAD, "copied")
+    copied = await call(saver.thread("copied"), "working_state")
+    assert [loop.description for loop in copied.open_loops] == [
+        loop.description for loop in before.open_loops
+    ]
+    assert (await call(saver.thread("copied"), "get_label", "planted")).context
+    ids = [item.config["configurable"]["checkpoint_id"] for item in saver.list(CONFIG)]
+    await call(thread, "fork", "forked", ids[2])
+    await call(thread, "rewind", ids[1])
+    head = await call(saver, "get_tuple", CONFIG)
+    assert head.checkpoint["channel_values"]["small"] == "Xsmall"
+    await call(saver, "prune", ["copied"], strategy="keep_latest")
+    pruned = await call(saver, "get_tuple", of("copied"))
+    assert pruned.checkpoint["channel_values"]["items"] == ["Xelement", "and more"]
+    assert (await call(saver, "verify")).ok
+    (row,) = Rows(durable.url, "wyrd_writes").all(
+        "WHERE channel = ? AND thread = (SELECT id FROM wyrd_threads WHERE thread_id = ?)",
+        "small", "forked",
+    )  # fmt: skip
+    Rows(durable.url, "wyrd_writes").run(
+        "UPDATE {} SET data = ? WHERE thread = ? AND channel = ?",
+        flipped(bytes(row["data"])), row["thread"], "small",
+    )  # fmt: skip
+    assert not (await call(saver, "verify", "forked")).ok
+    await call(saver, "verify", "forked", repair=True)
+    await call(saver, "delete_thread", THREAD)
+    assert found(durable) == allowed
+
+
+def test_a_plain_word_may_be_a_channels_name(sqlite: Backend) -> None:
+    """Names of channels, keys of the context and ids are no values: they stay readable."""
+    saver = sqlite.open(**RING)
+    saver.thread("t")
+    talk(saver, "t", 1)
+    saver.thread("t").set_context("Xkey", "Xvalue")
+    assert found(sqlite) == {"Xkey"}
+
+
+async def test_an_export_is_plain(sqlite: Backend, tmp_path: Path, caplog: Any) -> None:
+    """A file is written for reading: it says which of its parts are in the clear."""
+    saver = sqlite.open(**RING)
+    talk(saver, "t", 1)
+    with caplog.at_level(logging.WARNING):
+        saver.thread("t").export(tmp_path / "t.json", payloads=True)
+    assert "in the clear" in caplog.text
+    text = (tmp_path / "t.json").read_text()
+    assert '"sealed": []' in text
+    assert "payloads" in text.partition('"in_the_clear"')[2].partition("]")[0]
+    other = WyrdSaver.from_conn_string(tmp_path / "other.db", keys={"b": OTHER})
+    with other:
+        other.import_thread(tmp_path / "t.json")
+        same = other.get_tuple(of("t"))
+        assert same is not None
+        assert same.checkpoint == saver.get_tuple(of("t")).checkpoint  # type: ignore[union-attr]
+
+
+async def test_there_and_back(
+    durable: Backend, call: Any, sealing: dict[str, Any], tmp_path: Path
+) -> None:
+    """`port.copy` goes from a plain store into an encrypted one and back, and all is there."""
+    with WyrdSaver.from_conn_string(tmp_path / "plain.db") as plain:
+        await plant(plain, call)
+        sealed = durable.open(**sealing)
+        copy = port.copy if getattr(call, "sync", False) else port.acopy
+        report: Any = copy(plain, sealed)
+        report = await report if hasattr(report, "__await__") else report
+        assert report.checkpoints
+        assert found(durable) <= {"Xmetadata"}
+        one = plain.thread(THREAD).working_state()
+        assert sealed.thread(THREAD).working_state() == one
+        with WyrdSaver.from_conn_string(tmp_path / "back.db") as back:
+            port.copy(sealed, back)
+            assert back.thread(THREAD).working_state() == one
+            ours, theirs = plain.get_tuple(CONFIG), back.get_tuple(CONFIG)
+            assert ours is not None and theirs is not None  # noqa: PT018
+            assert ours.checkpoint == theirs.checkpoint
+
+
+# ---- what is plain in an encrypted store is not its own
+
+Planted = Callable[[Backend, Backend], None]
+
+
+def moved(table: str, where: str, *columns: str) -> Planted:
+    """Columns of a plain store's row in the place of an encrypted one's."""
+
+    def plant_it(plain: Backend, sealed: Backend) -> None:
+        ours = Rows(plain.url, table).all(where)
+        assert ours
+        for row in ours:
+            keys = {"wyrd_splices": ("strand", "seq", "part")}.get(table, ())
+            match = " AND ".join(f"{key} = ?" for key in keys)
+            sets = ", ".join(f"{name} = ?" for name in columns)
+            Rows(sealed.url, table).run(
+                f"UPDATE {{}} SET {sets} {'WHERE ' + match if match else where}",
+                *(row[name] for name in columns), *(row[key] for key in keys),
+            )  # fmt: skip
+
+    return plant_it
+
+
+def one_message(saver: Any) -> Any:
+    """A thread with one long message, the same in every store but for who could read it."""
+    made = checkpoint({"small": "own " * 50}, id="1f0c0000-0000-6000-8000-000000000001")
+    made["channel_versions"] = {"small": "1"}
+    config = saver.put(of("t"), made, {"step": 1}, made["channel_versions"])
+    saver.put_writes(config, [("small", "own write")], "task")
+    return config
+
+
+def test_a_plain_value_is_refused(
+    sqlite: Backend, tmp_path: Path, sealing: dict[str, Any], caplog: Any
+) -> None:
+    """Rows of a plain store, put in the place of an encrypted store's, are damage, not data."""
+    plain = Backend("sqlite", f"sqlite:///{tmp_path / 'plain.db'}")
+    with sqlite.open(**sealing) as saver, plain.open() as other:
+        one_message(saver)
+        one_message(other)
+    moved("wyrd_splices", "", "data", "sum", "chain")(plain, sqlite)
+    # What names the row's chain goes along, or the chain alone would tell.
+    moved("wyrd_checkpoints", "", "chain", "sum", "metadata", "exact")(plain, sqlite)
+    saver = sqlite.open(**sealing, on_damage="raise")
+    with pytest.raises(errors.CheckpointDamaged):
+        saver.get_tuple(of("t"))
+    saver.close()
+    saver = sqlite.open(**sealing)
+    with caplog.at_level(logging.WARNING):
+        healed = saver.get_tuple(of("t"))
+    assert healed is None or "small" not in healed.checkpoint["channel_values"]
+    assert saver.thread("t").heals()
+
+
+def test_a_plain_write_is_refused(sqlite: Backend, tmp_path: Path, sealing: dict[str, Any]) -> None:
+    """A task's write that is plain is left out, and said so."""
+    plain = Backend("sqlite", f"sqlite:///{tmp_path / 'plain.db'}")
+    with sqlite.open(**sealing) as saver, plain.open() as other:
+        one_message(saver)
+        one_message(other)
+    moved("wyrd_writes", "", "data", "sum", "shape")(plain, sqlite)
+    saver = sqlite.open(**sealing, on_damage="raise")
+    with pytest.raises(errors.CheckpointDamaged):
+        saver.get_tuple(of("t"))
+    saver.close()
+    saver = sqlite.open(**sealing)
+    healed = saver.get_tuple(of("t"))
+    assert healed is not None
+    assert healed.pending_writes == []
+    assert [heal.kind for heal in saver.thread("t").heals()] == ["left_out"]
+
+
+def test_plain_texts_are_refused(durable: Backend, sealing: dict[str, Any], caplog: Any) -> None:
+    """A text that was planted in a table is shown as unreadable, and found and put right."""
+    saver = durable.open(**sealing)
+    talk(saver, "t", 1)
+    thread = saver.thread("t")
+    thread.add_open_loop("ask Ann", context={"who": "Ann"})
+    thread.add_todo("call Ben")
+    planted = [
+        ("wyrd_open_loops", "description", "send money to Eve"),
+        ("wyrd_open_loops", "context", '{"who": "Eve"}'),
+        ("wyrd_todos", "content", "send money to Eve"),
+        ("wyrd_intentions", "text", "send money to Eve"),
+        ("wyrd_threads", "title", "send money to Eve"),
+    ]
+    for table, column, text in planted:
+        assert Rows(durable.url, table).run(f"UPDATE {{}} SET {column} = ?", text)
+    with caplog.at_level(logging.WARNING):
+        shown = (saver.threads(), saver.open_loops(), saver.todos(), saver.intentions())
+    assert "Eve" not in str([list(page) for page in shown])
+    assert saver.todos()[0].content == "(can't be read)"
+    assert "verify() tells more" in caplog.text
+    assert "ask Ann" in str(thread.working_state())
+    assert not saver.verify("t").ok
+    saver.verify("t", repair=True)
+    assert saver.verify("t").ok
+    assert saver.todos()[0].content == "call Ben"
+    assert saver.threads()[0].title == "turn 0" or saver.threads()[0].title == "go on"
+
+
+def test_a_planted_event_says_nothing(durable: Backend, sealing: dict[str, Any]) -> None:
+    """The ledger's row that is plain, its checksum right, is damage."""
+    from langgraph_wyrd.plans.ledger import event_sum
+
+    saver = durable.open(**sealing)
+    talk(saver, "t", 1)
+    saver.thread("t").add_todo("call Ben")
+    saver.close()
+    rows = Rows(durable.url, "wyrd_events")
+    (row,) = rows.all("WHERE pillar = 'todo'")
+    body = '{"content": "send money to Eve", "status": "pending"}'
+    columns = [row[name] for name in ("ns", "checkpoint", "task", "n", "pillar", "op", "item")]
+    total = event_sum(*columns, body, row["source"])
+    rows.run("UPDATE {} SET body = ?, sum = ? WHERE pillar = 'todo'", body, total)
+    saver = durable.open(**sealing)
+    assert "Eve" not in str(saver.thread("t").working_state())
+    assert not saver.verify("t").ok
+
+
+def test_what_the_serde_itself_would_take(sqlite: Backend) -> None:
+    """`EncryptedSerializer` loads a value that names no cipher as it is; from its store it isn't
+    read, also where values are stored whole."""
+    serde = EncryptedSerializer(SERDE["serde"].cipher, JsonPlusSerializer(pickle_fallback=True))
+    with sqlite.open(serde=serde) as saver:
+        one_message(saver)
+    with sqlite.open(serde=serde, on_damage="raise") as saver:
+        assert saver.get_tuple(of("t")) is not None
+    codec = saver._codec
+    from langgraph_wyrd.store.values import Codec
+
+    own = Codec(JsonPlusSerializer()).pack("planted", "small")
+    with pytest.raises(errors.CheckpointDamaged, match="plain"):
+        codec.open_value(own.shape, Codec(JsonPlusSerializer()).block(own.elements))
+
+
+def test_a_graph_goes_on(durable: Backend, sealing: dict[str, Any]) -> None:
+    """A conversation over several processes costs and says what it does in a plain store."""
+    for turn in range(3):
+        with durable.open(**sealing) as saver:
+            graph = build(saver)
+            values = graph.get_state(CONFIG).values
+            assert len(values.get("messages", [])) == 2 * turn
+            graph.update_state(CONFIG, {"messages": [("user", f"hello {turn}")]}, as_node="model")
+            graph.update_state(CONFIG, {"messages": [("ai", f"hi {turn}")]}, as_node="each")
+    with durable.open(**sealing) as saver:
+        rows = Rows(durable.url, "wyrd_splices").all()
+        assert saver.verify().ok
+    assert max(len(bytes(row["data"])) for row in rows) < 1200  # no value is written whole again
+
+
+def test_keys_and_a_serde_that_encrypts(tmp_path: Path) -> None:
+    """One of the two: sealing twice is refused. A serde of one's own goes with keys."""
+    with pytest.raises(errors.InvalidInput, match="EncryptedSerializer"):
+        WyrdSaver.from_conn_string(tmp_path / "a.db", **RING, **SERDE)
+    serde = JsonPlusSerializer(pickle_fallback=True)
+    with WyrdSaver.from_conn_string(tmp_path / "a.db", serde=serde, **RING) as saver:
+        one_message(saver)
+    assert found(Backend("sqlite", f"sqlite:///{tmp_path / 'a.db'}")) == set()
+    with WyrdSaver.from_conn_string(
+        tmp_path / "a.db", serde=serde, keys=KeyRing(RING["keys"])
+    ) as s:
+        assert s.get_tuple(of("t")) is not None

@@ -1,0 +1,479 @@
+"""A key ring: what it seals opens in its own place and nowhere else, its keys can be changed, and a
+key that is not there is never taken for damage."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import logging
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_wyrd import KeyRing, WyrdSaver, cli, errors
+from langgraph_wyrd.store.keys import NotOpened, Sealer
+from langgraph_wyrd.store.sealed_rows import PLAIN, SEAL
+from langgraph_wyrd.store.sealed_tables import COPIED
+from langgraph_wyrd.store.sql import Sql
+from tests.conftest import Backend
+from tests.damage import Rows, flipped, talk
+from tests.damage import at as of
+from tests.planted import CONFIG, THREAD, found, plant
+from tests.rows import put
+
+OLD, NEW = b"o" * 32, b"n" * 32
+
+
+def values(saver: Any, thread: str) -> Any:
+    got = saver.get_tuple(of(thread))
+    return None if got is None else (got.checkpoint, got.metadata, got.pending_writes)
+
+
+# ---- the ring itself
+
+
+def test_what_a_ring_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last key is the newest unless it is said otherwise; from a file or the environment too;
+    nothing that is shown or copied has a key in it."""
+    ring = KeyRing({"2025": OLD, "2026": NEW})
+    assert (ring.newest, ring.ids) == ("2026", ("2025", "2026"))
+    assert KeyRing({"2025": OLD, "2026": NEW}, newest="2025").newest == "2025"
+    text = (
+        f"# ours\n2025 = {base64.b64encode(OLD).decode()}\n\n2026={base64.b64encode(NEW).decode()}"
+    )
+    (tmp_path / "keys").write_text(text)
+    monkeypatch.setenv("WYRD_KEYS", text.replace("\n", ",").replace("# ours,", ""))
+    for same in (KeyRing.from_file(tmp_path / "keys"), KeyRing.from_env()):
+        assert (same.newest, same.key("2025"), same.key("2026")) == ("2026", OLD, NEW)
+    assert len(KeyRing.new_key()) == 32
+    assert KeyRing.new_key() != KeyRing.new_key()
+    assert repr(ring) == "KeyRing('2025', '2026', newest='2026')"
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="key ring"):
+            copied(ring)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: KeyRing({}), "at least one"),
+        (lambda: KeyRing({"a": b"short"}), "32 bytes"),
+        (lambda: KeyRing({"a": "x" * 32}), "32 bytes"),  # type: ignore[dict-item]
+        (lambda: KeyRing({"a:b": OLD}), "can't be a key's id"),
+        (lambda: KeyRing({"": OLD}), "can't be a key's id"),
+        (lambda: KeyRing({"a": OLD}, newest="b"), "not among"),
+        (lambda: KeyRing.from_text("a=secret"), "'a' is not 32 bytes"),
+        (lambda: KeyRing.from_file("/no/such/file"), "can't be read"),
+        (lambda: KeyRing.from_env("NO_SUCH_KEYS"), "no NO_SUCH_KEYS"),
+    ],
+)
+def test_what_is_no_ring_is_refused(made: Any, said: str) -> None:
+    """With an error that says what would do, and repeats nothing that may be a key."""
+    with pytest.raises(errors.InvalidInput, match=said) as told:
+        made()
+    assert "secret" not in str(told.value)
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is imported when keys are given, and an error says what to install."""
+    for name in [name for name in sys.modules if name.startswith("cryptography")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    WyrdSaver.from_conn_string(tmp_path / "a.db").close()
+    with pytest.raises(errors.MissingExtra, match=r"langgraph-wyrd\[encryption\]"):
+        WyrdSaver.from_conn_string(tmp_path / "a.db", keys={"a": OLD})
+
+
+def test_what_is_sealed_opens_in_its_place_only() -> None:
+    """Not in another thread, place or with another key of its name, nor when any bit is another."""
+    ring = Sealer(KeyRing({"a": OLD}))
+    sealed, *masks = ring.seal(7, ("splice", 1, 2), b"plain")
+    assert ring.open(7, ("splice", 1, 2), sealed) == b"plain"
+    assert [*ring.masks(7, sealed[:40])] == masks
+    assert b"plain" not in sealed
+    assert ring.seal(7, ("splice", 1, 2), b"plain")[0] != sealed
+    for thread, place in ((8, ("splice", 1, 2)), (7, ("splice", 1, 3)), (7, ("write", 1, 2))):
+        with pytest.raises(NotOpened):
+            ring.open(thread, place, sealed)
+    for at in range(len(sealed) * 8):
+        changed = bytearray(sealed)
+        changed[at // 8] ^= 1 << at % 8
+        with pytest.raises(NotOpened):  # and never KeyMissing: a flipped bit is no other key
+            ring.open(7, ("splice", 1, 2), bytes(changed))
+    for size in range(len(sealed)):
+        with pytest.raises(NotOpened):
+            ring.open(7, ("splice", 1, 2), sealed[:size])
+    for other, said in (({"b": OLD}, "only b"), ({"a": NEW}, "another one")):
+        with pytest.raises(errors.KeyMissing, match=said) as told:
+            Sealer(KeyRing(other)).open(7, ("splice", 1, 2), sealed)
+        assert told.value.key_id == "a"
+    text = ring.seal_text(7, ("todo", "x"), "some text")
+    assert ring.open_text(7, ("todo", "x"), text) == "some text"
+    with pytest.raises(NotOpened):
+        ring.open_text(7, ("todo", "y"), text)
+
+
+def test_every_statement_that_writes_is_known() -> None:
+    """One that is neither sealed nor known to hold no value is refused, so that a new table can't
+    be forgotten."""
+    special = {*COPIED, "copy_writes", "lease", "set_derived_sealed", "add_key"}
+    for dialect in ("sqlite", "postgres"):
+        sql = Sql(dialect)
+        writing = {
+            name
+            for name, text in sql._texts.items()
+            if text.upper().startswith(("INSERT", "UPDATE", "DELETE"))
+        }
+        assert len(writing) > 60
+        assert writing - special - SEAL.keys() == PLAIN - {"add_key"}
+        assert not PLAIN & SEAL.keys()
+        texts = {name for name in PLAIN if "?" in sql[name] and "INSERT" in sql[name]}
+        assert texts == {"add_thread", "add_key", "add_lease", "record_migration"}
+
+
+def test_an_unknown_statement_is_refused(sqlite: Backend) -> None:
+    """Whatever would store rows that the vault does not know."""
+    from langgraph_wyrd.store.statements import Tell
+
+    def plan() -> Any:
+        yield Tell("put_anything", [("plain text",)])
+
+    saver = sqlite.open(keys={"a": OLD})
+    with pytest.raises(errors.WyrdError, match="put_anything"):
+        saver._core.run(lambda core: core.write(plan))
+
+
+# ---- rows that somebody changed
+
+
+SWAPS = {
+    "splice": ("wyrd_splices", ("data",), "strand IN (SELECT strand FROM wyrd_splices "
+               "GROUP BY strand HAVING count(*) > 2)"),
+    "whole splice": ("wyrd_splices", ("data", "sum", "keep", "cut", "count"), "seq = 1"),
+    "write": ("wyrd_writes", ("data", "sum"), "channel = 'messages'"),
+    "checkpoint": ("wyrd_checkpoints", ("exact", "sum", "chain"), "ns = ''"),
+    "whole checkpoint": (
+        "wyrd_checkpoints",
+        ("exact", "sum", "chain", "strand", "seq", "length", "parent", "ts", "metadata"),
+        "ns = ''",
+    ),
+    "event": ("wyrd_events", ("body", "sum", "source", "pillar", "op", "item"), "task = ''"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SWAPS)
+def test_rows_that_are_swapped(sqlite: Backend, kind: str) -> None:
+    """Two rows of a thread that stand in each other's place don't open there: it is damage, told,
+    and no swapped value is returned as if it were right."""
+    table, columns, where = SWAPS[kind]
+    keys = {"keys": {"a": OLD}}
+    with sqlite.open(**keys) as saver:
+        talk(saver, "t", 3)
+        whole, state = values(saver, "t"), saver.thread("t").working_state()
+    rows = Rows(sqlite.url, table)
+    two = rows.all(f"WHERE {where}")[-2:]
+    assert len(two) == 2
+    names = [name for name in two[0] if name not in columns]
+    for one, other in (two, two[::-1]):
+        sets = ", ".join(f"{name} = ?" for name in columns)
+        match = " AND ".join(f"{name} IS ?" for name in names)
+        assert rows.run(
+            f"UPDATE {{}} SET {sets} WHERE {match}",
+            *(other[name] for name in columns), *(one[name] for name in names),
+        ) == 1  # fmt: skip
+    with sqlite.open(**keys, on_damage="raise") as saver:
+        assert not saver.verify("t").ok
+        with pytest.raises(errors.CheckpointDamaged):
+            values(saver, "t")
+            list(saver.list(of("t")))
+            saver.thread("t").working_state()
+    with sqlite.open(**keys) as saver:
+        healed = values(saver, "t")
+        head = whole[0]["id"]
+        if healed is not None and healed[0]["id"] == head:
+            said = [(m.id, m.content) for m in healed[0]["channel_values"]["messages"]]
+            right = [(m.id, m.content) for m in whole[0]["channel_values"]["messages"]]
+            assert (
+                said == right
+                or any("could not be read" in text for _, text in said)
+                or ("damage" in str(said).lower())
+            )
+        shown = saver.thread("t").working_state()
+        assert saver.thread("t").heals() or healed == whole
+        if kind == "event":
+            same = [(todo.content, todo.status) for todo in state.todos]
+            assert [(todo.content, todo.status) for todo in shown.todos] == same
+
+
+@pytest.mark.parametrize("table", ["wyrd_splices", "wyrd_writes", "wyrd_events"])
+def test_rows_of_another_thread(durable: Backend, table: str) -> None:
+    """A row of one thread, put in the same place in another, does not open, checksum and all."""
+    keys = {"keys": {"a": OLD}}
+    with durable.open(**keys) as saver:
+        for name, word in (("mine", "harmless"), ("theirs", "stolen")):
+            ids = f"1f0c0000-0000-6000-8000-{1:012}"
+            config = put(saver, name, {"a": [word * 30, word * 31]}, id=ids)
+            saver.put_writes(config, [("a", word)], "task")
+            saver.thread(name).add_todo(word)
+    rows = Rows(durable.url, table)
+    numbers = {row["thread_id"]: row["id"] for row in Rows(durable.url, "wyrd_threads").all()}
+    rows.run("DELETE FROM {} WHERE thread = ?", numbers["mine"])
+    moved = rows.run(
+        "UPDATE {} SET thread = ? WHERE thread = ?", numbers["mine"], numbers["theirs"]
+    )
+    assert moved
+    with durable.open(**keys) as saver:
+        assert not saver.verify("mine").ok
+        assert "stolen" not in str(values(saver, "mine"))
+        assert "stolen" not in str(saver.thread("mine").working_state())
+
+
+def test_a_damaged_row_is_had_back_from_its_copy(durable: Backend) -> None:
+    """What a task wrote stands twice: a splice that does not open is made of it, to the last bit."""
+    with durable.open(keys={"a": OLD}) as saver:
+        talk(saver, "t", 3)
+        whole = values(saver, "t")
+    rows = Rows(durable.url, "wyrd_splices")
+    frames = {row["strand"] for row in Rows(durable.url, "wyrd_checkpoints").all()}
+    own = [row for row in rows.all("ORDER BY strand, seq") if row["strand"] not in frames]
+    messages = max({row["strand"] for row in own}, key=lambda s: sum(r["strand"] == s for r in own))
+    row = [each for each in own if each["strand"] == messages][2]
+    rows.run(
+        "UPDATE {} SET data = ? WHERE thread = ? AND strand = ? AND seq = ? AND part = ?",
+        flipped(bytes(row["data"])), row["thread"], row["strand"], row["seq"], row["part"],
+    )  # fmt: skip
+    with durable.open(keys={"a": OLD}) as saver:
+        assert values(saver, "t") == whole
+        assert {heal.kind for heal in saver.thread("t").heals()} == {"exact"}
+        saver.verify(repair=True)
+        assert saver.verify().ok
+
+
+# ---- a key that is not there
+
+
+async def test_a_missing_key_is_no_damage(durable: Backend, call: Any) -> None:
+    """Reading needs each key; the error names the key, the thread and the place. Nothing is healed
+    or written in the place of what can't be opened, and with the key all is there."""
+    with durable.open(keys={"old": OLD}) as saver:
+        talk(saver, "t", 2)
+        whole = values(saver, "t")
+    with durable.open(keys={"old": OLD, "new": NEW}) as saver:
+        talk(saver, "u", 1)
+        assert values(saver, "t") == whole
+    saver = durable.open(keys={"new": NEW})
+    assert await call(saver, "get_tuple", of("u")) is not None
+    for name, given in (("get_tuple", (of("t"),)), ("list", (of("t"),)), ("verify", ("t",))):
+        with pytest.raises(errors.KeyMissing, match="thread 't', wyrd_checkpoints") as told:
+            await call(saver, name, *given)
+        assert (told.value.key_id, told.value.thread_id) == ("old", "t")
+        assert told.value.place
+    with pytest.raises(errors.KeyMissing, match="'old'"):
+        await call(saver.thread("t"), "working_state")
+    with pytest.raises(errors.KeyMissing, match="'old'"):
+        talk(saver, "t", 1)
+    await saver.aclose()
+    assert Rows(durable.url, "wyrd_heals").all() == []
+    with durable.open(keys={"old": OLD, "new": NEW}) as saver:
+        assert values(saver, "t") == whole
+        assert saver.verify().ok
+
+
+def test_a_key_that_is_another_one(durable: Backend) -> None:
+    """A store knows its keys: other bytes under an id, or a ring without any of them, are refused
+    before anything is read."""
+    with durable.open(keys={"a": OLD}) as saver:
+        talk(saver, "t", 1)
+    with pytest.raises(errors.KeyMissing, match="another one"):
+        durable.open(keys={"a": NEW}).get_tuple(of("t"))
+    with pytest.raises(errors.KeyMissing, match="encrypted with the keys a"):
+        durable.open(keys={"b": NEW}).get_tuple(of("t"))
+
+
+async def test_without_keys(durable: Backend, call: Any, caplog: Any) -> None:
+    """Ids, statuses and counts can be looked at, and threads deleted; values can be neither loaded
+    nor stored, so that nothing plain comes beside them."""
+    with durable.open(keys={"a": OLD}) as saver:
+        talk(saver, "t", 1)
+        talk(saver, "u", 1)
+        saver.thread("t").add_todo("call Ben", "high")
+        listed = [(row.thread_id, row.status, row.open_loops) for row in saver.threads()]
+    saver = durable.open()
+    with caplog.at_level(logging.WARNING):
+        threads = await call(saver, "threads")
+    assert "open it with keys=" in caplog.text.lower()
+    assert [(row.thread_id, row.status, row.open_loops) for row in threads] == listed
+    assert {row.title for row in threads} == {"(sealed)"}
+    (todo,) = await call(saver, "todos")
+    assert (todo.content, todo.priority) == ("(sealed)", "high")
+    with pytest.raises(errors.KeyMissing, match="'a'"):
+        await call(saver, "get_tuple", of("t"))
+    with pytest.raises(errors.KeyMissing, match="keys="):
+        put(saver, "fresh", {"a": "plain"})
+    assert (await call(saver, "size_report")).tables["splices"].rows
+    await call(saver, "delete_thread", "u")
+    await saver.aclose()
+    with durable.open(keys={"a": OLD}) as saver:
+        assert [row.thread_id for row in saver.threads()] == ["t"]
+        assert saver.verify().ok
+
+
+# ---- other keys
+
+
+async def test_rotation(durable: Backend, call: Any) -> None:
+    """Everything comes under the newest key while the thread goes on; then no other one is needed,
+    and nothing else about the store has changed."""
+    with durable.open(keys={"old": OLD}) as saver:
+        await plant(saver, call)
+        talk(saver, "t", 2)
+        saver.thread("t").label("here")
+    rows = Rows(durable.url, "wyrd_splices").all("ORDER BY thread, strand, seq, part")
+    with durable.open(keys={"old": OLD}) as saver:
+        whole, state = values(saver, "t"), saver.thread(THREAD).working_state()
+        planted = saver.get_tuple(CONFIG)
+        label = saver.thread(THREAD).get_label("planted")
+        listed = [list(saver.todos()), list(saver.open_loops()), list(saver.intentions())]
+    saver = durable.open(keys={"old": OLD, "new": NEW})
+    seen: list[tuple[int, int]] = []
+    done = await call(saver, "rotate_keys", progress=lambda *how_far: seen.append(how_far))
+    assert seen == [(1, 2), (2, 2)]
+    assert (done.threads, done.left) == (2, 0)
+    assert done.rows > 60
+    again = await call(saver, "rotate_keys")
+    assert (again.threads, again.rows) == (2, 0)
+    assert str(done).endswith("sealed under the newest key")
+    await saver.aclose()
+    after = Rows(durable.url, "wyrd_splices").all("ORDER BY thread, strand, seq, part")
+    assert [r["seq"] for r in after] == [r["seq"] for r in rows]
+    assert not {bytes(r["data"]) for r in after} & {bytes(r["data"]) for r in rows}
+    assert found(durable) == set()
+    with durable.open(keys={"new": NEW}) as saver:
+        assert values(saver, "t") == whole
+        assert saver.get_tuple(CONFIG) == planted
+        assert saver.thread(THREAD).working_state() == state
+        assert saver.thread(THREAD).get_label("planted") == label
+        assert [list(saver.todos()), list(saver.open_loops()), list(saver.intentions())] == listed
+        assert saver.threads()[0].title == "turn 0"
+        assert saver.verify().ok
+        saver.reweave()
+        assert saver.verify().ok
+
+
+def test_rotation_beside_a_writer(durable: Backend) -> None:
+    """Another saver's thread grows while its rows are sealed anew, and a rotation that is stopped
+    goes on where it was."""
+    both = {"old": OLD, "new": NEW}
+    with durable.open(keys={"old": OLD}) as saver:
+        for name in "abc":
+            talk(saver, name, 2)
+    writer, rotating = durable.open(keys=KeyRing(both, newest="old")), durable.open(keys=both)
+    agents = talk(writer, "b", 1)
+    graph = agents.build(writer)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        graph.invoke({"messages": [("user", f"while {done}")]}, of("b"))
+        if done == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        rotating.rotate_keys(progress=stop)
+    graph.invoke({"messages": [("user", "later")]}, of("b"))
+    first = rotating.rotate_keys()
+    assert 0 < first.rows < sum(len(Rows(durable.url, f"wyrd_{t}").all()) for t in _TABLES)
+    writer.close()
+    rotating.close()
+    with durable.open(keys={"new": NEW}) as saver:
+        said = [
+            m.content for m in saver.get_tuple(of("b")).checkpoint["channel_values"]["messages"]
+        ]  # type: ignore[union-attr]
+        assert [text for text in said if text.startswith(("while", "later"))] == [
+            "while 1", "while 2", "later",
+        ]  # fmt: skip
+        assert saver.verify().ok
+
+
+_TABLES = ("splices", "writes", "checkpoints", "events", "todos", "context", "open_loops",
+           "intentions")  # fmt: skip
+
+
+def test_what_is_damaged_stays_so(sqlite: Backend) -> None:
+    """A rotation neither hides damage nor lets it pass for a key that is missing."""
+    with sqlite.open(keys={"old": OLD}) as saver:
+        talk(saver, "t", 2)
+    rows = Rows(sqlite.url, "wyrd_writes")
+    one, other = rows.all("WHERE channel = 'report'")[:2]
+    for row, data in ((one, flipped(bytes(one["data"]))), (other, b"\0planted")):
+        rows.run(
+            "UPDATE {} SET data = ? WHERE checkpoint = ? AND task = ? AND channel = 'report'",
+            data, row["checkpoint"], row["task"],
+        )  # fmt: skip
+    with sqlite.open(keys={"old": OLD, "new": NEW}) as saver:
+        assert saver.rotate_keys().left == 1
+    with sqlite.open(keys={"new": NEW}) as saver:
+        bad = [each for each in saver.verify().findings if each.table == "wyrd_writes"]
+        assert len(bad) == 2
+        assert values(saver, "t") is not None
+
+
+def test_keys_for_a_plain_store(durable: Backend) -> None:
+    """They are refused, and nothing is taken for damage; sealed on request, the store is an
+    encrypted one, whose old plain rows are gone from its tables."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        saver.thread("t").add_open_loop("Xloop")
+        whole, state = values(saver, "t"), saver.thread("t").working_state()
+        with pytest.raises(errors.InvalidInput, match="keys="):
+            saver.rotate_keys()
+    saver = durable.open(keys={"a": OLD})
+    for _ in range(2):
+        with pytest.raises(errors.PlainStore, match="rotate_keys"):
+            saver.get_tuple(of("t"))
+        with pytest.raises(errors.PlainStore):
+            put(saver, "u", {"a": 1})
+        with pytest.raises(errors.PlainStore):
+            saver.rotate_keys()
+    assert saver.rotate_keys(plain=True).left == 0
+    assert values(saver, "t") == whole
+    assert saver.thread("t").working_state() == state
+    assert saver.verify().ok
+    saver.close()
+    for table in _TABLES:
+        assert "Xloop" not in str(Rows(durable.url, f"wyrd_{table}").all())
+    with durable.open() as saver, pytest.raises(errors.KeyMissing):
+        saver.get_tuple(of("t"))
+
+
+# ---- from the terminal
+
+
+def test_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keys come from a file or the environment; without them lists say "(sealed)"."""
+    file, key_file = str(tmp_path / "a.db"), str(tmp_path / "keys")
+    with WyrdSaver.from_conn_string(file, keys={"old": OLD}) as saver:
+        talk(saver, "t", 1, last="find the marker")
+    Path(key_file).write_text(f"old={base64.b64encode(OLD).decode()}\n")
+    assert cli.main(["threads", "-u", file, "--key-file", key_file]) == 0
+    assert "find the marker" in capsys.readouterr().out
+    monkeypatch.setenv("WYRD_KEYS", f"old={base64.b64encode(OLD).decode()}")
+    assert cli.main(["show", "t", "-u", file]) == 0
+    assert "find the marker" in capsys.readouterr().out
+    both = f"old={base64.b64encode(OLD).decode()},new={base64.b64encode(NEW).decode()}"
+    monkeypatch.setenv("WYRD_KEYS", both)
+    assert cli.main(["rotate-keys", "-u", file]) == 0
+    assert "sealed under the newest key" in capsys.readouterr().out
+    monkeypatch.delenv("WYRD_KEYS")
+    assert cli.main(["threads", "-u", file]) == 0
+    assert "(sealed)" in capsys.readouterr().out
+    assert cli.main(["show", "t", "-u", file]) == 2
+    assert "'new'" in capsys.readouterr().err
+    assert cli.main(["threads", "-u", file, "--key-file", str(tmp_path / "none")]) == 2
+    assert "can't be read" in capsys.readouterr().err
