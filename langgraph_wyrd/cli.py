@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from langgraph_wyrd.errors import ThreadNotFound, WyrdError
 from langgraph_wyrd.show.plain import line
-from langgraph_wyrd.terminal import carrying, changing, looking, starting, tidying, watching
+from langgraph_wyrd.terminal import (
+    carrying,
+    changing,
+    completing,
+    looking,
+    starting,
+    tidying,
+    watching,
+)
 from langgraph_wyrd.terminal.command import NOTHING, WRONG, Asked, Command
 from langgraph_wyrd.terminal.screen import screen
 
@@ -20,10 +28,12 @@ COMMANDS: tuple[Command, ...] = (
     *tidying.COMMANDS,
     *carrying.COMMANDS,
     *starting.COMMANDS,
+    *completing.COMMANDS,
 )
 _ABOUT = "What LangGraph agents were doing, as WyrdSaver has stored it."
 _END = """\
-The database is --url, or the environment's WYRD_URL: sqlite:///agents.db, a path, postgresql://…
+The database is --url, or the environment's WYRD_URL: sqlite:///agents.db, a
+path, postgresql://…
 Values that LangGraph's AES key encrypts are read with it (LANGGRAPH_AES_KEY).
 
 exit codes: 0 fine, 1 nothing found, 2 an error"""
@@ -48,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `… | head`: who reads has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a file of the command's, or the disk
+        asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
+        return WRONG
     finally:
         asked.close()
 
@@ -61,6 +74,7 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     _common(top, None)
+    top.set_defaults(parser=top)
     groups = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         if command.there:

@@ -39,55 +39,70 @@ class State(TypedDict, total=False):
     todos: list[dict[str, str]]
 
 
-def run(path: str | None = None, paint: Paint = lambda text, colour: text) -> None:
-    """Run the demo on a file that does not exist yet, or on a temporary one."""
+def run(
+    path: str | None = None, paint: Paint = lambda text, colour: text, quiet: bool = False
+) -> dict[str, Any]:
+    """Run the demo on a file that does not exist yet, or on a temporary one.
+
+    Returns:
+        The working state when the first process was killed, its brief, and what changed since.
+    """
+
+    def say(text: str) -> None:
+        if not quiet:
+            _say(text)
+
     with tempfile.TemporaryDirectory() as folder:
         file = path or str(Path(folder) / "demo.db")
         if os.path.exists(file):
             raise InvalidInput(f"{file} exists already: the demo wants a file of its own")
-        _say(paint(f"An agent is asked: {_TASK}.", "bold"))
+        if not os.access(os.path.dirname(os.path.abspath(file)), os.W_OK):
+            raise InvalidInput(f"{file} can't be written: there is no such folder, or it is closed")
+        say(paint(f"An agent is asked: {_TASK}.", "bold"))
         command = [sys.executable, "-m", "langgraph_wyrd.demo", file]
-        ended = subprocess.run(command, check=False)
+        ended = subprocess.run(command, check=False, stdout=subprocess.DEVNULL if quiet else None)
         if ended.returncode not in (-_KILLED, _KILLED):
             raise InvalidInput(f"the demo's first process ended with {ended.returncode}")
-        _say(paint("\nAnother process opens the same file. What was going on?", "bold"))
+        say(paint("\nAnother process opens the same file. What was going on?", "bold"))
         with WyrdSaver.from_conn_string(file) as saver:
             thread = saver.thread("invoice")
             before = thread.working_state()
-            _say(paint(_indented(before.brief()), "amber"))
-            _say(paint("\nIt goes on from there:", "bold"))
-            done = _graph(saver, file, die=False).invoke(None, _THREAD)
-            _say(f"    agent: {done['messages'][-1].content}")
-            _say(paint("\nWhat has changed:", "bold"))
-            _say(paint(_indented("\n".join(diff(before, thread.working_state()).lines())), "green"))
+            say(paint(_indented(before.brief()), "amber"))
+            say(paint("\nIt goes on from there:", "bold"))
+            done = _graph(saver, file, die=False, say=say).invoke(None, _THREAD)
+            say(f"    agent: {done['messages'][-1].content}")
+            say(paint("\nWhat has changed:", "bold"))
+            changed = diff(before, thread.working_state())
+            say(paint(_indented("\n".join(changed.lines())), "green"))
         if path is not None:
-            _say(f"\nLook around: langgraph-wyrd --url {path} show")
+            say(f"\nLook around: langgraph-wyrd --url {path} show")
+        return {"state": before.to_dict(), "brief": before.brief(), "changes": changed.to_dict()}
 
 
 def first(file: str) -> None:
     """The process that is killed."""
     with WyrdSaver.from_conn_string(file) as saver:
         # "sync": a step begins once the one before it is stored.
-        graph = _graph(saver, file, die=True)
+        graph = _graph(saver, file, die=True, say=_say)
         graph.invoke({"messages": [HumanMessage(_TASK, id="m1")]}, _THREAD, durability="sync")
 
 
-def _graph(saver: WyrdSaver, file: str, *, die: bool) -> Any:
+def _graph(saver: WyrdSaver, file: str, *, die: bool, say: Callable[[str], None]) -> Any:
     outbox = Path(f"{file}.outbox")
 
     def add_up_hours(month: str) -> str:
         """Hours and money of a month."""
-        _say(f"    add_up_hours({month!r}): 23 hours, 1840 euros")
+        say(f"    add_up_hours({month!r}): 23 hours, 1840 euros")
         return "23 hours, 1840 euros"
 
     def mail_invoice(to: str, euros: int) -> str:
         """Mail an invoice. It looks first whether that was done, as every such tool should."""
         if outbox.exists():
-            _say(f"    mail_invoice({to!r}, {euros}): it is in the outbox, not mailed again")
+            say(f"    mail_invoice({to!r}, {euros}): it is in the outbox, not mailed again")
             return "mailed"
         outbox.write_text(f"{to}: {euros} euros")
         if die:
-            _say(f"    mail_invoice({to!r}, {euros}): mailed, and the process is killed")
+            say(f"    mail_invoice({to!r}, {euros}): mailed, and the process is killed")
             os.kill(os.getpid(), _KILLED)
         return "mailed"
 

@@ -9,6 +9,8 @@ import os
 import pty
 import re
 import select
+import shlex
+import shutil
 import signal
 import sqlite3
 import struct
@@ -23,7 +25,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_wyrd import WyrdSaver, cli
-from langgraph_wyrd.show.plain import width
+from langgraph_wyrd.show.plain import fitted, width
 from langgraph_wyrd.thread import Thread
 from tests.conftest import Backend
 from tests.test_show import UNSEEN, booked, history
@@ -123,7 +125,8 @@ def test_the_statements(run: Callable[..., Ran]) -> None:
     "arguments",
     [["threads"], ["show", "t1"], ["brief", "t1"], ["loops"], ["todos"], ["ddl", "sqlite"],
      ["diff", "t1", "2999-01-01"], ["copy", "t1", "t9"], ["reweave", "t1"],
-     ["prune", "t1", "-y"], ["watch", "--times", "1"]],
+     ["prune", "t1", "-y"], ["watch", "--times", "1"], ["labels", "t1"], ["log", "t1"],
+     ["size"], ["verify"], ["sweep", "--keep-last", "9", "--dry-run"], ["completion", "bash"]],
     ids=lambda each: each[0],
 )  # fmt: skip
 def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> None:
@@ -131,7 +134,7 @@ def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> N
     code, out, _ = run("--json", *arguments)
     assert code in (0, 1)
     lines = [out] if arguments[0] != "watch" else out.splitlines()
-    assert all(json.loads(each) for each in lines)
+    assert all(json.loads(each) is not None for each in lines)
     if arguments[0] not in ("copy", "prune", "reweave"):
         assert run(*arguments, "--json")[1] == out
 
@@ -147,6 +150,16 @@ def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str])
         (["loops", "-n", "0"], 2, "--limit"),
         (["watch", "--every", "0"], 2, "--every"),
         (["copy", "t1", "t2"], 2, "t2"),
+        (["copy", "nobody", "t7"], 1, "nobody"),
+        (["fork", "nobody", "t7"], 1, "nobody"),
+        (["label", "nobody", "x"], 1, "nobody"),
+        (["prune", "t1", "nobody", "-y"], 1, "nobody"),
+        (["labels", "nobody"], 1, "nobody"),
+        (["labels", "t1"], 1, "nothing found"),
+        (["export", "t1", "/no/such/folder/t1.json"], 2, "/no/such/folder"),
+        (["import", "/no/such/file.json"], 2, "/no/such/file.json"),
+        (["demo", "/no/such/folder/demo.db"], 2, "no such folder"),
+        (["completion", "tcsh"], 2, "bash, zsh, fish"),
         (["ddl", "oracle"], 2, "oracle"),
         (["show", "\x1b[2J\u202e"], 1, "\\x1b[2J"),
     ]:
@@ -451,3 +464,73 @@ def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", "--json", "--url", busy]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
     assert cli.main(["verify", "--repair", "--url", busy]) == 2
+
+
+def test_the_demo_as_data(capfd: pytest.CaptureFixture[str]) -> None:
+    """`demo --json` prints nothing but data, its first process neither."""
+    assert cli.main(["demo", "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert {each["kind"] for each in told["state"]["loops"]} == {"tool_call", "request"}
+    assert "verify before redoing" in told["brief"]
+    assert told["changes"]["fields"]["status"] == ["due", "done"]
+
+
+# ---- completion
+
+
+def completed(script: str, *typed: str) -> list[str]:
+    """What bash offers for a line that was typed so far."""
+    words = " ".join(map(shlex.quote, ("langgraph-wyrd", *typed)))
+    line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _langgraph_wyrd"
+    shown = 'printf "%s\\n" "${COMPREPLY[@]}"'
+    ended = subprocess.run(
+        ["bash", "-c", f"{script}\n{line}\n{shown}"], capture_output=True, text=True, check=True
+    )
+    assert ended.stderr == ""
+    return ended.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["th"], ["threads"]),
+        (["--url", "x.db", "loops", "--kind", "q"], ["question"]),
+        (["todos", "--status", "c"], ["completed", "cancelled"]),
+        (["sweep", "--m"], ["--max-age"]),
+        (["ddl", "s"], ["sqlite"]),
+        (["show", "x"], []),
+    ],
+)
+def test_bash_completes(
+    typed: list[str], offered: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands, their options, and the values that are known."""
+    assert cli.main(["completion", "bash"]) == 0
+    assert completed(capsys.readouterr().out, *typed) == offered
+
+
+def test_other_shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Zsh takes bash's; fish has its own, with what each command does.
+
+    Without a name it is that of $SHELL. Where a shell is installed, it can read its own."""
+    said = {}
+    for shell in ("bash", "zsh", "fish"):
+        monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+        assert cli.main(["completion"]) == 0
+        said[shell] = capsys.readouterr().out
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=said[shell], text=True, check=True)
+    assert said["zsh"].endswith(said["bash"])
+    for command in cli.COMMANDS:
+        assert f" -a {command.name} -d " in said["fish"]
+
+
+def test_emoji_are_as_wide_as_they_are_drawn() -> None:
+    """One that is put together of several takes two columns, and is cut as a whole or not."""
+    family, hand, heart = (
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f44d\U0001f3fd", "\u2764\ufe0f"
+    )  # fmt: skip
+    assert [width(each) for each in (family, hand, heart, "\U0001f1eb\U0001f1f7")] == [2, 2, 2, 2]
+    assert width("\u0645\u200d\u0645") == 2, "a joiner between letters joins letters"
+    assert fitted(f"{family}{family}", 3) == f"{family}…"
+    assert fitted(f"ab{family}", 3) == "ab…"

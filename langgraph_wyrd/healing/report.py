@@ -73,8 +73,12 @@ class Report:
         left = [each for each in self.damages if not each.repaired]
         done = [each for each in self.damages if each.repaired]
         notes = [each for each in self.findings if not each.damage]
-        head = f"{self.threads} threads verified: "
-        head += "no damage" if not left else f"{len(left)} damages"
+        head = f"{_count(self.threads, 'thread')} verified: "
+        head += "no damage" if not left else _count(len(left), "damage")
         if done:
             head += f", {len(done)} repaired"
         return "\n".join([head, *(f"- {each}" for each in (*left, *done, *notes))])
+
+
+def _count(n: int, one: str) -> str:
+    return f"{n:,} {one}" if n == 1 else f"{n:,} {one}s"

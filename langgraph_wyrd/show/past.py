@@ -15,7 +15,7 @@ from langgraph_wyrd.show.style import framed
 
 _MOST = 200  # checkpoints of a tree in a cell
 _LANES = 12  # more run into one
-_WIDE = 120  # columns that have room for whole ids
+_WIDE = 120  # columns that have room for whole ids and times
 _SHORT = 18  # characters of an id that tell it from the others
 
 
@@ -101,7 +101,8 @@ def timeline_text(entries: Sequence[Entry], most: int = 100, paint: Paint = unpa
         said += [(f"[{line(name, 40)}]", "green") for name in each.labels]
         if each.head:
             said.append(("head", "blue"))
-        said += [(when(each.ts), "dim"), (_who(each), "violet"), (_says(each), None)]
+        at = when(each.ts) if most >= _WIDE else when(each.ts)[5:16]
+        said += [(at, "dim"), (_who(each), "violet"), (_says(each), None)]
         lines.append(_within(padded(fitted(graph, wide), wide), said, most, paint))
     return lines
 

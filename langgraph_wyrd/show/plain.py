@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -15,6 +15,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+_NO_COLUMNS = f"\u200c\ufe0e{_JOINER}{_AS_EMOJI}"
 _LEVELS = 8  # of a nested value
 _EACH = 100  # elements of one level
 _MOST = 20_000  # characters of a value
@@ -75,7 +77,7 @@ def when(ts: str | None) -> str:
 
 def width(text: str) -> int:
     """The columns that a line takes."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(_columns(text))
 
 
 def fitted(text: str, most: int) -> str:
@@ -83,22 +85,31 @@ def fitted(text: str, most: int) -> str:
     if width(text) <= most:
         return text
     taken, kept = 0, []
-    for char in text:
-        taken += _columns(char)
+    for char, columns in zip(text, _columns(text), strict=True):
+        taken += columns
         if taken > most - 1:
             break
         kept.append(char)
-    return ("".join(kept).rstrip() + "…") if most > 0 else ""
+    return ("".join(kept).rstrip(f"{_JOINER} ") + "…") if most > 0 else ""
 
 
 def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def _columns(char: str) -> int:
-    if unicodedata.combining(char) or char in "\u200c\u200d\ufe0e\ufe0f":
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+def _columns(text: str) -> Iterator[int]:
+    """Of each character, as terminals have it: an emoji that is put together of several is one."""
+    base, before = 0, ""  # the columns of the last character that has some; the one before
+    for char in text:
+        if unicodedata.combining(char) or char in _NO_COLUMNS:
+            columns = int(char == _AS_EMOJI and base == 1 and unicodedata.category(before) == "So")
+            base += columns
+        elif base == 2 and (before == _JOINER or "\U0001f3fb" <= char <= "\U0001f3ff"):
+            columns = 0
+        else:
+            columns = base = 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        before = char
+        yield columns
 
 
 def _spelt(found: re.Match[str]) -> str:

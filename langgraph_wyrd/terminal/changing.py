@@ -14,7 +14,7 @@ from langgraph_wyrd.terminal.command import (
 
 def copy(asked: Asked) -> int:
     args = asked.args
-    asked.saver.copy_thread(args.thread, args.target)
+    asked.saver.copy_thread(asked.there(args.thread), args.target)
     return asked.done(f"copied {args.thread} to {args.target}", thread_id=args.target)
 
 

@@ -85,6 +85,11 @@ class Asked:
             self.args.thread = newest[0].thread_id
         return str(self.args.thread)
 
+    def there(self, thread_id: str) -> str:
+        """A thread's id; raises ThreadNotFound if it has no checkpoints."""
+        self.saver.thread(thread_id).history(limit=1)
+        return thread_id
+
     @property
     def thread(self) -> Thread:
         return self.saver.thread(self.thread_id)

@@ -85,11 +85,15 @@ def labels(asked: Asked) -> int:
     screen = asked.screen
     thread: Any = asked.thread
     found = thread.labels()
+    if not found:
+        asked.there(asked.thread_id)
     if screen.json:
         screen.data([{k: v for k, v in record(each).items() if k != "context"} for each in found])
     else:
         for each in found:
             screen.say(f"{screen.paint(each.checkpoint_id, 'amber')}  {plain(each.name)}")
+        if not found:
+            screen.note("nothing found")
     return FINE if found else NOTHING
 
 

@@ -20,7 +20,9 @@ def ddl(asked: Asked) -> int:
 def demo(asked: Asked) -> int:
     from langgraph_wyrd import demo as ours
 
-    ours.run(asked.args.file, asked.screen.paint)
+    made = ours.run(asked.args.file, asked.screen.paint, quiet=asked.screen.json)
+    if asked.screen.json:
+        asked.screen.data(made)
     return FINE
 
 

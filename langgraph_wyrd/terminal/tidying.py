@@ -17,6 +17,7 @@ from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command, confi
 
 def prune(asked: Asked) -> int:
     args = asked.args
+    args.threads = [*map(asked.there, args.threads)]
     what = "everything of" if args.delete else "all but the newest checkpoint of"
     if not asked.sure(f"Delete {what} {count(len(args.threads), 'thread')}?"):
         return NOTHING
