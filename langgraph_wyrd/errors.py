@@ -46,6 +46,10 @@ class FileDamaged(InvalidInput):
     """An exported file was cut off or changed; nothing was imported."""
 
 
+class UnusableAnswer(WyrdError, ValueError):
+    """A model that was asked about a thread answered with no report; nothing was stored."""
+
+
 class SaverClosed(WyrdError):
     """The saver was closed, and used again without being entered again."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langgraph_wyrd.handle.asking import Asking
 from langgraph_wyrd.handle.comparing import Comparing
 from langgraph_wyrd.handle.exporting import Exporting
 from langgraph_wyrd.handle.heads import Heads
@@ -12,5 +13,5 @@ from langgraph_wyrd.handle.showing import Showing
 from langgraph_wyrd.handle.verbs import Verbs
 
 
-class Thread(Comparing, Showing, Verbs, Marks, Heads, Holding, Healed, Exporting):
+class Thread(Comparing, Showing, Verbs, Asking, Marks, Heads, Holding, Healed, Exporting):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

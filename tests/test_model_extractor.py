@@ -1,8 +1,10 @@
-"""`ModelExtractor`: a model reads a thread; what it can't quote does not count."""
+"""`ModelExtractor`: a model reads a thread; what it can quote is stored, and nothing else."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,27 +13,28 @@ from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import Field
 from test_middleware import Strict, config, person, says
+from test_pillar_tables import check_tables
+from test_redaction import MARKER, anywhere
 
 from langgraph_wyrd import WorkingState, WyrdSaver
-from langgraph_wyrd.agents.model_extractor import (
-    Findings,
-    ModelExtractor,
-    Report,
-    aextract_with_model,
-    extract_with_model,
-)
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.fold import replay
+from langgraph_wyrd.agents.model_extractor import ModelExtractor, Report
+from langgraph_wyrd.errors import EditConflict, InvalidInput, ThreadNotFound, UnusableAnswer
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.pillars.model import OpenLoop
+from langgraph_wyrd.pillars.reported import weighed
+
+Call = Callable[..., Any]
 
 
 class Reader(BaseChatModel):
-    """Reports what it is told to, by a tool call as models do; `heard` is what it was asked."""
+    """Reports what it is told to, by a tool call as models do; `heard` is what it was asked.
+    A report that is a message is said as it is."""
 
-    report: dict[str, Any] | None
+    report: Any = None
     heard: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
@@ -43,9 +46,11 @@ class Reader(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         self.heard.append(messages)
-        call = {"name": "Report", "args": self.report, "id": "r", "type": "tool_call"}
-        message = AIMessage("", tool_calls=[] if self.report is None else [call])
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        said = self.report(messages) if callable(self.report) else self.report
+        if not isinstance(said, BaseMessage):
+            call = {"name": "Report", "args": said, "id": "r", "type": "tool_call"}
+            said = AIMessage("", tool_calls=[call])
+        return ChatResult(generations=[ChatGeneration(message=said)])
 
 
 TALK = [
@@ -55,135 +60,485 @@ TALK = [
     AIMessage("Das weiß ich noch nicht.", id="a2"),
 ]
 
+
+def opens(kind: str, description: str, quote: str, message: int = -1) -> dict[str, Any]:
+    return {"kind": kind, "description": description, "quote": quote, "message": message}
+
+
 REPORT = {
     "open": [
-        {
-            "kind": "promise",
-            "description": "write to the gardener by Friday",
-            "quote": "ich schreibe dem  Gärtner bis Freitag",
-            "message": 1,
-        },
-        {
-            "kind": "note",
-            "description": "nobody cooks yet",
-            "quote": "“Das weiß ich noch nicht.”",
-            "message": 0,
-        },
-        {"kind": "note", "description": "made up", "quote": "the moon is full", "message": 1},
-        {"kind": "note", "description": "too little", "quote": "ist", "message": 1},
+        opens("promise", "write to the gardener", "ich schreibe dem  Gärtner bis Freitag", 1),
+        opens("note", "nobody cooks yet", "“Das weiß ich noch nicht.”", 0),
+        opens("note", "made up", "the moon is full", 1),
+        opens("note", "too little", "ist", 1),
     ],
     "intention": {"text": "a party in May", "quote": "wir feiern im Mai", "message": 0},
 }
 
 
-def thread(saver: WyrdSaver, messages: list[Any] = TALK) -> None:
+def graph(saver: Any, *messages: Any) -> Any:
+    """Says these messages when it runs."""
     builder = StateGraph(MessagesState)
-    builder.add_node("say", lambda state: {"messages": messages})
+    builder.add_node("say", lambda state: {"messages": list(messages)})
     builder.add_edge(START, "say")
-    builder.compile(checkpointer=saver).invoke({"messages": []}, config("t"))
+    return builder.compile(checkpointer=saver)
 
 
-async def both(saver: WyrdSaver, extractor: ModelExtractor) -> Findings:
-    """Found by the sync and by the async function, which agree."""
-    found = extract_with_model(saver, "t", extractor)
-    assert (await aextract_with_model(saver, "t", extractor)).facts == found.facts
-    return found
+def thread(saver: WyrdSaver, *messages: Any) -> Any:
+    graph(saver, *(messages or TALK)).invoke({"messages": []}, config("t"))
+    return saver.thread("t")
 
 
-async def test_what_is_quoted_is_found(saver: WyrdSaver) -> None:
-    """With confidence `model`, the quote, and the message that has it, even if another was named;
-    what no message says is dropped and counted. Nothing is stored."""
-    thread(saver)
-    before = saver.thread("t").working_state()
-    found = await both(saver, ModelExtractor(Reader(report=REPORT), author="gpt"))
-    loops = [loop for loop in found.state.open_loops if loop.confidence == "model"]
-    assert [(x.kind, x.description, x.source.message_id) for x in loops] == [
-        ("promise", "write to the gardener by Friday", "a1"),
-        ("note", "nobody cooks yet", "a2"),
-    ]
-    assert loops[0].context["quote"] == "ich schreibe dem Gärtner bis Freitag"
-    assert {x.source.author for x in loops} == {"gpt"}
-    assert found.unfounded == 2
+def modelled(state: WorkingState) -> list[OpenLoop]:
+    return [loop for loop in state.loops if loop.confidence == "model"]
+
+
+def told(state: WorkingState) -> list[tuple[str, str, bool]]:
+    return [(loop.kind, loop.description, loop.resolved) for loop in modelled(state)]
+
+
+def same_tables(backend: Backend) -> None:
+    """The public tables show what the ledger says."""
+    check_tables(backend.open(), backend.url, "the tables")
+
+
+FOUND = [("promise", "write to the gardener", False), ("note", "nobody cooks yet", False)]
+
+
+# ---- what is stored
+
+
+async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
+    """With confidence `model`, the quote, whose word it is, and the message that has it, even if
+    another was named; what no message says is left out and counted. Another saver reads it."""
+    saver = durable.open()
+    held = thread(saver)
+    before = held.working_state()
+    extractor = ModelExtractor(Reader(report=REPORT), author="gpt")
+    found = await call(held, "extract_with_model", extractor)
+    assert (found.calls, found.unfounded, found.known) == (1, 2, 1)
+    state = durable.open().thread("t").working_state()
+    assert state == found.state
+    assert told(state) == FOUND
+    promise, note = modelled(state)
+    assert promise.context == {"quote": "ich schreibe dem Gärtner bis Freitag"}
+    assert [each.source.message_id for each in (promise, note)] == ["a1", "a2"]
+    for each in (promise, note):
+        assert (each.source.author, each.source.rule) == ("gpt", "model")
+        assert each.source.checkpoint_id == before.checkpoint_id
     assert before.intention is not None  # known without a model: not replaced
-    assert found.state.intention == before.intention
-    assert saver.thread("t").working_state() == before
-    at = Moment(before.checkpoint_id or "", "", before.ts, "model")
-    assert replay(before, found.events, at) == found.state
+    assert state.intention == before.intention
+    listed = saver.open_loops(confidence="model")
+    assert {loop.id for loop in listed} == {promise.id, note.id}
+    assert "write to the gardener" in state.brief()
+    same_tables(durable)
 
 
-async def test_it_is_found_once(saver: WyrdSaver) -> None:
-    """Asked again, about a state that has it, open or closed since, it says nothing new."""
-    thread(saver)
-    extractor = ModelExtractor(Reader(report=REPORT))
-    first = await both(saver, extractor)
-    again = await extractor.afind(TALK, first.state)
+async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -> None:
+    """The same words are the same item: told again in part, or otherwise, open or closed, by
+    another saver; without news no model is asked."""
+    held = thread(durable.open())
+    model = Reader(report=REPORT)
+    extractor = ModelExtractor(model)
+    first = await call(held, "extract_with_model", extractor)
+    again = await call(durable.open().thread("t"), "extract_with_model", extractor)
+    assert (again.calls, again.state, len(model.heard)) == (0, first.state, 1)
+    again = await call(held, "extract_with_model", extractor, again=True)
+    assert (again.calls, again.facts, again.state) == (1, (), first.state)
+    model.report = {
+        "open": [
+            opens("promise", "tell the gardener", "Gärtner bis Freitag"),
+            opens("promise", "tell him", "Der Garten ist frei. Ich schreibe dem Gärtner bis"),
+            opens("note", "nobody cooks yet", "Und wer kocht?"),
+        ]
+    }
+    again = await call(held, "extract_with_model", extractor, again=True)
+    assert (again.known, told(again.state)) == (3, FOUND)
+    for loop in modelled(again.state):
+        held.resolve_open_loop(loop.id, "done")
+    for n in range(20):  # more than a state keeps of what is over
+        held.resolve_open_loop(held.add_open_loop(f"thing {n}").id)
+    assert modelled(held.working_state()) == []
+    model.report = REPORT
+    again = await call(held, "extract_with_model", extractor, again=True)
     assert again.facts == ()
-    (promise, _) = [x for x in first.state.open_loops if x.confidence == "model"]
-    settled = {"id": promise.id, "outcome": "written", "quote": "Gut. Und wer kocht?"}
-    closing = ModelExtractor(Reader(report={"settled": [settled]}))
-    closed = closing.find(TALK, first.state)
-    assert [x.outcome for x in closed.state.closed_loops if x.id == promise.id] == ["written"]
-    assert extractor.find(TALK, closed.state).facts == ()
+    assert modelled(again.state) == []
+    same_tables(durable)
 
 
-async def test_an_aim_where_none_is_known() -> None:
-    """The model's word on what the work is after counts where nobody else has said it."""
+async def test_what_it_says_no_more_stays(durable: Backend, call: Call) -> None:
+    """It is told what is open, so it need not say it again: open it stays until the model says,
+    with a quote, that it is settled, or somebody else closes it."""
+    held = thread(durable.open())
+    model = Reader(report=REPORT)
+    extractor = ModelExtractor(model)
+    first = await call(held, "extract_with_model", extractor)
+    promise, note = modelled(first.state)
+    graph(durable.open(), AIMessage("Er hat geantwortet: gern.", id="a3")).invoke(
+        {"messages": []}, config("t")
+    )
+    model.report = {}
+    same = await call(held, "extract_with_model", extractor)
+    assert (same.calls, told(same.state)) == (1, FOUND)
+    assert f"[{promise.id}] promise: write to the gardener" in model.heard[-1][1].text
+    graph(durable.open(), HumanMessage("Schön", id="h3")).invoke({"messages": []}, config("t"))
+    model.report = {
+        "settled": [
+            {"id": promise.id, "outcome": "he answered", "quote": "Er hat geantwortet"},
+            {"id": note.id, "outcome": "made up", "quote": "nobody said this"},
+            {"id": "l-000000000000", "outcome": "no such loop", "quote": "Er hat geantwortet"},
+        ]
+    }
+    closed = await call(held, "extract_with_model", extractor)
+    assert (closed.unfounded, closed.known) == (1, 1)
+    assert told(closed.state) == [("promise", "write to the gardener", True), FOUND[1]]
+    assert modelled(closed.state)[0].outcome == "he answered"
+    same_tables(durable)
+
+
+async def test_what_is_declared_or_seen_stands(durable: Backend, call: Call) -> None:
+    """A model neither ends nor says again what a person, the agent or the graph says, and its aim
+    counts only where there is none."""
+    pay = {"id": "c", "name": "pay", "args": {}, "type": "tool_call"}
+    held = thread(durable.open(), *TALK, AIMessage("", id="a3", tool_calls=[pay]))
+    mine = held.add_open_loop("ask the cook", by="ann")
+    done = held.resolve_open_loop(held.add_open_loop("find a cook", kind="question").id, "Bob")
+    before = held.working_state()
+    lost = next(loop for loop in before.open_loops if loop.kind == "tool_call")
+    quote = "Gut. Und wer kocht?"
+    model = Reader(
+        report={
+            "open": [opens("note", "ask the cook", quote), opens("question", "find a cook", quote)],
+            "settled": [
+                {"id": mine.id, "outcome": "asked", "quote": quote},
+                {"id": lost.id, "outcome": "paid", "quote": quote},
+                {"id": done.id, "outcome": "asked", "quote": quote},
+            ],
+            "intention": {"text": "food", "quote": quote},
+        }
+    )
+    found = await call(held, "extract_with_model", ModelExtractor(model))
+    assert (found.facts, found.overruled, found.known) == ((), 2, 4)
+    assert found.state.loops == before.loops
+    assert found.state.intention == before.intention
+    held.set_intention("a party")
+    assert held.working_state().intention.text == "a party"
+
+
+async def test_a_guess_is_lifted(durable: Backend, call: Call) -> None:
+    """What was only guessed from prose is the model's word once it says so, as the same item; and
+    it may end a guess."""
+    talk = (
+        HumanMessage("Can you help?", id="h1"),
+        AIMessage("I'll send the report on Friday. I will check the logs.", id="a1"),
+    )
+    held = thread(durable.open(), *talk)
+    sending, checking = held.working_state().guessed_loops
+    model = Reader(
+        report={
+            "open": [opens("promise", "send the report", "I'll send the report on Friday")],
+            "settled": [{"id": checking.id, "outcome": "kept", "quote": "I will check the logs"}],
+        }
+    )
+    found = await call(held, "extract_with_model", ModelExtractor(model))
+    (lifted,) = modelled(found.state)
+    assert (lifted.id, lifted.description) == (sending.id, "send the report")
+    assert lifted.context == {**sending.context, "quote": "I'll send the report on Friday"}
+    assert found.state.guessed_loops == ()
+    assert lifted in found.state.open_loops
+    again = await call(held, "extract_with_model", ModelExtractor(model), again=True)
+    assert again.facts == ()
+    graph(durable.open(), AIMessage("I have sent the report.", id="a2")).invoke(
+        {"messages": []}, config("t")
+    )
+    assert modelled(held.working_state())[0].outcome == "reported as done"
+    same_tables(durable)
+
+
+async def test_an_aim_where_none_is_known(durable: Backend, call: Call) -> None:
+    """The model's word on what the work is after counts until a person asks for something."""
+    held = thread(durable.open(), AIMessage("Ich plane die Feier im Mai", id="a1"))
+    aim = {"text": "a party in May", "quote": "die Feier im Mai"}
+    extractor = ModelExtractor(Reader(report={"intention": aim}))
+    found = await call(held, "extract_with_model", extractor)
+    assert found.state.intention is not None
+    assert (found.state.intention.text, found.state.intention.confidence) == (
+        "a party in May", "model",
+    )  # fmt: skip
+    graph(durable.open()).invoke({"messages": [HumanMessage("Im Juni, bitte")]}, config("t"))
+    state = held.working_state()
+    assert state.intention.text == "Im Juni, bitte"
+    assert [i.outcome for i in state.intentions] == ["superseded", None]
+
+
+# ---- it lasts
+
+
+async def test_it_lasts_whatever_comes(durable: Backend, call: Call) -> None:
+    """The agent's next turns, a reweave, copies, a rewind there and back, a prune: it is there
+    wherever the thread stands behind it, and on no branch from before."""
+    saver = durable.open()
+    graph(saver, *TALK[:2]).invoke({"messages": []}, config("t"))
+    early = saver.thread("t").working_state().checkpoint_id
+    graph(saver, *TALK[2:]).invoke({"messages": []}, config("t"))
+    held = saver.thread("t")
+    first = await call(held, "extract_with_model", ModelExtractor(Reader(report=REPORT)))
+    there = first.state.checkpoint_id
+    graph(saver, AIMessage("noch etwas", id="a3")).invoke({"messages": []}, config("t"))
+    graph(saver, AIMessage("und noch", id="a4")).invoke({"messages": []}, config("t"))
+
+    def stands(reader: WyrdSaver, id: str = "t") -> None:
+        found = reader.thread(id).working_state()
+        assert told(found) == FOUND
+        assert [x.id for x in modelled(found)] == [x.id for x in modelled(first.state)]
+        same_tables(durable)
+
+    stands(durable.open())
+    saver.reweave("t")
+    stands(durable.open())
+    assert told(held.working_state(there)) == FOUND
+    assert told(held.working_state(early)) == []
+    saver.copy_thread("t", "u")
+    stands(saver, "u")
+    await call(held, "rewind", early)
+    assert told(held.working_state()) == []
+    assert [*saver.open_loops(thread_id="t", confidence="model")] == []
+    await call(held, "rewind", there)
+    stands(durable.open())
+    saver.prune(["t"], strategy="keep_latest")
+    stands(durable.open())
+
+
+async def test_the_thread_moves_on_while_it_is_read(durable: Backend, call: Call) -> None:
+    """What the agent did meanwhile is not lost, and what was found lies on top of it; what was
+    said meanwhile counts; a thread that was taken back to before is left alone."""
+    saver = durable.open()
+    graph(saver, *TALK[:2]).invoke({"messages": []}, config("t"))
+    early = saver.thread("t").working_state().checkpoint_id
+    held = thread(saver, *TALK[2:])
+
+    def goes_on(messages: Any) -> Any:
+        other = durable.open()
+        graph(other, AIMessage("Bob kocht", id="a3")).invoke({"messages": []}, config("t"))
+        other.thread("t").add_open_loop("nobody cooks yet", by="ann")
+        return REPORT
+
+    found = await call(held, "extract_with_model", ModelExtractor(Reader(report=goes_on)))
+    assert told(found.state) == FOUND[:1]
+    assert found.known == 2
+    assert [x.description for x in found.state.open_loops if x.confidence == "declared"] == [
+        "nobody cooks yet"
+    ]
+    last = saver.get_tuple(config("t"))
+    assert last is not None
+    assert last.checkpoint["channel_values"]["messages"][-1].text == "Bob kocht"
+
+    def goes_back(messages: Any) -> Any:
+        durable.open().thread("t").rewind(early)
+        return {"open": [opens("note", "something else", "Gut. Und wer kocht?")]}
+
+    with pytest.raises(EditConflict, match="'t' went back to another point while a model read"):
+        await call(held, "extract_with_model", ModelExtractor(Reader(report=goes_back)), again=True)
+    assert modelled(held.working_state()) == []
+
+
+async def test_while_a_question_waits(durable: Backend, call: Call) -> None:
+    """Stored over a leaf whose tasks wait for a person, it is there before and after the answer."""
+    from langgraph.types import Command, interrupt
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", lambda state: {"messages": [AIMessage(interrupt("sure?"))]})
+    builder.add_edge(START, "ask")
+    made = builder.compile(checkpointer=durable.open())
+    made.invoke({"messages": TALK}, config("t"))
+    held = durable.opened[0].thread("t")
+    found = await call(held, "extract_with_model", ModelExtractor(Reader(report=REPORT)))
+    assert told(found.state) == FOUND
+    assert found.state.status == "interrupted"
+    made.invoke(Command(resume="yes"), config("t"))
+    state = held.working_state()
+    assert told(state) == FOUND
+    assert state.status == "done" or state.status == "idle"
+    same_tables(durable)
+
+
+async def test_two_read_at_once(durable: Backend) -> None:
+    """Two savers that ask at the same time store it once."""
+    thread(durable.open())
+    handles = [durable.open().thread("t") for _ in range(2)]
     extractor = ModelExtractor(Reader(report=REPORT))
-    state = (await extractor.afind(TALK, WorkingState())).state
-    assert state.intention is not None
-    assert (state.intention.text, state.intention.confidence) == ("a party in May", "model")
+    await asyncio.gather(*(each.aextract_with_model(extractor, again=True) for each in handles))
+    assert told(durable.open().thread("t").working_state()) == FOUND
+
+
+async def test_hooks_hear_of_it(durable: Backend, call: Call) -> None:
+    """Each loop, with who found it; nothing when nothing was found."""
+    heard: list[Happening] = []
+    saver = durable.open(hooks={"loop_opened": heard.append, "loop_closed": heard.append})
+    held = thread(saver)
+    heard.clear()
+    extractor = ModelExtractor(Reader(report=REPORT), author="gpt")
+    await call(held, "extract_with_model", extractor)
+    await call(held, "extract_with_model", extractor, again=True)
+    assert [(each.event, each.loop and each.loop.kind) for each in heard] == [
+        ("loop_opened", "promise"), ("loop_opened", "note"),
+    ]  # fmt: skip
+    assert {(each.detail["by"], each.detail["author"]) for each in heard} == {("model", "gpt")}
+
+
+def test_an_encrypting_store_holds_no_plain_text(durable: Backend) -> None:
+    """Neither the quote nor the words, and nothing that they could be guessed from."""
+    key = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    saver = durable.open(serde=key)
+    held = thread(saver, AIMessage(f"I will pay the {MARKER} tomorrow", id="a1"))
+    report = {
+        "open": [opens("note", f"pay {MARKER}", f"pay the {MARKER} tomorrow")],
+        "intention": {"text": f"be rid of {MARKER}", "quote": f"pay the {MARKER} tomorrow"},
+    }
+    found = held.extract_with_model(ModelExtractor(Reader(report=report)))
+    again = held.extract_with_model(ModelExtractor(Reader(report=report)), again=True)
+    assert (len(found.facts), again.known) == (2, 2)
+    saver.close()
+    assert not anywhere(durable.url)
+
+
+# ---- what it costs
 
 
 async def test_its_cost_is_bounded() -> None:
-    """One call; the newest messages, so many characters of them, and so many findings."""
+    """One call; the newest messages, so many characters of them and of what is known, and so many
+    findings."""
     talk = [HumanMessage(f"message number {n} " + "x" * 300, id=f"{n}") for n in range(100)]
-    opened = [
-        {"kind": "note", "description": f"{n}", "quote": f"message number {n} x", "message": n}
-        for n in range(100)
-    ]
+    opened = [opens("note", f"thing {n}", f"message number {n} x", n) for n in range(100)]
     model = Reader(report={"open": opened})
     extractor = ModelExtractor(model, last=30, max_chars=2000, max_items=3)
-    found = await extractor.afind(talk, WorkingState())
+    many = tuple(OpenLoop(f"l-{n}", "note", f"known {n} " + "y" * 100) for n in range(100))
+    report = await extractor.aread(talk, WorkingState(loops=many))
     assert len(model.heard) == 1
     asked = model.heard[0][1].text
-    assert len(asked) < 2200
+    assert len(asked) < 2700
     assert "message number 99" in asked
     assert "message number 90" not in asked
+    assert "known 99" in asked
+    assert "known 90" not in asked
+    found = weighed(report, WorkingState())
     assert [fact.source.message_id for fact in found.facts] == ["94", "95", "96"]
-    assert found.unfounded == 94  # what it was not shown it can't quote
-    await ModelExtractor(model, max_chars=100).afind(talk, WorkingState())
+    assert (found.unfounded, found.too_many) == (94, 3)  # what it was not shown it can't quote
+    extractor.read(talk, WorkingState())
+    ModelExtractor(model, max_chars=100).read(talk, WorkingState())
     assert "message number 99" in model.heard[-1][1].text
-    for wrong in ({"last": 0}, {"max_chars": 0}, {"max_items": 0}):
+    for wrong in ({"last": 0}, {"max_chars": 0}, {"max_items": 1.5}, {"author": " "}):
         with pytest.raises(InvalidInput):
             ModelExtractor(model, **wrong)
 
 
-async def test_nothing_to_read_or_to_say(saver: WyrdSaver) -> None:
-    """Without messages no model is asked; a model that calls nothing found nothing; a thread that
-    is not there is said so."""
-    model = Reader(report=None)
-    extractor = ModelExtractor(model)
-    assert (await extractor.afind([], WorkingState())).facts == ()
+async def test_nothing_to_read(durable: Backend, call: Call) -> None:
+    """Without messages no model is asked, nor about a thread that is not there, nor by a saver
+    that has no place for what it finds."""
+    model = Reader(report=REPORT)
+    saver = durable.open()
+    with pytest.raises(ThreadNotFound):
+        await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
+    thread(saver, "")
+    found = await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
+    assert (found.calls, found.facts) == (0, ())
+    bare = durable.open(pillars=False).thread("t")
+    with pytest.raises(InvalidInput, match="pillars=False"):
+        await call(bare, "extract_with_model", ModelExtractor(model))
     assert model.heard == []
-    thread(saver)
-    assert (await both(saver, extractor)).facts == ()
-    with pytest.raises(ThreadNotFound):
-        extract_with_model(saver, "no such thread", extractor)
-    with pytest.raises(ThreadNotFound):
-        await aextract_with_model(saver, "no such thread", extractor)
 
 
-async def test_what_only_the_graph_can_settle_it_can_not(saver: WyrdSaver) -> None:
-    """It may settle what was said, not a call without a result."""
-    thread(saver, [*TALK, AIMessage("", id="a3", tool_calls=[
-        {"id": "c", "name": "pay", "args": {}, "type": "tool_call"}])])  # fmt: skip
-    lost = next(x for x in saver.thread("t").working_state().open_loops if x.kind == "tool_call")
-    settled = {"id": lost.id, "outcome": "paid", "quote": "Gut. Und wer kocht?"}
-    found = await both(saver, ModelExtractor(Reader(report={"settled": [settled]})))
-    assert found.facts == ()
+# ---- what models answer
+
+RUBBISH: dict[str, Any] = {
+    "prose": AIMessage("There is nothing open, I think."),
+    "nothing": AIMessage(""),
+    "another form": {"answer": 42},
+    "no object": AIMessage("[1, 2, 3]"),
+    "broken off": AIMessage(
+        "",
+        invalid_tool_calls=[
+            {"type": "invalid_tool_call", "name": "Report", "args": '{"open', "id": "r",
+             "error": "cut off"}
+        ],
+    ),
+}  # fmt: skip
 
 
-async def test_messages_that_are_kept_as_deltas(durable: Backend) -> None:
+@pytest.mark.parametrize("name", RUBBISH)
+async def test_rubbish_changes_nothing_and_is_said(name: str, sqlite: Backend, call: Call) -> None:
+    """An answer that is no report raises, with the thread and what was said; asked again with a
+    better one, it counts."""
+    held = thread(sqlite.open())
+    before = held.working_state()
+    model = Reader(report=RUBBISH[name])
+    with pytest.raises(UnusableAnswer, match="'t', the model gave no report, but"):
+        await call(held, "extract_with_model", ModelExtractor(model))
+    assert held.working_state() == before
+    model.report = REPORT
+    assert told((await call(held, "extract_with_model", ModelExtractor(model))).state) == FOUND
+
+
+async def test_a_model_that_fails_changes_nothing(sqlite: Backend, call: Call) -> None:
+    """Its error is raised as it is."""
+    held = thread(sqlite.open())
+    before = held.working_state()
+
+    def fails(messages: Any) -> Any:
+        raise TimeoutError("overloaded")
+
+    with pytest.raises(TimeoutError):
+        await call(held, "extract_with_model", ModelExtractor(Reader(report=fails)))
+    assert held.working_state() == before
+
+
+async def test_what_is_in_order_of_a_bad_report_counts(sqlite: Backend, call: Call) -> None:
+    """An entry of a wrong form is left out and counted; so are lists that are none. Text that the
+    database does not take, and text without end, is stored as far as it can be."""
+    report = {
+        "open": [
+            *REPORT["open"][:1],
+            {"kind": "interrupt", "description": "made up", "quote": "Und wer kocht?"},
+            {"description": "no kind", "quote": "Und wer kocht?"},
+            "no entry",
+            opens("note", "\0 \ud800 " + "x" * 100_000, "Und wer kocht?" + "\0" * 0),
+            opens("note", "  ", "Das weiß ich noch nicht"),
+        ],
+        "settled": "none",
+        "intention": [],
+    }
+    held = thread(sqlite.open())
+    found = await call(held, "extract_with_model", ModelExtractor(Reader(report=report)))
+    assert found.unreadable == 5
+    promise, odd, blank = modelled(found.state)
+    assert promise.description == "write to the gardener"
+    assert len(odd.description) <= 500
+    assert blank.description == "Das weiß ich noch nicht"
+    assert durable_state(sqlite) == found.state
+
+
+def durable_state(backend: Backend) -> WorkingState:
+    return backend.open().thread("t").working_state()
+
+
+async def test_a_report_in_words(sqlite: Backend, call: Call) -> None:
+    """Models that answer with JSON as text, or with the report itself, are understood as well."""
+
+    class Plain(Reader):
+        def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
+            from langchain_core.runnables import RunnableLambda
+
+            return RunnableLambda(lambda messages: Report.model_validate(self.report))
+
+    held = thread(sqlite.open())
+    words = AIMessage(json.dumps({**REPORT, "open": REPORT["open"][:1]}))
+    found = await call(held, "extract_with_model", ModelExtractor(Reader(report=words)))
+    assert told(found.state) == FOUND[:1]
+    found = await call(held, "extract_with_model", ModelExtractor(Plain(report=REPORT)), again=True)
+    assert told(found.state) == FOUND
+
+
+async def test_messages_that_are_kept_as_deltas(durable: Backend, call: Call) -> None:
     """A deep agent's checkpoints hold no messages: they are put together from its writes."""
     saver = durable.open()
     agent = create_deep_agent(Strict(rule=says("Ich melde mich am Freitag")), checkpointer=saver)
@@ -192,12 +547,10 @@ async def test_messages_that_are_kept_as_deltas(durable: Backend) -> None:
     held = saver.get_tuple(config("t"))
     assert held is not None
     assert "messages" not in held.checkpoint["channel_values"]
-    said = {"kind": "promise", "description": "back on Friday", "quote": "melde mich am Freitag"}
+    said = opens("promise", "back on Friday", "melde mich am Freitag")
     model = Reader(report={"open": [said]})
-    found = await both(saver, ModelExtractor(model))
-    assert [x.description for x in found.state.open_loops if x.confidence == "model"] == [
-        "back on Friday"
-    ]
+    found = await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
+    assert told(found.state) == [("promise", "back on Friday", False)]
     assert model.heard[0][1].text.count("wer kocht?") >= 2
 
 

@@ -266,8 +266,15 @@ def _happenings(editing: Editing, before: WorkingState, after: WorkingState) -> 
     thread_id, checkpoint_id = after.thread_id or "", after.checkpoint_id
     told = {"by": editing.author, "verbs": [verb.name for verb in editing.verbs]}
     yield Happening("edit", thread_id, checkpoint_id, state=after, detail=told)
+    yield from told_of_loops(before, after, {"by": "edit"})
+
+
+def told_of_loops(
+    before: WorkingState, after: WorkingState, how: Mapping[str, Any]
+) -> Iterator[Happening]:
+    """What hooks are told of the loops that were opened and closed by what was said."""
     opened, closed = loops_between(before.loops, after.loops)
     for event, loops in (("loop_opened", opened), ("loop_closed", closed)):
         for loop in loops:
-            how = {"by": "edit"}
-            yield Happening(event, thread_id, checkpoint_id, loop.source.ns, None, loop, how)  # type: ignore[arg-type]
+            where = after.thread_id or "", after.checkpoint_id, loop.source.ns
+            yield Happening(event, *where, None, loop, how)  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from langgraph_wyrd.errors import EditConflict, InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.editing import Editing, task_of
 from langgraph_wyrd.pillars.events import Event, same
@@ -22,9 +24,9 @@ def begin(codec: Codec, thread_id: str) -> Plan[WorkingState]:
     """The state that an edit starts from."""
     rows = yield Ask("find_thread", (thread_key(thread_id),))
     if not rows:
-        raise _nothing_there(thread_id)
+        raise nothing_there(thread_id)
     weave = yield from states.load_weave(codec, rows[0][0], thread_id)
-    return _seen(weave, thread_id)
+    return seen(weave, thread_id)
 
 
 def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[tuple[WorkingState, WorkingState]]:
@@ -37,10 +39,10 @@ def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[tuple[WorkingState
     """
     rows = yield Ask("lock_thread", (thread_key(thread_id),))
     if not rows:
-        raise _nothing_there(thread_id)
+        raise nothing_there(thread_id)
     thread = Known.locked(rows[0])
     weave = yield from states.load_weave(codec, thread.number, thread_id)
-    current = _seen(weave, thread_id)
+    current = seen(weave, thread_id)
     if not _alike(edit.base, current):
         conflicts = edit.conflicts(current)
         if conflicts:
@@ -53,29 +55,42 @@ def save(codec: Codec, thread_id: str, edit: Editing) -> Plan[tuple[WorkingState
     said = edit.said_again(current, now())
     if not said.events:
         return current, current
+    task = task_of(said.ts, said.token)
+    return current, (yield from lay(codec, thread, thread_id, weave, said.events, task))
+
+
+def lay(
+    codec: Codec,
+    thread: Known,
+    thread_id: str,
+    weave: Weave,
+    said: Iterable[tuple[str, Event]],
+    task: str,
+) -> Plan[WorkingState]:
+    """Put what was said of a locked thread, by namespace, on top of its head; its state then."""
     assert weave.top is not None
-    task, by_space = task_of(said.ts, said.token), dict[str, list[Event]]()
-    for ns, event in said.events:
+    by_space = dict[str, list[Event]]()
+    for ns, event in said:
         by_space.setdefault(ns if ns in weave.spaces else "", []).append(event)
     for ns, events in by_space.items():
         woven = weave.spaces[ns]
-        at = moment_of(woven.checkpoint, ns, said.ts, task)
+        at = moment_of(woven.checkpoint, ns, None, task)
         weave = weave.aside(ns, over(woven, at, tuple(events)))
         yield Tell("put_event", event_rows(codec, thread.number, at, events))
     weave, made, columns = show(codec, thread.number, thread_id, weave, weave.top or "", None)
     yield merged([WriteSet(rows=made)])
     yield Tell("show_thread", [(*columns, thread.number)])
     yield Tell("touch", [(thread.strands, now(), thread.number)])
-    return current, weave.shown
+    return weave.shown
 
 
-def _seen(weave: Weave, thread_id: str) -> WorkingState:
+def seen(weave: Weave, thread_id: str) -> WorkingState:
     if weave.top is None:
-        raise _nothing_there(thread_id)
+        raise nothing_there(thread_id)
     return weave.visible()
 
 
-def _nothing_there(thread_id: str) -> ThreadNotFound:
+def nothing_there(thread_id: str) -> ThreadNotFound:
     return ThreadNotFound(
         f"thread {given(thread_id)!r} has no checkpoint that an edit could lie on: run the graph, "
         "or update its state, first"

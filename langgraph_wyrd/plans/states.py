@@ -11,7 +11,15 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Event, Moment, is_kept
 from langgraph_wyrd.pillars.fold import replay
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import advance, along, moment_of, rank, with_edits
+from langgraph_wyrd.pillars.overlay import (
+    advance,
+    along,
+    is_edit,
+    moment_of,
+    overlaid,
+    rank,
+    with_edits,
+)
 from langgraph_wyrd.plans import ledger
 from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
@@ -339,9 +347,11 @@ class _Tables:
             at, here = Moment(step.id, "", step.ts), said.get(step.id, SILENT)
             state = replay(advance(state, overlay, at), here.own, at)
             overlay = here.overlay
-            edited = with_edits(state, overlay)
-            self.show(shown, edited, step.id)
-            shown = edited
+            edits = [each for each in overlay if is_edit(each[0])]
+            for n in range(len(edits) + 1):  # one by one, as they were stored: much may be over
+                edited = overlaid(state, edits[:n])
+                self.show(shown, edited, step.id)
+                shown = edited
         return state, shown
 
 

@@ -91,7 +91,7 @@ class _Walk:
         self.loose: dict[str, list[int]] = {}  # facts that a later message takes back, by sort
         self.turn: Form | None = None  # what the agent's words left open; None: as before
         self.skipped = False  # old messages were passed
-        self.wanted = view.previous.intention is not None
+        self.wanted = _is_wanted(view)
         self.known: dict[str, list[OpenLoop]] | None = None
 
     def through(self, fresh: Fresh) -> None:
@@ -360,12 +360,18 @@ def ended(result: Result) -> tuple[str, bool]:
     return "failed", True
 
 
+def _is_wanted(view: View) -> bool:
+    """Whether it is known what is wanted: a model's reading of it waits for somebody's word."""
+    aim = view.previous.intention
+    return aim is not None and aim.confidence != "model"
+
+
 def _summary(view: View, text: str, source: Source, wanted: bool | None = None) -> Iterator[Fact]:
     """A summary of what was dropped from the history: it is kept, and its plan is a list."""
     summary = people.summary(text)
     yield Holds("summary", summary.text, source)
     if wanted is None:
-        wanted = view.previous.intention is not None
+        wanted = _is_wanted(view)
     if summary.intent and not wanted:
         yield Wants(_short(summary.intent, _AIM), "request", source)
     if summary.steps is not None:

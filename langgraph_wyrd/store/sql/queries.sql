@@ -685,6 +685,10 @@ AND i.node IN (?
 -- name: item_thread
 AND i.thread IN (?
 
+-- name: item_found_in
+-- In one of a thread's messages, or by a model in any.
+AND i.thread = ? AND (i.rule = 'model' OR i.message_id = ?)
+
 -- name: item_user
 -- Looked up for each row that the index gives: a join was planned upside down on fresh tables, and
 -- took 200 ms where this takes 3.
