@@ -15,6 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_wyrd.agents.carrying import CarryFrom, open_before
+from langgraph_wyrd.agents.fitting import fitted, form_of
 from langgraph_wyrd.agents.once import starting
 from langgraph_wyrd.agents.repairing import differ, now, repaired_at, replacing
 from langgraph_wyrd.agents.standing import (
@@ -187,7 +188,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if text:
             request = request.override(system_message=with_block(request.system_message, text))
         if self._repair:
-            repaired = repair_messages(request.messages)
+            repaired = fitted(repair_messages(request.messages), form_of(request.model))
             if differ(request.messages, repaired):
                 request = request.override(messages=cast("list[AnyMessage]", repaired))
         return request

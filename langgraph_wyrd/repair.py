@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import blake2b
@@ -118,7 +119,7 @@ class _Known:
                 "If it is still needed, call it again with valid arguments."
             )
         else:
-            asked = self.asked.get(call.given) or _asked_at(of)
+            asked = _plain_time(self.asked.get(call.given)) or _asked_at(of)
             started = self.started.get(call.given)
             return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
         return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
@@ -148,12 +149,19 @@ def iso(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _plain_time(said: str | None) -> str | None:
+    """A time as it is said here, where it is told as a checkpoint has it."""
+    with suppress(ValueError):
+        return said and iso(datetime.fromisoformat(said.replace("Z", "+00:00")))
+    return said
+
+
 def _asked_at(message: AIMessage) -> str | None:
     """When the answer was given, where its provider says so."""
     for key in ("created_at", "created", "timestamp"):
         said = message.response_metadata.get(key)
         if isinstance(said, str) and said:
-            return said[:40]
+            return _plain_time(said[:40])
         if isinstance(said, int | float) and 1e9 < said < 1e10:
             return iso(datetime.fromtimestamp(said, timezone.utc))
     return None
@@ -248,7 +256,7 @@ class _Repair:
         if not changed:
             return message, found
         if any(new != [old] for old, new in renamed.items()) and isinstance(content, list):
-            content = _with_new_ids(content, renamed)
+            content = with_new_ids(content, renamed)
         kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
         update = {
             "content": content,
@@ -347,7 +355,7 @@ def _call_of(block: Any) -> dict[str, Any] | None:
     return {**call, "args": args if isinstance(args, dict) else {}}
 
 
-def _with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
+def with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
     """The blocks with the ids that their calls have now: the nth of an id is its nth call."""
     seen: dict[tuple[str, str], int] = {}
     out = []

@@ -20,7 +20,11 @@ from pydantic import ConfigDict, Field
 Provider = Literal["openai", "anthropic"]
 PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic")
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_NAME = {
+    "openai": re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+    "anthropic": re.compile(r"[a-zA-Z0-9_-]{1,128}"),
+}
 _PARTS = {
     "user": {"text", "image_url", "input_audio", "file"},
     "assistant": {"text", "refusal"},
@@ -54,6 +58,8 @@ def refused_by(messages: Sequence[BaseMessage]) -> dict[Provider, str]:
 
 def _openai(messages: Sequence[BaseMessage]) -> None:
     sent = [_convert_message_to_dict(message) for message in messages]
+    if not sent:
+        raise Refused("Invalid 'messages': empty array. Expected an array with minimum length 1.")
     waiting: dict[str, int | None] = {}  # calls of a turn, and where answered
     for place, message in enumerate(sent):
         role, content = message["role"], message["content"]
@@ -79,7 +85,12 @@ def _openai(messages: Sequence[BaseMessage]) -> None:
             name, id = call["function"]["name"], call["id"]
             if not isinstance(id, str) or not id:
                 raise Refused(f"Invalid type for 'messages[{place}].tool_calls[].id'.")
-            if not isinstance(name, str) or not _NAME.fullmatch(name):
+            if (n := len(id)) > 40:
+                raise Refused(
+                    f"Invalid 'messages[{place}].tool_calls[].id': string too long. Expected a "
+                    f"string with maximum length 40, but got a string with length {n} instead."
+                )
+            if not isinstance(name, str) or not _NAME["openai"].fullmatch(name):
                 raise Refused(f"Invalid 'messages[{place}].tool_calls[].function.name'.")
             if not isinstance(call["function"]["arguments"], str):
                 raise Refused(f"Invalid type for 'messages[{place}].tool_calls[].arguments'.")
@@ -124,6 +135,8 @@ def _anthropic(messages: Sequence[BaseMessage]) -> None:
             raise Refused("system: text content blocks must be non-empty")
     if not sent:
         raise Refused("messages: at least one message is required")
+    if sent[0]["role"] != "user":
+        raise Refused('messages: first message must use the "user" role')
     used: set[str] = set()
     asked: list[str] = []  # by the message before
     for place, message in enumerate(sent):
@@ -144,9 +157,9 @@ def _anthropic(messages: Sequence[BaseMessage]) -> None:
                 id, name = block["id"], block["name"]
                 if role != "assistant":
                     raise Refused(f"messages.{place}: `tool_use` blocks are for assistants")
-                if not isinstance(id, str) or not _NAME.fullmatch(id):
+                if not isinstance(id, str) or not _ID.fullmatch(id):
                     raise Refused(f"messages.{place}.content.{n}.tool_use.id: String should match")
-                if not isinstance(name, str) or not _NAME.fullmatch(name):
+                if not isinstance(name, str) or not _NAME["anthropic"].fullmatch(name):
                     raise Refused(f"messages.{place}.content.{n}.tool_use.name: String too short")
                 if not isinstance(block["input"], dict):
                     raise Refused(f"messages.{place}.content.{n}.tool_use.input: not a dictionary")
@@ -224,6 +237,9 @@ class Strict(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "strict"
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self.provider}
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
         self.tools[:] = [tool.name for tool in tools]

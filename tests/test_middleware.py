@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -23,7 +22,6 @@ from langchain_anthropic.chat_models import _format_messages
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from providers import PROVIDERS, Refused, Strict, refused_by
@@ -243,62 +241,6 @@ async def test_a_cancelled_call_is_not_begun_again(durable: Backend) -> None:
     assert "it was started at 20" in found["messages"][-2].text
 
 
-async def test_new_input_passes_over_whatever_stopped_the_run(durable: Backend, turn: Turn) -> None:
-    """An approval, a question, a failure, a breakpoint, the step limit, an answer that broke off
-    in a call: new input leaves a history that a provider refuses; with the middleware the thread
-    goes on, and what was asked for is reported."""
-
-    @tool
-    def pay(to: str) -> str:
-        """Pay."""
-        if to == "the bank":
-            return f"paid, {interrupt('sure?')}"
-        if to == "nobody":
-            raise RuntimeError("no such person")
-        return "paid"
-
-    approve = HumanInTheLoopMiddleware({"pay": True})
-    cut: Any = {"type": "invalid_tool_call", "id": "c", "name": "pay", "args": '{"to', "error": ""}
-    answers = {
-        "approval": (asks(("c", "pay", {"to": "me"})), [approve], {}, {}),
-        "question": (asks(("c", "pay", {"to": "the bank"})), [], {}, {}),
-        "failure": (asks(("c", "pay", {"to": "nobody"})), [], {}, {}),
-        "breakpoint": (asks(("c", "pay", {"to": "me"})), [], {"interrupt_before": ["tools"]}, {}),
-        "limit": (asks(("c", "pay", {"to": "me"})), [], {}, {"recursion_limit": 2}),
-        "broken off": (
-            AIMessage(
-                "", invalid_tool_calls=[cut], response_metadata={"finish_reason": "length"}
-            ), [], {}, {},
-        ),
-    }  # fmt: skip
-    for n, (name, (answer, more, options, limits)) in enumerate(answers.items()):
-        provider = PROVIDERS[n % 2]
-        thread = config(name)
-
-        def make(rule: Any, *ours: Any) -> Any:
-            return create_agent(
-                Strict(rule=rule, provider=provider),  # noqa: B023
-                [pay],
-                middleware=[*ours, *more],  # noqa: B023
-                checkpointer=durable.open(),
-                **options,  # noqa: B023
-            )
-
-        with contextlib.suppress(RuntimeError, GraphRecursionError):
-            await turn(
-                make(plan(answer), WyrdMiddleware(saver=None)), person(), {**thread, **limits}
-            )
-        durable.opened[-1].copy_thread(name, f"{name} 2")
-        if name != "broken off":  # which create_agent repairs by itself
-            with pytest.raises(Refused):
-                await turn(make(says()), person(), config(f"{name} 2"))
-        found = await turn(make(says(), WyrdMiddleware()), person(), thread)
-        assert found["messages"][-1].text == "done", name
-        (result,) = [m for m in found["messages"] if m.type == "tool"]
-        assert (result.tool_call_id, result.status) == ("c", "error")
-        assert not refused_by(found["messages"])
-
-
 async def test_an_agent_inside_a_graph(durable: Backend, turn: Turn) -> None:
     """As a node of a larger graph: it is told where the thread stood, once, and its calls are
     declared; a history that its caller broke is repaired."""
@@ -468,7 +410,8 @@ async def test_a_saver_without_pillars(durable: Backend, turn: Turn) -> None:
     for n in range(2):
         saver = durable.open(pillars=False)
         agent, model = an_agent(saver, plan(asks((f"c{n}", "search", {}))), carry_from="none")
-        found = await turn(agent, {"messages": [lost, HumanMessage("go on")]}, config("t"))
+        talk = [HumanMessage("go"), lost, HumanMessage("go on")]
+        found = await turn(agent, {"messages": talk}, config("t"))
         assert found["messages"][-1].text == "done"
         assert not refused_by(found["messages"])
         assert system_of(model.heard[0]) == "Be brief."

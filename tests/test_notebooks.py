@@ -36,8 +36,8 @@ def test_it_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_committed() -> None:
-    """Three, run in order, with outputs, and nothing of the machine they were run on."""
-    assert [each.stem for each in NOTEBOOKS] == ["across", "inspect", "resume"]
+    """Four, run in order, with outputs, and nothing of the machine they were run on."""
+    assert [each.stem for each in NOTEBOOKS] == ["across", "agents", "inspect", "resume"]
     for notebook in NOTEBOOKS:
         held = nbformat.read(notebook, as_version=4)
         code = [cell for cell in held.cells if cell.cell_type == "code"]

@@ -119,7 +119,7 @@ def test_what_is_said_in_place_of_a_result() -> None:
     now = datetime(2026, 11, 18, 12, tzinfo=timezone.utc)
     history = [ASK, ai(call("a", "pay"))]
     (_, _, said) = repair_messages(
-        history, pending_writes=writes, now=now, asked={"a": "2026-11-18 10:00:01 UTC"}
+        history, pending_writes=writes, now=now, asked={"a": "2026-11-18T11:00:01.649512+01:00"}
     )
     assert isinstance(said, ToolMessage)
     assert (said.status, said.name, said.tool_call_id) == ("error", "pay", "a")

@@ -32,6 +32,7 @@ from langgraph_wyrd.pillars.model import (
 from langgraph_wyrd.show.columns import Column, table
 from langgraph_wyrd.show.lanes import drawn, laid_out
 from langgraph_wyrd.show.lists import page_text
+from langgraph_wyrd.show.parts import where
 from langgraph_wyrd.show.past import timeline_html, timeline_text, tree_html, tree_text
 from langgraph_wyrd.show.plain import fitted, line, outline, plain, size, width
 from langgraph_wyrd.show.plot import plot
@@ -606,3 +607,11 @@ def test_lines_are_lines() -> None:
     """Text of several lines stands on one where a line is wanted."""
     assert line("a\n\tb  c", 4) == "a b…"
     assert plain("a\r\nb") == "a\nb"
+
+
+def test_who_said_it_is_told_once() -> None:
+    """Before where it was seen; a channel only where nothing better is known."""
+    said = Source(node="chat", message_id="m1", channel="messages", author="ann")
+    assert where(said) == "by ann, node chat"
+    assert where(Source(author="ann", channel="messages")) == "by ann"
+    assert where(Source(channel="messages")) == "channel messages"

@@ -102,9 +102,9 @@ def _place(item: Item) -> str:
 
 def where(source: Source) -> str:
     """Where something was seen, as far as it tells a person something: no message's id does."""
-    if source.message_id is not None:
-        source = replace(source, message_id=None, channel=None)
     by = "" if source.author is None else f"by {source.author}"
+    channel = None if source.message_id is not None or by else source.channel
+    source = replace(source, message_id=None, channel=channel, author=None)
     return line(", ".join(filter(None, [by, place(source)])), 120)
 
 
