@@ -594,8 +594,8 @@ def test_a_page_is_one_question() -> None:
 
 @pytest.mark.parametrize("known", [False, True], ids=["fresh", "analyzed"])
 def test_pages_come_from_an_index(durable: Backend, known: bool) -> None:
-    """A page of what is open is read along an index, in order, from where the last one ended:
-    nothing is sorted, whether or not the database knows the tables' statistics."""
+    """A page of what is open, or over, is read along an index, in order, from where the last one
+    ended: nothing is sorted, whether or not the database knows the tables' statistics."""
     durable.open().setup()
     fill(durable.url, Filling(10_000, 2))
     if known:
@@ -619,6 +619,23 @@ def test_pages_come_from_an_index(durable: Backend, known: bool) -> None:
             query.intentions(codec(), Asked(limit=50, status=("open",), sure=True)),
             "wyrd_intentions_open",
             False,
+        ),
+        *(
+            (make(codec(), Asked(limit=50, status=(status,), sure=True, text=text)), index, False)
+            for make, index, status in (
+                (query.loops, "wyrd_open_loops_over", "closed"),
+                (query.todos, "wyrd_todos_over", "completed"),
+                (query.intentions, "wyrd_intentions_over", "closed"),
+            )
+            for text in (None, "refund")
+        ),
+        *(
+            (query.loops(codec(), Asked(limit=50, status=("closed",), **more)), at, False)
+            for at, more in (
+                ("wyrd_open_loops_over", {"kind": ("question", "request")}),
+                ("wyrd_open_loops_over", {"node": ("tools",)}),
+                ("wyrd_open_loops_over", {"confidence": ("structural",)}),
+            )
         ),
     ]
     for plan, index, goes_on in asks:

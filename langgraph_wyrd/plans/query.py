@@ -1,7 +1,7 @@
 """Listings across threads: pages of the public tables, and their rows as models.
 
-What is open is found by its index, newest first, whatever else is asked for: conditions only narrow
-what the index gives, and a page is read until it is full.
+What is open is found by an index, newest first, and what is over by another, whatever else is asked
+for: conditions only narrow what an index gives, and a page is read until it is full.
 """
 
 from __future__ import annotations
@@ -58,14 +58,16 @@ def threads(codec: Codec, asked: Asked) -> Plan[Page[ThreadInfo]]:
 
 
 def loops(codec: Codec, asked: Asked) -> Plan[Page[OpenLoop]]:
-    """Open loops, the newest first. Kinds are looked up one by one: each has its own index."""
+    """Loops, the newest first. Open ones of a kind are looked up kind by kind, by its own index."""
     common = yield from _common("loop", asked)
     if common is None:
         return Page()
-    start = _over(asked)
-    if asked.kind is None:
-        return (yield from _page(codec, LOOPS, [[start, *common]], asked))
-    branches = [[start, ("item_kind", (kind,)), *common] for kind in asked.kind]
+    branches: list[list[Condition]] = []
+    for start in _stands(asked):
+        if asked.kind is None or start[0] != "still_open":
+            branches.append([start, *_narrowed("item_kinds", asked.kind), *common])
+        else:
+            branches += [[start, ("item_kind", (kind,)), *common] for kind in asked.kind]
     return (yield from _page(codec, LOOPS, branches, asked))
 
 
@@ -74,12 +76,18 @@ def todos(codec: Codec, asked: Asked) -> Plan[Page[Todo]]:
     common = yield from _common("todo", asked)
     if common is None:
         return Page()
-    wanted, start = asked.status, "open_or_over"
-    if wanted is not None and set(wanted) <= {*OPEN_TODOS}:
-        start = "todo_open"
-        wanted = None if len(wanted) == len(OPEN_TODOS) else wanted
-    branch = [(start, ()), *filters.among("item_status", wanted), *common]
-    return (yield from _page(codec, TODOS, [branch], asked))
+    if asked.status is None:
+        branches = [[("todo_open", ()), *common], [("todo_over", ()), *common]]
+        return (yield from _page(codec, TODOS, branches, asked))
+    being = tuple(each for each in OPEN_TODOS if each in asked.status)
+    over = tuple(each for each in asked.status if each not in OPEN_TODOS)
+    branches = []
+    if being:
+        which = None if len(being) == len(OPEN_TODOS) else being
+        branches.append([("todo_open", ()), *_narrowed("item_status", which), *common])
+    if over:
+        branches.append([("todo_over", ()), *_narrowed("item_status", over), *common])
+    return (yield from _page(codec, TODOS, branches, asked))
 
 
 def intentions(codec: Codec, asked: Asked) -> Plan[Page[Intention]]:
@@ -87,13 +95,20 @@ def intentions(codec: Codec, asked: Asked) -> Plan[Page[Intention]]:
     common = yield from _common("intention", asked)
     if common is None:
         return Page()
-    branch = [_over(asked), *filters.among("item_aim", asked.aim), *common]
-    return (yield from _page(codec, INTENTIONS, [branch], asked))
+    aims = _narrowed("item_aim", asked.aim)
+    branches = [[start, *aims, *common] for start in _stands(asked)]
+    return (yield from _page(codec, INTENTIONS, branches, asked))
 
 
-def _over(asked: Asked) -> Condition:
+def _stands(asked: Asked) -> list[Condition]:
+    """Where to look: each has its index."""
     (status,) = asked.status or ("any",)
-    return {"open": "still_open", "closed": "now_over"}.get(status, "open_or_over"), ()
+    chosen = {"open": ("still_open",), "closed": ("now_over",)}
+    return [(name, ()) for name in chosen.get(status, ("still_open", "now_over"))]
+
+
+def _narrowed(name: str, wanted: Sequence[str | int] | None) -> list[Condition]:
+    return filters.among(name, wanted, "end_case")
 
 
 def _common(name: str, asked: Asked) -> Plan[list[Condition] | None]:
@@ -119,8 +134,8 @@ def _common(name: str, asked: Asked) -> Plan[list[Condition] | None]:
         conditions += filters.among("item_thread", sorted(numbers))
     if asked.sure:
         conditions.append(("item_sure", ()))
-    conditions += filters.among("item_confidence", asked.confidence)
-    conditions += filters.among("item_node", asked.node)
+    conditions += _narrowed("item_confidence", asked.confidence)
+    conditions += _narrowed("item_node", asked.node)
     conditions += filters.between("item", asked)
     if asked.text is not None:
         conditions.append((f"{name}_says", (filters.like(asked.text),)))

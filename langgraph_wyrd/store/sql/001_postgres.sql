@@ -130,6 +130,8 @@ CREATE TABLE wyrd_todos (
 );
 CREATE INDEX wyrd_todos_open ON wyrd_todos (checkpoint, thread, id)
 WHERE status IN ('pending', 'in_progress');
+CREATE INDEX wyrd_todos_over ON wyrd_todos (checkpoint, thread, id)
+WHERE status NOT IN ('pending', 'in_progress');
 
 CREATE TABLE wyrd_context (
   thread bigint NOT NULL,
@@ -184,6 +186,8 @@ CREATE TABLE wyrd_open_loops (
 );
 CREATE INDEX wyrd_open_loops_open ON wyrd_open_loops (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+CREATE INDEX wyrd_open_loops_over ON wyrd_open_loops (checkpoint, thread, id)
+WHERE closed_at IS NOT NULL OR closed_in IS NOT NULL;
 CREATE INDEX wyrd_open_loops_kind ON wyrd_open_loops (kind, checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
 
@@ -213,6 +217,8 @@ CREATE TABLE wyrd_intentions (
 );
 CREATE INDEX wyrd_intentions_open ON wyrd_intentions (checkpoint, thread, id)
 WHERE closed_at IS NULL AND closed_in IS NULL;
+CREATE INDEX wyrd_intentions_over ON wyrd_intentions (checkpoint, thread, id)
+WHERE closed_at IS NOT NULL OR closed_in IS NOT NULL;
 
 CREATE TABLE wyrd_labels (
   thread bigint NOT NULL,

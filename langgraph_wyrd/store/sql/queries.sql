@@ -658,11 +658,11 @@ i.closed_at IS NULL AND i.closed_in IS NULL
 -- name: now_over
 (i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)
 
--- name: open_or_over
-1 = 1
-
 -- name: todo_open
 i.status IN ('pending', 'in_progress')
+
+-- name: todo_over
+i.status NOT IN ('pending', 'in_progress')
 
 -- name: item_sure
 AND i.confidence <> 'heuristic'
@@ -670,17 +670,25 @@ AND i.confidence <> 'heuristic'
 -- name: item_kind
 AND i.kind = ?
 
+-- name: item_kinds
+-- Within CASE nothing is estimated: else Postgres takes what it knows nothing of for rare, and reads
+-- and sorts all there is. To go along the index, until a page is full, is right in either case.
+AND CASE WHEN i.kind IN (?
+
 -- name: item_aim
-AND i.aim IN (?
+AND CASE WHEN i.aim IN (?
 
 -- name: item_status
-AND i.status IN (?
+AND CASE WHEN i.status IN (?
 
 -- name: item_confidence
-AND i.confidence IN (?
+AND CASE WHEN i.confidence IN (?
 
 -- name: item_node
-AND i.node IN (?
+AND CASE WHEN i.node IN (?
+
+-- name: end_case
+) THEN TRUE ELSE FALSE END
 
 -- name: item_thread
 AND i.thread IN (?

@@ -44,13 +44,14 @@ FROM (
 -- ---- across threads: only ASCII is folded, in both databases; the plan looks at the rest
 
 -- name: loop_says
-AND lower(i.description COLLATE "C") LIKE ? ESCAPE '!'
+-- In a CASE for the same reason as item_kinds.
+AND CASE WHEN lower(i.description COLLATE "C") LIKE ? ESCAPE '!' THEN TRUE ELSE FALSE END
 
 -- name: todo_says
-AND lower(i.content COLLATE "C") LIKE ? ESCAPE '!'
+AND CASE WHEN lower(i.content COLLATE "C") LIKE ? ESCAPE '!' THEN TRUE ELSE FALSE END
 
 -- name: intention_says
-AND lower(i.text COLLATE "C") LIKE ? ESCAPE '!'
+AND CASE WHEN lower(i.text COLLATE "C") LIKE ? ESCAPE '!' THEN TRUE ELSE FALSE END
 
 -- name: threads_say
 AND (lower(t.title COLLATE "C") LIKE ? ESCAPE '!' OR lower(t.reason COLLATE "C") LIKE ? ESCAPE '!')
