@@ -11,6 +11,8 @@ from langgraph_wyrd.show.attach import attach
 
 if TYPE_CHECKING:
     from langgraph_wyrd.agents.repairing import repair_node
+    from langgraph_wyrd.classes.kept import Kept
+    from langgraph_wyrd.classes.migrations import Migration
     from langgraph_wyrd.pillars.diff import apply, diff
     from langgraph_wyrd.pillars.labels import AutoLabels
     from langgraph_wyrd.pillars.merge import merge
@@ -25,7 +27,9 @@ __all__ = [
     "AutoLabels",
     "Channels",
     "Extractors",
+    "Kept",
     "KeyRing",
+    "Migration",
     "Retention",
     "WorkingState",
     "WyrdError",
@@ -44,7 +48,9 @@ _HOMES = {
     "AutoLabels": "pillars.labels",
     "Channels": "signals.policy",
     "Extractors": "signals.registry",
+    "Kept": "classes.kept",
     "KeyRing": "store.keys",
+    "Migration": "classes.migrations",
     "Retention": "retention",
     "apply": "pillars.diff",
     "diff": "pillars.diff",

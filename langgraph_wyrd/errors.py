@@ -137,6 +137,11 @@ class PlainStore(WyrdError):
     """`keys=` was given for a store whose threads are not encrypted. Nothing was changed."""
 
 
+class MigrationFailed(WyrdError):
+    """With `on_damage="raise"`: a registered migration raised; the message says which, and where.
+    What is stored is as it was."""
+
+
 class CopyDiffers(WyrdError):
     """What a copy read back from its target is not what it sent; the message says where."""
 

@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd import incoming
+from langgraph_wyrd.classes.migrations import Classes, Migration
 from langgraph_wyrd.configs import (
     Pages,
     config_of,
@@ -104,12 +105,14 @@ class WyrdSaver(
         single_writer: bool = False,
         on_damage: str = "heal",
         vaulted: bool = False,
+        classes: Classes | None = None,
     ) -> None:
         super().__init__(serde=serde)
         self._vaulted = vaulted
         self._leases = leases.Leases(core) if single_writer else None
         self._core = core
         self._heals = on_damage == "heal"
+        self._classes = Classes(heals=self._heals) if classes is None else classes
         self._weaver = weaver
         self._redaction = redaction.Redaction(redact) if redact else None
         self._keeper = None if retention is None else Keeper(core, retention)
@@ -135,6 +138,8 @@ class WyrdSaver(
         redact: Redact = (),
         single_writer: bool = False,
         on_damage: str = "heal",
+        aliases: Mapping[str, str] | None = None,
+        migrations: Iterable[Migration] = (),
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -164,6 +169,9 @@ class WyrdSaver(
                 is refused with `ConcurrentRun`.
             on_damage: `"heal"`: what is damaged is had back, stood in for or passed over, and said
                 so aloud; `"raise"`: it raises CheckpointDamaged.
+            aliases: Of classes of yours that were renamed or moved:
+                `{"old.module:Name": "new.module:Name"}`.
+            migrations: How data of older versions of your classes becomes that of newer ones.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
@@ -177,6 +185,7 @@ class WyrdSaver(
             raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
+        classes = Classes.of(aliases, migrations, heals=on_damage == "heal")
         address = url.parse(conn_string)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
@@ -204,6 +213,7 @@ class WyrdSaver(
         return cls(
             core, serde=serde, weaver=weaver, retention=retention, redact=redact,
             single_writer=single_writer, on_damage=on_damage, vaulted=ring is not None,
+            classes=classes,
         )  # fmt: skip
 
     @staticmethod
@@ -257,6 +267,12 @@ class WyrdSaver(
             self._core, lambda: self._codec, self._weaver, thread(thread_id),
             heals_damage=self._heals,
         )  # fmt: skip
+
+    def register_migration(
+        self, target: str | type, from_version: int, migrate: Callable[[Any], Any]
+    ) -> None:
+        """Say how older data of a class, or of a channel, becomes newer: see `Migration`."""
+        self._classes.register(Migration(target, from_version, migrate))
 
     # ---- storing
 
@@ -377,7 +393,7 @@ class WyrdSaver(
     def _codec(self) -> Codec:
         """For the serde of now: `with_allowlist` gives clones another one."""
         if self._made is None or self._made.serde is not self.serde:
-            self._made = Codec(self.serde, vaulted=self._vaulted)
+            self._made = Codec(self.serde, self._classes, vaulted=self._vaulted)
         return self._made
 
     def _incoming(

@@ -211,7 +211,7 @@ class Letter:
             return None
 
     def _typed(self, value: Any) -> list[str]:
-        kind, data = self.codec.serde.dumps_typed(value)
+        kind, data = self.codec.dump_typed(value)
         return [kind, base64.b64encode(data).decode()]
 
 

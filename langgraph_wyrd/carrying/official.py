@@ -10,7 +10,10 @@ from urllib.parse import quote
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from langgraph_wyrd.classes.migrations import Classes
+from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.store import url
 
@@ -20,6 +23,7 @@ Saver = BaseCheckpointSaver[Any]
 @contextlib.contextmanager
 def official(conn_string: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
     """The official saver of a database, for reading only."""
+    serde = guarded(JsonPlusSerializer() if serde is None else serde, Classes())
     address = url.parse(conn_string)
     if address.in_memory:
         raise InvalidInput("nothing can be adopted from a database in memory: name a file")

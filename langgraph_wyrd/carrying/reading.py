@@ -191,7 +191,7 @@ class Opened:
     def _loaded(self, typed: Sequence[str]) -> Any:
         kind, data = typed
         try:
-            return self.codec.serde.loads_typed((kind, base64.b64decode(data)))
+            return self.codec.load_typed(kind, base64.b64decode(data))
         except Exception as error:
             raise InvalidInput(
                 f"the payloads of thread {self.thread_id!r} can't be read with this saver's serde: "

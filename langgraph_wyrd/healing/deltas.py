@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.healing.mending import Mender
+from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.read import Pending
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -98,5 +99,5 @@ def _writes(mender: Mender, ns: str, id: str, made: dict[str, _Channel]) -> Plan
             mender.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", str(raw[2]))
     found.sort(key=lambda each: (given(each.path), given(each.task), each.idx), reverse=True)
     for write in found:
-        value = mender.codec.open_value(write.shape, write.data)
+        value = loading.opened(mender.codec, write)
         made[write.channel].writes.append((given(write.task), given(write.channel), value))

@@ -124,7 +124,7 @@ class _Search:
                 if self.found[entry.place]:
                     yield name
             elif entry.inline is not None and holds(
-                loading.value_of(self.codec, entry, {}), self.message
+                loading.value_of(self.codec, name, entry, {}), self.message
             ):
                 yield name
 

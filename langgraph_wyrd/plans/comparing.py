@@ -67,7 +67,10 @@ def sides(
     return [
         Side(
             side.state,
-            {given(n): codec.bare(loading.value_of(codec, e, values)) for n, e in each.items()},
+            {
+                given(n): codec.bare(loading.value_of(codec, given(n), e, values))
+                for n, e in each.items()
+            },
             {given(n): e.version for n, e in frames[row.place].channels.items()},
             frozenset(past.deltas(codec, row.metadata, row.exact)).intersection(
                 given(n) for n, e in frames[row.place].channels.items() if not e.has_value
@@ -212,7 +215,7 @@ def _of_channel(
     name = stored(channel, "a channel")
     frame = EMPTY if start is None else (yield from _frame(codec, number, start))
     last = frame.channels.get(name)
-    (value,) = (yield from _values(codec, number, [last])) if keys else (NOTHING,)
+    (value,) = (yield from _values(codec, number, channel, [last])) if keys else (NOTHING,)
     for first in range(0, len(rows), _FRAMES):
         places: dict[str, Place]
         places = {row[0]: Place(*row[5:9]) for row in rows[first : first + _FRAMES]}
@@ -230,7 +233,7 @@ def _of_channel(
             last = entry
         for at in range(0, len(changed), _VALUES):
             some = changed[at : at + _VALUES]
-            values = yield from _values(codec, number, [entry for _, entry in some])
+            values = yield from _values(codec, number, channel, [entry for _, entry in some])
             for (id, _), now in zip(some, values, strict=True):
                 if now is NOTHING and (yield from _has_deltas(codec, number, channel, id)):
                     raise InvalidInput(
@@ -243,7 +246,9 @@ def _of_channel(
     return None
 
 
-def _values(codec: Codec, number: int, entries: Sequence[Entry | None]) -> Plan[list[Any]]:
+def _values(
+    codec: Codec, number: int, channel: str, entries: Sequence[Entry | None]
+) -> Plan[list[Any]]:
     held = [entry for entry in entries if entry is not None and entry.has_value]
     values, _ = yield from loading.read_values(
         codec, number, [Frame({"": entry}, {}, {}) for entry in held]
@@ -251,7 +256,7 @@ def _values(codec: Codec, number: int, entries: Sequence[Entry | None]) -> Plan[
     return [
         NOTHING
         if entry is None or not entry.has_value
-        else codec.bare(loading.value_of(codec, entry, values))
+        else codec.bare(loading.value_of(codec, channel, entry, values))
         for entry in entries
     ]
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.classes.migrations import MigrationRaised
+from langgraph_wyrd.classes.telling import migration_raised
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans.known import FrameTip
 from langgraph_wyrd.store import frames, strands, tips
@@ -302,11 +304,26 @@ def held_values(codec: Codec, frame: Frame, tips: Mapping[str, Tip]) -> dict[Pla
     return found
 
 
-def value_of(codec: Codec, entry: Entry, values: dict[Place, Any]) -> Any:
+def value_of(codec: Codec, name: str, entry: Entry, values: dict[Place, Any], *place: str) -> Any:
+    """A channel's value; `place`: thread, namespace and checkpoint, as far as they are known."""
     if entry.place is not None:
-        return values[entry.place]
+        return brought(codec, name, values[entry.place], *place)
     assert entry.inline is not None
-    return codec.open_value(entry.shape, entry.inline)
+    return brought(codec, name, codec.open_value(entry.shape, entry.inline), *place)
+
+
+def brought(codec: Codec, name: str, value: Any, *place: str) -> Any:
+    """What a channel holds, or what was written to it, after the migrations of the channel."""
+    if name not in codec.classes.channels:
+        return value
+    delta = type(codec.bare(value)) is not type(value)
+    try:
+        made = codec.classes.value(name, codec.bare(value))
+    except MigrationRaised as error:
+        thread, ns, id = place or ("", "", "")
+        migration_raised(codec.classes, thread, ns, id, name, error)
+        return value
+    return codec.wrap("D", made) if delta else made
 
 
 # ---- writes
@@ -360,15 +377,26 @@ def all_there(ns: str, checkpoint: str, writes: list[Write]) -> list[Write]:
     return writes
 
 
+def opened(codec: Codec, write: Write) -> Any:
+    """The value of a write."""
+    return brought(codec, given(write.channel), codec.open_value(write.shape, write.data))
+
+
 def open_writes(codec: Codec, writes: Sequence[Write]) -> list[Any]:
     """The values of many writes. Small lists, as a delta channel has, are loaded in one call."""
     blocks = [codec.open_block(write.data) for write in writes]
     lists = [block for write, block in zip(writes, blocks, strict=True) if write.shape == "l"]
     with Held():
         items = iter(codec.load_elements([element for block in lists for element in block]))
-        return [
+        values = [
             list(islice(items, len(block)))
             if write.shape == "l"
             else codec.load(write.shape, block)
             for write, block in zip(writes, blocks, strict=True)
         ]
+    if not codec.classes.channels:
+        return values
+    return [
+        brought(codec, given(write.channel), value)
+        for write, value in zip(writes, values, strict=True)
+    ]

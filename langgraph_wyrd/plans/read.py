@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.classes.telling import tell
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.known import Known, Space
@@ -149,11 +150,17 @@ def read_of(
     checkpoint["id"] = given(row.id)
     if row.ts is not None:
         checkpoint["ts"] = given(row.ts)
+    place = given(row.thread_id), given(row.ns), given(row.id)
     checkpoint["channel_values"] = {
-        name: loading.value_of(codec, entry, values)
+        name: loading.value_of(codec, name, entry, values, *place)
         for name, entry in entries.items()
         if entry.has_value
     }
+    if codec.classes.channels:
+        writes = [(t, name, loading.brought(codec, name, v, *place)) for t, name, v in writes]
+    if codec.has_kept():
+        held = [(name, value) for _, name, value in writes]
+        tell(codec.classes, *place, [*checkpoint["channel_values"].items(), *held])
     checkpoint["channel_versions"] = {
         name: entry.version for name, entry in entries.items() if entry.version is not None
     }
@@ -194,7 +201,11 @@ def delta_history(
         yield from _collect(codec, row.thread, ns, path, writes)
         values, _ = yield from loading.read_values(codec, row.thread, [Frame(held, {}, {})])
         for name, entry in held.items():
-            seeds[name].append(loading.value_of(codec, entry, values))
+            seeds[name].append(loading.value_of(codec, given(name), entry, values))
+        if codec.has_kept():
+            held_now = [(given(name), value) for name in channels for value in seeds[name]]
+            held_now += [(name, value) for each in writes.values() for _, name, value in each]
+            tell(codec.classes, given(thread_id), given(ns), given(row.id), held_now)
     return {name: (writes[name][::-1], seeds[name]) for name in channels}
 
 

@@ -94,7 +94,7 @@ def _by_task(
     for each in rows:
         try:
             write = loading.checked_write(at.ns, at.checkpoint_id, each)
-            value = codec.open_value(write.shape, write.data)
+            value = loading.opened(codec, write)
         except CheckpointDamaged:
             continue
         found.setdefault((write.task, write.path), []).append(

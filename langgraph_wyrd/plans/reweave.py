@@ -295,7 +295,7 @@ class _Reweaving:
     ) -> Plan[View]:
         channels, old = frame.channels, held.channels
         values = {
-            name: loading.value_of(self.codec, entry, loaded.values)
+            name: loading.value_of(self.codec, name, entry, loaded.values)
             for name, entry in channels.items()
             if entry.has_value
         }

@@ -18,6 +18,7 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from langgraph_wyrd.classes.kept import Kept
 from langgraph_wyrd.pillars.model import shortened
 
 MOST = 2000  # characters of JSON that a value may take
@@ -91,7 +92,8 @@ class _Room:
         if kind is _DeltaSnapshot:
             return self.show(value.value, depth)
         if isinstance(value, Mapping):
-            return self._entries(value.items(), len(value), depth)
+            tag = kind.__name__ if isinstance(value, Kept) else None
+            return self._entries(value.items(), len(value), depth, tag)
         if kind is list or (isinstance(value, list | tuple) and not hasattr(value, "_fields")):
             return self._elements(value, len(value), depth)
         if isinstance(value, Set):
@@ -180,6 +182,8 @@ class _Room:
             return self._entries(held, len(held), depth, name)
         if hasattr(value, "shape") and hasattr(value, "__len__"):  # an array, a table
             return self._entries([("shape", str(value.shape))], 1, depth, name)
+        if isinstance(value, Kept):
+            return self._entries([("kept", value.kept_data)], 1, depth, name)
         return self._entries([("repr", _shape(value))], 1, depth, name)
 
 

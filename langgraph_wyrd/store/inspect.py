@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,6 +17,29 @@ def has_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON gives back exactly this."""
+    try:
+        return _is_json(value)
+    except RecursionError:
+        return False
+
+
+def _is_json(value: Any) -> bool:
+    exact = type(value)
+    if exact is str:
+        return not has_surrogate(value)
+    if exact is int:
+        return bool(-(1 << 63) <= value < 1 << 64)
+    if exact is float:
+        return math.isfinite(value)
+    if exact is list:
+        return all(map(_is_json, value))
+    if exact is dict:
+        return all(type(k) is str and _is_json(k) and _is_json(v) for k, v in value.items())
+    return exact is bool or value is None
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,7 @@ class Texts:
     """The part of a codec that seals texts, and opens them."""
 
     serde: SerializerProtocol
+    _careful: SerializerProtocol  # which loads nothing but data
     vaulted: bool  # rows are sealed by a key ring, on their way to the database
     seals: bool  # the serde may encrypt: any but LangGraph's own
     refuses_plain: bool  # it does, so that nothing plain is its own
@@ -53,7 +54,7 @@ class Texts:
                 raise CheckpointDamaged("a stored text is plain, and the store is encrypted")
             return text
         try:
-            opened: str = self.serde.loads_typed((tag, base64.b64decode(data)))
+            opened: str = self._careful.loads_typed((tag, base64.b64decode(data)))
         except Exception as error:
             raise CheckpointDamaged(f"a stored text can't be opened: {error}") from error
         return opened

@@ -14,7 +14,6 @@ How elements become bytes is in `blocks`.
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import struct
 from collections.abc import Callable, Sequence
@@ -30,6 +29,10 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from langgraph_wyrd.classes import kept
+from langgraph_wyrd.classes.kept import KeptWhole
+from langgraph_wyrd.classes.migrations import Classes
+from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
@@ -107,11 +110,16 @@ class NotElements(Exception):
 class Codec(Texts):
     """Packs and loads values through one serde."""
 
-    def __init__(self, serde: SerializerProtocol, *, vaulted: bool = False) -> None:
+    def __init__(
+        self, serde: SerializerProtocol, classes: Classes | None = None, *, vaulted: bool = False
+    ) -> None:
         self.serde = serde
         self.vaulted = vaulted
         # Its own loader takes what is plain for plain: an encrypted store has nothing of that kind.
         self.refuses_plain = isinstance(serde, EncryptedSerializer)
+        self.classes = Classes() if classes is None else classes
+        self._careful = guarded(serde, self.classes)
+        self._kept = kept.made()
         self._seal: Seal | None = None
         self._unseal: Unseal | None = None
         self._exact: set[int] = set()  # marks of packed messages that the serde agrees with
@@ -127,7 +135,9 @@ class Codec(Texts):
         if not self.splices:
             inner = serde  # nothing is known of it: whole values only, as it makes them
         self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
-        self._loads: Callable[[tuple[str, bytes]], Any] = inner.loads_typed
+        careful: Any = self._careful.serde if self._seal else self._careful  # type: ignore[attr-defined]
+        self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
+        self._unpickles = not self.splices or inner.pickle_fallback
 
     # ---- packing
 
@@ -163,7 +173,7 @@ class Codec(Texts):
         return "w"
 
     def pack_whole(self, value: Any, channel: str, prefix: str = "") -> Packed:
-        tag, data = self._dump(value, channel)
+        tag, data = value.typed if type(value) is KeptWhole else self._dump(value, channel)
         return Packed(f"{prefix}w{tag}", None, [PLAIN + data])
 
     def pack_elements(self, values: Sequence[Any], channel: str, start: int = 0) -> list[bytes]:
@@ -307,6 +317,8 @@ class Codec(Texts):
         if shape == "d":
             body = b"".join([element[1:] for element in elements])
             return self._loads(("msgpack", _map_header(len(elements)) + body))
+        if shape == "wpickle" and not self._unpickles:
+            return KeptWhole.pickled(elements[0][1:])
         return self._loads((shape[1:], elements[0][1:]))
 
     def load_elements(self, elements: Sequence[bytes]) -> list[Any]:
@@ -351,6 +363,21 @@ class Codec(Texts):
             for e in elements
         ]
 
+    # ---- values as the serde gives them, for other files
+
+    def dump_typed(self, value: Any) -> tuple[str, bytes]:
+        return value.typed if type(value) is KeptWhole else self.serde.dumps_typed(value)
+
+    def load_typed(self, tag: str, data: bytes) -> Any:
+        if tag == "pickle" and not self._unpickles:
+            return KeptWhole.pickled(data)
+        return self._careful.loads_typed((tag, data))
+
+    def has_kept(self) -> bool:
+        """Whether there may be values that were not rebuilt since this was asked last."""
+        before, self._kept = self._kept, kept.made()
+        return before != self._kept
+
     # ---- values that stand alone: writes, inline values, metadata
 
     def seal_value(self, value: Any, channel: str) -> tuple[str, bytes]:
@@ -363,10 +390,10 @@ class Codec(Texts):
 
     def metadata(self, metadata: dict[str, Any]) -> tuple[str, bytes | None]:
         """Metadata as JSON, and as the serde packs it too if JSON would not give the same back."""
-        if _is_plain(metadata):
+        if inspect.is_plain(metadata):
             return json.dumps(metadata, ensure_ascii=False), None
         shape, block = self.seal_value(metadata, "metadata")
-        shown = {k: v for k, v in metadata.items() if isinstance(k, str) and _is_plain(v)}
+        shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
         label = shape.encode()
         return json.dumps(shown, ensure_ascii=False), bytes((len(label),)) + label + block
 
@@ -380,26 +407,3 @@ class Codec(Texts):
 
 
 _SCALARS = frozenset((int, float, bool, type(None)))
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        return _is_json(value)
-    except RecursionError:
-        return False
-
-
-def _is_json(value: Any) -> bool:
-    """Whether JSON gives back exactly this."""
-    exact = type(value)
-    if exact is str:
-        return not inspect.has_surrogate(value)
-    if exact is int:
-        return bool(-(1 << 63) <= value < 1 << 64)
-    if exact is float:
-        return math.isfinite(value)
-    if exact is list:
-        return all(map(_is_json, value))
-    if exact is dict:
-        return all(type(k) is str and _is_json(k) and _is_json(v) for k, v in value.items())
-    return exact is bool or value is None

@@ -220,9 +220,7 @@ class Look:
             self._try("a repair", lambda: saver.verify(repair=True))
 
     def _thread(self, saver: Any, thread: str) -> None:
-        steps, head, state = (self.sound.known if self.damage.wal else self.sound.earlier)[
-            thread
-        ]
+        steps, head, state = (self.sound.known if self.damage.wal else self.sound.earlier)[thread]
         told = {"get": False}
 
         def heals() -> list[Any]:

@@ -1,0 +1,177 @@
+"""From a stored module and name to the class of data that they name, and to nothing else.
+
+LangGraph imports whatever module a row names and calls whatever it finds in it. Here it must be a
+class of a kind that the serializer packs (an enum, a dataclass, a pydantic model …), and a module
+is only imported if its source defines a class of that name: no function is ever called, and no
+script run, because a row says so.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections import deque
+from dataclasses import is_dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from enum import Enum
+from importlib.machinery import ModuleSpec
+from ipaddress import (
+    IPv4Address,
+    IPv4Interface,
+    IPv4Network,
+    IPv6Address,
+    IPv6Interface,
+    IPv6Network,
+)
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from langgraph.store.base import Item
+from langgraph.types import Send
+
+from langgraph_wyrd.classes.kept import ARGUMENTS, METHOD, ONE_ARGUMENT
+
+
+class Gone(Exception):
+    """There is no such class; the message says why."""
+
+
+class NoData(Exception):
+    """What the name stands for is no class of data."""
+
+
+def found(module: str, name: str, code: int, *, trusted: bool = False) -> Any:
+    """The class of data of that name. `trusted`: the user named it, so it may be imported.
+
+    Raises:
+        Gone: There is none.
+        NoData: It is something else, which is not to be called.
+    """
+    held = _in(_imported(module, name, trusted), name)
+    if not isinstance(held, type):
+        raise NoData(f"{module}:{name} is no class")
+    if not _is_data(code, held):
+        raise NoData(f"{module}:{name} is no class of data")
+    return held
+
+
+def _in(module: Any, name: str) -> Any:
+    """What a module calls so; a class inside one of its classes is stored by its own name only."""
+    held = module
+    for part in name.split("."):
+        try:
+            held = getattr(held, part)
+        except Exception:
+            break
+    else:
+        return held
+    inside = _nested(module, name, vars(module).values(), 0)
+    if len(inside) == 1:
+        return inside.pop()
+    raise Gone(f"module {module.__name__} has no {name}")
+
+
+def _nested(module: Any, name: str, values: Any, depth: int) -> set[Any]:
+    classes = {v for v in values if isinstance(v, type) and v.__module__ == module.__name__}
+    inside = {each for each in classes if depth and each.__name__ == name}
+    if depth < 4:
+        for each in classes:
+            inside |= _nested(module, name, vars(each).values(), depth + 1)
+    return inside
+
+
+# ---- kinds of data
+
+_ONE: tuple[type, ...] = (
+    Enum, set, frozenset, deque, UUID, Decimal, ZoneInfo, IPv4Address, IPv4Interface, IPv4Network,
+    IPv6Address, IPv6Interface, IPv6Network, str, int, float, bytes, list, tuple,
+)  # fmt: skip
+_SEVERAL: tuple[type, ...] = (PurePath, date, timedelta, tzinfo, Send)
+_RECORDS: tuple[type, ...] = (time, Item, dict)
+_OF_A_RECORD = ("_asdict", "model_dump", "dict")
+
+
+def _is_data(code: int, cls: type) -> bool:
+    """Whether the serializer could have made this of an object of the class, or of what it was.
+
+    Records are taken for one another: a dataclass becomes a pydantic model sooner or later.
+    """
+    if code == ONE_ARGUMENT:
+        return issubclass(cls, _ONE) or hasattr(cls, "get_secret_value")
+    if code == METHOD:
+        return issubclass(cls, datetime)
+    if code == ARGUMENTS:
+        sends = hasattr(cls, "node") or "node" in getattr(cls, "__dataclass_fields__", ())
+        return issubclass(cls, _SEVERAL) or sends
+    return (
+        is_dataclass(cls)
+        or issubclass(cls, _RECORDS)
+        or any(callable(getattr(cls, name, None)) for name in _OF_A_RECORD)
+    )
+
+
+# ---- modules
+
+
+def _imported(module: str, name: str, trusted: bool) -> Any:
+    held = sys.modules.get(module)
+    if held is not None:
+        return held
+    if not (trusted or _defines(module, name)):
+        raise Gone(f"no module {module} that defines {name} was found")
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        raise Gone(f"module {module} can't be imported ({type(error).__name__})") from error
+
+
+def _defines(module: str, name: str) -> bool:
+    """Whether a module that is not imported yet has a class of that name: looked up, not run."""
+    parts = module.split(".")
+    # Nobody's state is of a class of the standard library that nobody has imported.
+    if parts[0] in sys.stdlib_module_names or "__main__" in parts:
+        return False
+    path: Any = None
+    spec: ModuleSpec | None = None
+    for count in range(1, len(parts) + 1):
+        full = ".".join(parts[:count])
+        if (held := sys.modules.get(full)) is not None:
+            path = getattr(held, "__path__", None)
+        else:
+            spec = _spec(full, path)
+            if spec is None:
+                return False
+            path = spec.submodule_search_locations
+        if count < len(parts) and path is None:
+            return False
+    source = _source(spec, module)
+    return source is None or _class_of(name).search(source) is not None
+
+
+def _spec(full: str, path: Any) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(full, path)
+        except Exception:
+            continue
+        if spec is not None:
+            return spec
+    return None
+
+
+def _source(spec: ModuleSpec | None, module: str) -> str | None:
+    """None of what was compiled."""
+    try:
+        source: str | None = spec.loader.get_source(module)  # type: ignore[union-attr]
+    except Exception:
+        return None
+    return source
+
+
+def _class_of(name: str) -> re.Pattern[str]:
+    escaped = re.escape(name)
+    return re.compile(rf"\bclass\s+{escaped}\b|[\"']{escaped}[\"']")

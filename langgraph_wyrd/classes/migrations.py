@@ -1,0 +1,169 @@
+"""What users say of their own classes: new names, and how older data becomes newer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.errors import InvalidInput
+
+VERSION = "schema_version"
+
+Name = tuple[str, str]  # module and name
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """How data of one version becomes data of the next: for a type, or for a channel.
+
+    Data says its version itself, in a field `schema_version`; data without one is of version 1.
+    Applied on load, one migration after the other, before a value reaches the graph or the
+    pillars. What is stored changes when the value is stored again.
+
+    Args:
+        target: A class, its `"module:Name"` of today, or the name of a channel. A channel's
+            payload is its value, or each element of its list.
+        from_version: The version of the data that `migrate` takes.
+        migrate: Takes the stored fields (a dict; of a channel whatever it held) and returns those
+            of the next version. It may change and return what it was given.
+    """
+
+    target: str | type
+    from_version: int
+    migrate: Callable[[Any], Any]
+
+    @property
+    def named(self) -> str:
+        """The target, as `"module:Name"` or a channel's name."""
+        if isinstance(self.target, type):
+            return f"{self.target.__module__}:{self.target.__name__}"
+        return self.target
+
+
+class MigrationRaised(Exception):
+    """A migration raised; the message says which."""
+
+
+@dataclass(slots=True)
+class Classes:
+    """What a saver, and its clones, know of the user's classes. `heals`: see `on_damage`."""
+
+    aliases: Mapping[Name, Name] = field(default_factory=dict)
+    heals: bool = True
+    types: dict[Name, dict[int, Migration]] = field(default_factory=dict)
+    channels: dict[str, dict[int, Migration]] = field(default_factory=dict)
+    told: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
+
+    @classmethod
+    def of(
+        cls,
+        aliases: Mapping[str, str] | None = None,
+        migrations: Iterable[Migration] = (),
+        *,
+        heals: bool = True,
+    ) -> Classes:
+        """From what a saver is given.
+
+        Raises:
+            InvalidInput: An alias or a migration makes no sense.
+        """
+        made = cls(_aliases(aliases or {}), heals)
+        for migration in migrations:
+            made.register(migration)
+        return made
+
+    def register(self, migration: Migration) -> None:
+        if not isinstance(migration, Migration):
+            raise InvalidInput(f"migrations takes Migration(…) objects, not {migration!r}")
+        version, target = migration.from_version, migration.named
+        if type(version) is not int or version < 1:
+            raise InvalidInput(f"from_version={version!r}: versions are whole numbers from 1")
+        if not callable(migration.migrate) or not isinstance(target, str) or not target:
+            raise InvalidInput(f"{migration!r}: needs a type or a channel, and a function")
+        steps: dict[int, Migration]
+        if ":" in target and not target.startswith("branch:to:"):
+            module, name = _parsed(target, "migration")
+            steps = self.types.setdefault((module, _last(name)), {})
+        else:
+            steps = self.channels.setdefault(target, {})
+        if version in steps and steps[version].migrate is not migration.migrate:
+            raise InvalidInput(f"there are two migrations of {target} from version {version}")
+        steps[version] = migration
+
+    def fields(self, name: Name, payload: Any) -> Any:
+        """The fields of an object, brought up to date."""
+        steps = self.types.get(name)
+        return payload if steps is None else _brought(steps, payload)
+
+    def value(self, channel: str, value: Any) -> Any:
+        """What a channel holds, brought up to date."""
+        steps = self.channels.get(channel)
+        if steps is None:
+            return value
+        if type(value) is list:
+            return [_brought(steps, each) for each in value]
+        return _brought(steps, value)
+
+
+def _brought(steps: dict[int, Migration], payload: Any) -> Any:
+    stated = payload.get(VERSION) if isinstance(payload, Mapping) else None
+    version = stated if type(stated) is int else 1
+    while (step := steps.get(version)) is not None:
+        try:
+            # A copy: one that raises half-way leaves the data as it is stored.
+            payload = step.migrate(dict(payload) if type(payload) is dict else payload)
+        except Exception as error:
+            raise MigrationRaised(
+                f"the migration of {step.named} from version {version} raised "
+                f"{type(error).__name__}"
+            ) from error
+        version += 1
+        if isinstance(payload, dict) and VERSION in payload:
+            payload[VERSION] = max(version, payload[VERSION])
+            version = payload[VERSION]
+    return payload
+
+
+# ---- names
+
+
+def _aliases(given: Mapping[str, str]) -> dict[Name, Name]:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"aliases={given!r}: a dict of 'old.module:Name' -> 'new.module:Name'")
+    made: dict[Name, Name] = {}
+    inner: dict[Name, Name] = {}
+    for old, new in given.items():
+        (old_module, old_name), target = _parsed(old, "alias"), _parsed(new, "alias")
+        # Only the last part of a nested class's name is stored.
+        key = (old_module, _last(old_name))
+        if made.get(key, target) != target:
+            raise InvalidInput(
+                f"alias {old!r}: another one names {key[0]}:{key[1]} as well (of a nested class "
+                "only its own name is stored, so the two can't be told apart)"
+            )
+        made[key] = target
+        inner[target[0], _last(target[1])] = target  # so it is stored from now on
+    for key in made:
+        seen, now = {key}, made[key]
+        while now in made and now != made[now]:
+            if now in seen:
+                raise InvalidInput(f"aliases go round in a circle at {key[0]}:{key[1]}")
+            seen.add(now)
+            now = made[now]
+        made[key] = now
+    return {**inner, **made}
+
+
+def _parsed(text: object, what: str) -> Name:
+    if isinstance(text, str):
+        module, colon, name = text.partition(":")
+        parts = [*module.split("."), *name.split(".")]
+        if colon and all(part.isidentifier() for part in parts):
+            return module, name
+    raise InvalidInput(f'{what} {text!r}: write "package.module:Name"')
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,99 @@
+"""What was kept as it is stored is said, with its place."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import ormsgpack
+from pydantic import BaseModel
+
+from langgraph_wyrd.classes.kept import Kept, stored_of
+from langgraph_wyrd.classes.migrations import Classes
+from langgraph_wyrd.errors import MigrationFailed
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_MOST_TOLD = 10_000
+_MOST_LOOKED_AT = 1_000_000
+
+
+def kept_in(value: Any) -> Iterator[Any]:
+    """The placeholders anywhere in a value."""
+    waiting, looked_at = [value], 0
+    while waiting and looked_at < _MOST_LOOKED_AT:
+        value = waiting.pop()
+        looked_at += 1
+        if isinstance(value, str | int | float | bytes | None) and not isinstance(value, Kept):
+            continue
+        if isinstance(value, Kept):
+            yield value
+            value = value.kept_data
+        if isinstance(value, ormsgpack.Ext):
+            yield value
+            continue
+        if isinstance(value, dict):
+            waiting += value.keys()
+            waiting += value.values()
+        elif isinstance(value, list | tuple | set | frozenset):
+            waiting += value
+        elif isinstance(value, BaseModel):
+            waiting += value.__dict__.values()
+            waiting += (value.__pydantic_extra__ or {}).values()
+        else:
+            waiting += getattr(value, "__dict__", {}).values()
+            for name in getattr(type(value), "__slots__", ()):
+                if isinstance(name, str) and hasattr(value, name):
+                    waiting.append(getattr(value, name))
+
+
+def tell(
+    classes: Classes, thread_id: str, ns: str, checkpoint: str, held: Iterable[tuple[str, Any]]
+) -> None:
+    """Warn of what was kept in these channels, once for each type and channel of a thread.
+
+    Raises:
+        MigrationFailed: A migration raised, and nothing is to be healed.
+    """
+    for channel, value in held:
+        for kept in kept_in(value):
+            kind, what, why = _told(kept)
+            place = (
+                f"thread {thread_id!r}, checkpoint {checkpoint}"
+                + (f" of namespace {ns!r}" if ns else "")
+                + f", channel {channel!r}"
+            )
+            if kind == "migration" and not classes.heals:
+                raise MigrationFailed(f"{place}: {why}")
+            key = (thread_id, ns, channel, what, kind)
+            if key in classes.told or len(classes.told) >= _MOST_TOLD:
+                continue
+            classes.told.add(key)
+            logger.warning(
+                "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
+                place, what, why,
+            )  # fmt: skip
+
+
+def _told(kept: Any) -> tuple[str, str, str]:
+    if isinstance(kept, Kept):
+        return stored_of(kept).kind, kept.kept_type, stored_of(kept).why
+    return "unknown", "an unknown kind", "no serializer of this LangGraph packs such bytes"
+
+
+def migration_raised(
+    classes: Classes, thread_id: str, ns: str, checkpoint: str, channel: str, error: Exception
+) -> None:
+    """Say that a channel's value stays as it is stored.
+
+    Raises:
+        MigrationFailed: Nothing is to be healed.
+    """
+    place = f"thread {thread_id!r}, checkpoint {checkpoint}, channel {channel!r}"
+    if not classes.heals:
+        raise MigrationFailed(f"{place}: {error}") from error.__cause__
+    key = (thread_id, ns, channel, "", "migration")
+    if key not in classes.told and len(classes.told) < _MOST_TOLD:
+        classes.told.add(key)
+        logger.warning("%s: the value stays as it is stored: %s", place, error)
