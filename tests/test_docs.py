@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 
@@ -29,7 +30,9 @@ def test_there_are_pages() -> None:
 def test_its_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python block of a page runs, one after the other, in one namespace."""
     monkeypatch.chdir(tmp_path)
-    held: dict[str, Any] = {"__name__": "page"}
+    module = ModuleType("page")  # where the serde finds a page's own classes again
+    monkeypatch.setitem(sys.modules, "page", module)
+    held = vars(module)
     try:
         for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             exec(compile(block, page.name, "exec", dont_inherit=True), held)

@@ -11,6 +11,7 @@ then nothing in them ever waits for a loop.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,8 +19,11 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.carrying.reading import Opened
+from langgraph_wyrd.classes.migrations import Classes
+from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.configs import config_of, thread, tuple_of
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.parts.upkeep import Upkeep
 from langgraph_wyrd.plans import carry, prune
 from langgraph_wyrd.plans.beside import Beside, beside, put_beside
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
@@ -43,22 +47,24 @@ class Side:
 
     def __init__(self, saver: Any, asynchronous: bool) -> None:
         self.saver = saver
+        self._read_by = _careful(saver)
         self._asynchronous = asynchronous
 
     async def call(self, name: str, *args: Any) -> Any:
         """A method of LangGraph's contract."""
+        saver = self._read_by if name == "get_tuple" else self.saver
         if not self._asynchronous:
-            return getattr(self.saver, name)(*args)
+            return getattr(saver, name)(*args)
         if self.sync_only:
-            return await asyncio.to_thread(getattr(self.saver, name), *args)
-        return await getattr(self.saver, "a" + name)(*args)
+            return await asyncio.to_thread(getattr(saver, name), *args)
+        return await getattr(saver, "a" + name)(*args)
 
     async def _listed(self, config: Any, look: Callable[[CheckpointTuple], None]) -> None:
         if not self._asynchronous:
-            for each in self.saver.list(config):
+            for each in self._read_by.list(config):
                 look(each)
         else:
-            async for each in self.saver.alist(config):
+            async for each in self._read_by.alist(config):
                 look(each)
 
     async def threads(self) -> list[tuple[Any, int]]:
@@ -250,6 +256,17 @@ class Written(Teller):
 
     async def times(self, thread_id: Any) -> carry.Times | None:
         return self._opened.times
+
+
+def _careful(saver: Any) -> Any:
+    """A clone, as LangGraph makes them, that keeps what it can't rebuild: a copy would lose it."""
+    serde = getattr(saver, "serde", None)
+    careful = guarded(serde, Classes())
+    if careful is serde or isinstance(saver, Upkeep):
+        return saver
+    clone = copy.copy(saver)
+    clone.serde = careful
+    return clone
 
 
 # ---- tuples

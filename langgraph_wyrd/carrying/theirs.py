@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -11,8 +10,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_wyrd.carrying.sides import Ours, Side
-from langgraph_wyrd.classes.migrations import Classes
-from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.parts.upkeep import Upkeep
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
@@ -189,7 +186,6 @@ def side_of(saver: Any, asynchronous: bool) -> Side:
     """The side that a saver takes in a copy."""
     if isinstance(saver, Upkeep):
         return Ours(saver, asynchronous)
-    saver = _careful(saver)
     if isinstance(saver, InMemorySaver):
         return InMemory(saver, asynchronous)
     for cls in type(saver).__mro__:
@@ -199,14 +195,3 @@ def side_of(saver: Any, asynchronous: bool) -> Side:
     if not isinstance(saver, BaseCheckpointSaver):
         raise InvalidInput(f"{saver!r} is no LangGraph checkpointer")
     return Side(saver, asynchronous)
-
-
-def _careful(saver: Any) -> Any:
-    """A clone, as LangGraph makes them, that keeps what it can't rebuild: a copy would lose it."""
-    serde = getattr(saver, "serde", None)
-    careful = guarded(serde, Classes())
-    if careful is serde:
-        return saver
-    clone = copy.copy(saver)
-    clone.serde = careful
-    return clone

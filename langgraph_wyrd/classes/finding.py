@@ -12,6 +12,7 @@ import importlib
 import re
 import sys
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
@@ -44,43 +45,56 @@ class NoData(Exception):
     """What the name stands for is no class of data."""
 
 
-def found(module: str, name: str, code: int, *, trusted: bool = False) -> Any:
-    """The class of data of that name. `trusted`: the user named it, so it may be imported.
+def found(module: str, name: str, code: int, *, trusted: bool = False) -> tuple[Any, list[str]]:
+    """The class of data of that name, and the way to it from its module.
+
+    `trusted`: the user named it, so its module may be imported.
 
     Raises:
         Gone: There is none.
         NoData: It is something else, which is not to be called.
     """
-    held = _in(_imported(module, name, trusted), name)
+    held, way = _in(_imported(module, name, trusted), name)
     if not isinstance(held, type):
         raise NoData(f"{module}:{name} is no class")
     if not _is_data(code, held):
         raise NoData(f"{module}:{name} is no class of data")
+    return held, way
+
+
+_NOTHING = object()
+_DEEPEST = 4  # classes inside classes
+
+
+def at(held: Any, way: Sequence[str]) -> Any:
+    """What is at the end of a way, or something that nothing is."""
+    try:
+        for part in way:
+            held = getattr(held, part)
+    except Exception:
+        return _NOTHING
     return held
 
 
-def _in(module: Any, name: str) -> Any:
+def _in(module: Any, name: str) -> tuple[Any, list[str]]:
     """What a module calls so; a class inside one of its classes is stored by its own name only."""
-    held = module
-    for part in name.split("."):
-        try:
-            held = getattr(held, part)
-        except Exception:
-            break
-    else:
-        return held
-    inside = _nested(module, name, vars(module).values(), 0)
+    way = name.split(".")
+    if (held := at(module, way)) is not _NOTHING:
+        return held, way
+    inside = _nested(module.__name__, name, module, [])
     if len(inside) == 1:
-        return inside.pop()
+        return inside.popitem()
     raise Gone(f"module {module.__name__} has no {name}")
 
 
-def _nested(module: Any, name: str, values: Any, depth: int) -> set[Any]:
-    classes = {v for v in values if isinstance(v, type) and v.__module__ == module.__name__}
-    inside = {each for each in classes if depth and each.__name__ == name}
-    if depth < 4:
-        for each in classes:
-            inside |= _nested(module, name, vars(each).values(), depth + 1)
+def _nested(module: str, name: str, holder: Any, way: list[str]) -> dict[Any, list[str]]:
+    inside: dict[Any, list[str]] = {}
+    for key, value in list(vars(holder).items()):
+        if isinstance(value, type) and value.__module__ == module and len(way) < _DEEPEST:
+            here = [*way, key]
+            if value.__name__ == name:
+                inside[value] = here
+            inside.update(_nested(module, name, value, here))
     return inside
 
 

@@ -24,7 +24,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 
-from langgraph_wyrd.classes.finding import Gone, NoData, found
+from langgraph_wyrd.classes.finding import Gone, NoData, at, found
 from langgraph_wyrd.classes.kept import (
     ARGUMENTS,
     FIELDS,
@@ -56,7 +56,7 @@ class Rebuilder:
         self._allowed: Any = getattr(serde, "_allowed_msgpack_modules", True)
         self._theirs: Callable[[int, bytes], Any] = serde._unpack_ext_hook
         self._safe: dict[Key, Any] = {}  # they never go away
-        self._lately: dict[Key, tuple[str, str, Any]] = {}  # where others were found
+        self._lately: dict[Key, tuple[str, list[str], Any]] = {}  # where others were found
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
@@ -110,7 +110,7 @@ class Rebuilder:
     def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
         lately = self._lately.get(key)
-        if lately is None or getattr(sys.modules.get(lately[0]), lately[1], None) is not lately[2]:
+        if lately is None or at(sys.modules.get(lately[0]), lately[1]) is not lately[2]:
             lately = self._look(key)
             if lately is None:
                 return self._safe[key], payload
@@ -119,21 +119,22 @@ class Rebuilder:
             payload = self._classes.fields((lately[0], lately[2].__name__), payload)
         return lately[2], payload
 
-    def _look(self, key: Key) -> tuple[str, str, Any] | None:
+    def _look(self, key: Key) -> tuple[str, list[str], Any] | None:
         """The class of a stored name, and where it was found; None: it is one of the safe ones."""
         module, name, code = key
         if (module, name) in SAFE_MSGPACK_TYPES:
             if (module, name) == ("re", "compile"):
                 self._safe[key] = re.compile
             else:
-                self._safe[key] = found(module, name, code, trusted=True)
+                self._safe[key], _ = found(module, name, code, trusted=True)
             return None
         target = self._classes.aliases.get((module, name))
         if target is None:
             target, trusted = (module, name), self._allows(module, name)
         else:
             trusted = True
-        return *target, found(*target, code, trusted=trusted)
+        cls, way = found(*target, code, trusted=trusted)
+        return target[0], way, cls
 
     def _allows(self, module: str, name: str) -> bool:
         """Whether the user named the type; not so, all are allowed.

@@ -19,6 +19,7 @@ import langchain_core.messages as lc
 import ormsgpack
 from pydantic import BaseModel
 
+from langgraph_wyrd.classes.kept import PYDANTIC_V2, Stored, kept_of
 from langgraph_wyrd.errors import SchemaTooNew
 
 # Numbers are stored: append, never renumber.
@@ -201,19 +202,28 @@ _set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_privat
 
 def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:
     """A message of another langchain-core: its class decides, as it does under the serde."""
-    if max(fields, default=0) >= len(FIELDS):
+    if max(fields, default=0) >= len(FIELDS) or code >= len(CLASSES):
         raise SchemaTooNew(
-            "a message was stored with a field that this release does not know: upgrade "
+            "a message was stored with a class or field that this release does not know: upgrade "
             "langgraph-wyrd"
         )
     given = {FIELDS[number]: value for number, value in zip(fields, values, strict=True)}
-    cls = getattr(lc, CLASSES[code], None) if code < len(CLASSES) else None
+    cls = getattr(lc, CLASSES[code], None)
     if cls is None:
-        return given
+        return _kept(CLASSES[code], given)
     try:
         return cls(**given)
     except Exception:
         return cls.model_construct(**given)
+
+
+def _kept(name: str, given: dict[str, Any]) -> Any:
+    """A message whose class langchain-core has no more, in the serde's own form."""
+    short = name.removesuffix("Chunk").removesuffix("Message").lower()
+    module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
+    data = ormsgpack.packb((module, name, given, "model_validate_json"))
+    why = "its class is gone from langchain-core. It is whole again when the class is"
+    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
 
 
 def same(original: Any, restored: Any) -> bool:
