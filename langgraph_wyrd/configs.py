@@ -94,6 +94,7 @@ class Pages:
         limit: int | None,
         *,
         heals: bool = True,
+        user: str | None = None,
     ) -> None:
         self._codec = codec
         self._page = healing.page if heals else healing.just_page
@@ -103,6 +104,8 @@ class Pages:
         self._after: tuple[str, int, str] | None = None
         self._conditions: list[tuple[str, tuple[Any, ...]]] = []
         self.done = limit is not None and limit <= 0
+        if user is not None:
+            self._conditions.append(("of_user", (user,)))
         if config is not None:
             self._thread_id = place(config)[0]
             self._conditions.append(("of_thread", (thread_key(thread(self._thread_id)),)))

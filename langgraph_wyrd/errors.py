@@ -38,6 +38,10 @@ class InvalidTransition(InvalidInput):
     """An edit would take an item where it can't go, as a completed todo that is completed again."""
 
 
+class UserMissing(InvalidInput):
+    """A run without a user id writes what belongs to a user, or uses a saver that is one user's."""
+
+
 class PayloadTooNew(InvalidInput):
     """Pillar data was written by a newer release, in a form this one can't read: upgrade."""
 
@@ -63,6 +67,10 @@ class ThreadNotFound(WyrdError, LookupError):
 
 class ThreadDeleted(WyrdError):
     """A late write names a checkpoint of a thread that was deleted meanwhile; it was not stored."""
+
+
+class WrongUser(WyrdError):
+    """A saver that is one user's was asked for what is another's, or goes across users."""
 
 
 class ItemNotFound(WyrdError, LookupError):

@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import (
 
 from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.owned import Apart
 from langgraph_wyrd.plans import task_writes, write
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, matter
 from langgraph_wyrd.store.names import check_size, given, stored
@@ -34,10 +35,11 @@ def put(
     metadata: CheckpointMetadata,
     new_versions: ChannelVersions,
     redact: Redaction | None = None,
+    apart: Apart | None = None,
 ) -> write.Put:
     thread_id, ns, parent = stored_place(config)
     check_size(ns, "checkpoint_ns")
-    meta: dict[str, Any] = dict(get_checkpoint_metadata(config, metadata))
+    told = meta = dict(get_checkpoint_metadata(config, metadata))
     if redact is not None:
         meta = redact(meta)
     text, exact = codec.metadata(meta)
@@ -46,6 +48,9 @@ def put(
     held: dict[str, Any] = dict(checkpoint)
     ts = held.pop("ts", None)
     id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
+    values, owned = named(held.pop("channel_values", {})), None
+    if apart is not None:
+        values, owned = apart.put(values, told)
     return write.Put(
         codec=codec,
         thread_id=thread_id,
@@ -60,7 +65,7 @@ def put(
         metadata=text,
         exact=exact,
         root=root,
-        values=named(held.pop("channel_values", {})),
+        values=values,
         versions=named(held.pop("channel_versions", {})),
         new_versions=named(new_versions),
         seen={
@@ -71,6 +76,7 @@ def put(
         user=user,
         weaver=weaver,
         addressed=parent is not None and _addressed(config) == parent,
+        owned=owned,
     )
 
 
@@ -86,6 +92,7 @@ def put_writes(
     writes: Sequence[tuple[str, Any]],
     task_id: str,
     task_path: str,
+    apart: Apart | None = None,
 ) -> task_writes.PutWrites:
     thread_id, ns, checkpoint = stored_place(config)
     check_size(ns, "checkpoint_ns")
@@ -95,6 +102,9 @@ def put_writes(
         (WRITES_IDX_MAP.get(channel, idx), stored(channel, "a channel"), value)
         for idx, (channel, value) in enumerate(writes)
     ]
+    owned = None
+    if apart is not None:
+        held, owned = apart.writes(held, config, thread_id)
     return task_writes.PutWrites(
         codec=codec,
         thread_id=thread_id,
@@ -105,4 +115,5 @@ def put_writes(
         writes=held,
         weaver=weaver,
         says=weaver is not None and matter((given(channel), value) for _, channel, value in held),
+        owned=owned,
     )

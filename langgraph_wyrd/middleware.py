@@ -21,6 +21,7 @@ from langgraph_wyrd.agents.repairing import differ, now, repaired_at, replacing
 from langgraph_wyrd.agents.standing import (
     Asking,
     Place,
+    Saver,
     aask,
     ask,
     before_input,
@@ -32,7 +33,6 @@ from langgraph_wyrd.agents.telling import Carried, carried, standing, with_block
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.repair import repair_messages
-from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.signals.declared import TOOLS
 
 try:
@@ -89,7 +89,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def __init__(
         self,
-        saver: WyrdSaver | None = None,
+        saver: Saver | None = None,
         *,
         idle: timedelta | None = timedelta(minutes=30),
         max_chars: int = 6000,
@@ -99,7 +99,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         carry_from: CarryFrom = None,
     ) -> None:
         super().__init__()
-        if saver is not None and not isinstance(saver, WyrdSaver):
+        if saver is not None and not isinstance(saver, Saver):
             raise InvalidInput(f"saver={saver!r}: pass a WyrdSaver, or none")
         if isinstance(once, str):
             raise InvalidInput("once is one string: pass a list of tool names")

@@ -6,7 +6,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph.checkpoint.base import (
@@ -19,7 +18,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from langgraph_wyrd import incoming
+from langgraph_wyrd import incoming, opening
 from langgraph_wyrd.classes.migrations import Classes, Migration
 from langgraph_wyrd.configs import (
     Pages,
@@ -33,6 +32,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
 from langgraph_wyrd.hooks import Hook, given
 from langgraph_wyrd.later import later
+from langgraph_wyrd.owned import Apart
 from langgraph_wyrd.parts import watching
 from langgraph_wyrd.parts.discarding import Discarding
 from langgraph_wyrd.parts.importing import Importing
@@ -41,6 +41,7 @@ from langgraph_wyrd.parts.resuming import Resuming
 from langgraph_wyrd.parts.rotating import Rotating
 from langgraph_wyrd.parts.shown import Shown
 from langgraph_wyrd.parts.upkeep import Upkeep
+from langgraph_wyrd.parts.users import Users, of_user
 from langgraph_wyrd.parts.verified import Verified
 from langgraph_wyrd.parts.watching import Watching
 from langgraph_wyrd.plans.known import Known, Memory
@@ -49,37 +50,34 @@ from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
 from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
-from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
-from langgraph_wyrd.store.keys import KeyRing
 from langgraph_wyrd.store.names import stored
-from langgraph_wyrd.store.running import Driver, Hot, Running
-from langgraph_wyrd.store.sql import Sql
-from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.running import Hot, Running
 from langgraph_wyrd.store.values import Codec
-from langgraph_wyrd.store.vault import Vault
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
-    from langgraph_wyrd import leases, redaction
+    from langgraph_wyrd import leases, redaction, scoped
     from langgraph_wyrd import thread as threads
     from langgraph_wyrd.healing import telling
     from langgraph_wyrd.pillars.labels import AutoLabels
     from langgraph_wyrd.redaction import Redact
     from langgraph_wyrd.retention import Retention
+    from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.store.keys import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
-    leases, redaction = later("leases", "redaction")
+    leases, redaction, scoped = later("leases", "redaction", "scoped")
     telling, threads = later("healing.telling", "thread")
 
 T = TypeVar("T")
 
 
 class WyrdSaver(
-    Discarding, Resuming, Rotating, Upkeep, Verified, Watching, Importing, Shown, Keeping,
+    Discarding, Resuming, Rotating, Upkeep, Verified, Watching, Importing, Shown, Keeping, Users,
     BaseCheckpointSaver[str],
 ):  # fmt: skip
     """A LangGraph checkpointer on SQLite or Postgres.
@@ -106,6 +104,7 @@ class WyrdSaver(
         on_damage: str = "heal",
         vaulted: bool = False,
         classes: Classes | None = None,
+        apart: Apart | None = None,
     ) -> None:
         super().__init__(serde=serde)
         self._vaulted = vaulted
@@ -115,6 +114,7 @@ class WyrdSaver(
         self._classes = Classes(heals=self._heals) if classes is None else classes
         self._weaver = weaver
         self._redaction = redaction.Redaction(redact) if redact else None
+        self._apart = apart
         self._keeper = None if retention is None else Keeper(core, retention)
         self._made: Codec | None = None
 
@@ -156,7 +156,8 @@ class WyrdSaver(
                 fresh conninfo), for credentials that change.
             timeout: Seconds to wait for a lock or a free connection before `DatabaseBusy`.
             pillars: False: store checkpoints only, and read nothing out of them.
-            channels: Which channels make the context, and which stay out of the pillars.
+            channels: Which channels make the context, stay out of the pillars, belong to the run's
+                user, or are never stored.
             extractors: Your own, run after the default ones; or an `Extractors`.
             hooks: What to call on which event, as `on` takes it: `{"save": fn}`, or several.
             labels: Which boundaries are labelled by themselves; None: none of them.
@@ -186,46 +187,27 @@ class WyrdSaver(
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         classes = Classes.of(aliases, migrations, heals=on_damage == "heal")
-        address = url.parse(conn_string)
-        common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
-        if address.dialect == "postgres":
-            from langgraph_wyrd.store.postgres import PostgresDriver
-
-            made: Callable[[], Driver]
-            made = partial(PostgresDriver, address, schema=schema, **common)
-        else:
-            if schema is not None:
-                raise InvalidInput("schema= is for Postgres: SQLite has none")
-            made = partial(SqliteDriver, address, **common)
-        ring = keys if keys is None or isinstance(keys, KeyRing) else KeyRing(keys)
-        if ring is not None and isinstance(serde, EncryptedSerializer):
+        if keys is not None and isinstance(serde, EncryptedSerializer):
             raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
-        vault = partial(Vault, made, ring)
-        vault()  # options that can't be used are refused here, not on first use
+        common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
+        core = Core(opening.driver(conn_string, keys, schema, common), Memory)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         if labels is not None and labels.any and not pillars:
             raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
         watched = labels if labels is not None and labels.any else None
         weaver = Weaver(chosen, channels, watched) if pillars else None
-        core = Core(vault, Memory)
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
         return cls(
             core, serde=serde, weaver=weaver, retention=retention, redact=redact,
-            single_writer=single_writer, on_damage=on_damage, vaulted=ring is not None,
-            classes=classes,
+            single_writer=single_writer, on_damage=on_damage, vaulted=keys is not None,
+            classes=classes, apart=Apart.of(channels),
         )  # fmt: skip
 
     @staticmethod
     def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
         """The statements that set up an empty database, for a role that may run them."""
-        if dialect == "sqlite":
-            return migrate.ddl(Sql("sqlite"))
-        if dialect != "postgres":
-            raise InvalidInput(f'dialect {dialect!r}: use "postgres" or "sqlite"')
-        from langgraph_wyrd.store.postgres import sql_for
-
-        return migrate.ddl(sql_for(schema))
+        return opening.ddl(dialect, schema)
 
     # ---- life
 
@@ -274,6 +256,13 @@ class WyrdSaver(
         """Say how older data of a class, or of a channel, becomes newer: see `Migration`."""
         self._classes.register(Migration(target, from_version, migrate))
 
+    def for_user(self, user_id: str) -> UserSaver:
+        """A checkpointer for one user's runs: it sees and writes only threads of theirs.
+
+        A run whose config does not say `user_id`, or another one, is refused.
+        """
+        return scoped.UserSaver(self, of_user(user_id))
+
     # ---- storing
 
     def put(
@@ -310,7 +299,7 @@ class WyrdSaver(
         task_path: str = "",
     ) -> None:
         """Store what a task wrote at a checkpoint."""
-        made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
+        made = self._written(config, writes, task_id, task_path)
         watching.store(self._core, made, self._guarded(made, config), alone=made.says)
 
     async def aput_writes(
@@ -321,7 +310,7 @@ class WyrdSaver(
         task_path: str = "",
     ) -> None:
         """Async version of `put_writes`."""
-        made = incoming.put_writes(self._codec, self._weaver, config, writes, task_id, task_path)
+        made = self._written(config, writes, task_id, task_path)
         await watching.astore(self._core, made, self._guarded(made, config), alone=made.says)
 
     # ---- reading
@@ -350,7 +339,7 @@ class WyrdSaver(
             before: Only checkpoints with smaller ids than this one's.
             limit: At most so many.
         """
-        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
+        pages = self._pages(config, filter, before, limit)
         while not pages.done:
             yield from self._core.run(pages.next)
 
@@ -363,7 +352,7 @@ class WyrdSaver(
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async version of `list`."""
-        pages = Pages(lambda: self._codec, config, filter, before, limit, heals=self._heals)
+        pages = self._pages(config, filter, before, limit)
         while not pages.done:
             for found in await self._core.arun(pages.next):
                 yield found
@@ -400,7 +389,16 @@ class WyrdSaver(
         self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions
     ) -> Put:
         told = (config, checkpoint, metadata, new_versions)
-        return incoming.put(self._codec, self._weaver, *told, redact=self._redaction)
+        return incoming.put(
+            self._codec, self._weaver, *told, redact=self._redaction, apart=self._apart
+        )
+
+    def _pages(self, *asked: Any, user: str | None = None) -> Pages:
+        return Pages(lambda: self._codec, *asked, heals=self._heals, user=user)
+
+    def _written(self, config: Any, writes: Any, task_id: str, task_path: str) -> PutWrites:
+        told = (config, writes, task_id, task_path)
+        return incoming.put_writes(self._codec, self._weaver, *told, apart=self._apart)
 
     def _wrote(self, put: Put) -> None:
         if self._keeper is not None:

@@ -13,6 +13,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph_wyrd.agents.standing import (
     Asking,
     Place,
+    Saver,
     aask,
     ask,
     before_input,
@@ -21,11 +22,10 @@ from langgraph_wyrd.agents.standing import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.repair import repair_messages, unanswered
-from langgraph_wyrd.saver import WyrdSaver
 
 
 def repair_node(
-    messages_key: str = "messages", *, saver: WyrdSaver | None = None
+    messages_key: str = "messages", *, saver: Saver | None = None
 ) -> RunnableLambda[Any, Any]:
     """A node, or pre-model hook, that repairs the history of a graph: see `repair_messages`.
 

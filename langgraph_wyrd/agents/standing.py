@@ -22,11 +22,13 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.scoped import UserSaver
 
 if TYPE_CHECKING:
     from langgraph.runtime import ExecutionInfo
 
 T = TypeVar("T")
+Saver = WyrdSaver | UserSaver  # the whole one, or one user's
 # A question: a method of the saver (an `a` before it for the async one) and its arguments; or, as
 # a number, to wait for so many seconds.
 Question = tuple[Any, str, tuple[Any, ...], dict[str, Any]] | float
@@ -44,7 +46,7 @@ _MOST_THREADS = 10_000
 class Place:
     """Where a task of an agent runs."""
 
-    saver: WyrdSaver
+    saver: Saver
     thread_id: str
     ns: str  # of the graph, not of the task
     checkpoint_id: str  # that the task's step began at
@@ -60,7 +62,7 @@ class Place:
 
 
 def place_of(
-    saver: WyrdSaver | None, config: Mapping[str, Any] | None, info: ExecutionInfo | None
+    saver: Saver | None, config: Mapping[str, Any] | None, info: ExecutionInfo | None
 ) -> Place:
     """Where the task is that this config and info are of.
 
@@ -90,8 +92,8 @@ def place_of(
     )
 
 
-def _found(checkpointer: object) -> WyrdSaver:
-    if isinstance(checkpointer, WyrdSaver):
+def _found(checkpointer: object) -> Saver:
+    if isinstance(checkpointer, Saver):
         return checkpointer
     what = "no checkpointer" if checkpointer is None else f"a {type(checkpointer).__name__}"
     raise InvalidInput(
@@ -213,7 +215,7 @@ _ALL: WeakKeyDictionary[object, _Served] = WeakKeyDictionary()
 _ALL_LOCK = Lock()
 
 
-def served(saver: WyrdSaver) -> _Served:
+def served(saver: Saver) -> _Served:
     """The record of a saver and its clones: an agent may be made anew for each request."""
     with _ALL_LOCK:
         return _ALL.setdefault(saver._core, _Served())

@@ -14,9 +14,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
-from langgraph_wyrd.agents.standing import Asking, aask, ask, place_of, state_at
+from langgraph_wyrd.agents.standing import Asking, Saver, aask, ask, place_of, state_at
 from langgraph_wyrd.pillars.model import WorkingState, shortened
-from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.signals.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
 
 _SHOWN = 20  # ids that are named where one was not found
@@ -45,7 +44,7 @@ class NoteDecision(BaseModel):
     id: Id | None = Field(None, description="A short name, to note its outcome by later.")
 
 
-def loop_tools(saver: WyrdSaver | None) -> list[BaseTool]:
+def loop_tools(saver: Saver | None) -> list[BaseTool]:
     """`open_loop`, `close_loop`, `set_intention` and `note_decision`."""
 
     def open_loop(description: str, runtime: ToolRuntime, id: str | None = None) -> str:
@@ -106,7 +105,7 @@ def loop_tools(saver: WyrdSaver | None) -> list[BaseTool]:
 
 
 def _closing(
-    saver: WyrdSaver | None, id: str, runtime: ToolRuntime[Any, Any]
+    saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
 ) -> Asking[str | ToolMessage]:
     """Whether there is such a loop: the model should know if it closed nothing."""
     said = f"Closed: {id}"

@@ -122,6 +122,7 @@ class Passage:
             await self.target.call("put", at, found.checkpoint, found.metadata, new)
             self._note(key, found)
         at = _config(self.id, ns, id)
+        at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
         for path, task, writes in _calls(found.pending_writes or [], spots):
             await self.target.call("put_writes", at, writes, task, path)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph_wyrd.healing import users
 from langgraph_wyrd.healing.mending import Mender
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.read import Pending
@@ -59,7 +60,10 @@ def history(
             channel.writes, channel.seed = channel.writes[:count], [value]
             what = "a value was lost in part, and nothing is left to rebuild it from"
             mender.note("placeholder", ns, id, what, f"seed {id} {name}", name)
-    return {name: (channel.writes[::-1], channel.seed) for name, channel in made.items()}
+    writes = {name: channel.writes for name, channel in made.items()}
+    seeds = {name: channel.seed for name, channel in made.items()}
+    yield from users.healed_history(mender, ns, id, writes, seeds)
+    return {name: (writes[name][::-1], seeds[name]) for name in made}
 
 
 def _seeds(mender: Mender, ns: str, id: str, held: Any, made: dict[str, _Channel]) -> Plan[None]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.healing import copies, placeholders, rows, strand
+from langgraph_wyrd.healing import copies, placeholders, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.found import Found, Kind
 from langgraph_wyrd.healing.placeholders import Gap
@@ -82,7 +82,8 @@ class Mender:
                     return None
                 values[entry.place] = held[0]
         writes = yield from self.writes(row.ns, row.id)
-        return read.read_of(self.codec, row, frame, values, writes)
+        made = read.read_of(self.codec, row, frame, values, writes)
+        return (yield from users.healed(self, made))
 
     def parents(self) -> Plan[dict[tuple[str, str], str | None]]:
         """Every checkpoint of the thread, with the parent that its row names."""

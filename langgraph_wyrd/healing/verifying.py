@@ -15,14 +15,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import beside, copies, rows, strand
+from langgraph_wyrd.healing import beside, copies, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.report import Finding
 from langgraph_wyrd.healing.states import Reading, event_put_right
 from langgraph_wyrd.plans import loading, reweave, states
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
-from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.sums import moved_row
 from langgraph_wyrd.plans.threads import now
@@ -38,6 +38,7 @@ RIGHT = "can be put right"
 ANEW = "can be read anew out of the checkpoints"
 AWAY = "a repair moves it to wyrd_quarantine"
 STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
+LEFT_OUT = "stays: a load leaves it out"
 NONE = "nothing to do"
 _TABLES = {
     "todo": "wyrd_todos",
@@ -97,11 +98,14 @@ class _Look:
         self.woven = row.status is not None
         self.lost = False  # a checkpoint is: what followed it can't be told anew
         self._copies: Copies | None = None
+        self._frames: list[Frame] = []
+        self._sound: list[Write] = []
 
     def all(self) -> Plan[None]:
         stored = yield from self._checkpoints()
         yield from self._splices(stored)
         yield from self._writes({row.key for row in stored})
+        yield from self._users()
         yield from self._events()
         if self.woven:
             yield from self._pillars()
@@ -216,6 +220,7 @@ class _Look:
         )
         for number, wanted in sorted(values.items()):
             yield from self._strand(held.get(number, []), wanted, blocks=True)
+        self._frames = found
         for number in sorted(set(held) - set(places) - set(values)):
             what = f"{len(held[number])} rows that no readable checkpoint names"
             self._note("splices", f"strand {number}", what, NONE, damage=False)
@@ -293,9 +298,18 @@ class _Look:
                             drop = Tell("drop_write", [key])
                             fixes += self._away("wyrd_writes", key, (ns, checkpoint, *write), drop)
                     self._note("writes", f"{checkpoint} {task}", str(error), again, fixes)
+            self._sound += sound
             if (ns, checkpoint) not in there and checkpoint < newest:
                 what = "writes of a checkpoint that is not there"
                 self._note("writes", checkpoint, what, NONE, damage=False)
+
+    # ---- what belongs to users
+
+    def _users(self) -> Plan[None]:
+        found = yield from users.wrong(self.codec, self.row.number, self._frames, self._sound)
+        for at, what, fixes, damage in found:
+            remedy = NONE if not damage else RIGHT if fixes else LEFT_OUT
+            self._note("user_data", f"strand {at}", what, remedy, fixes, damage=damage)
 
     # ---- the pillars
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph_wyrd.healing import flips
 from langgraph_wyrd.healing.report import Finding, Space
+from langgraph_wyrd.plans import users
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.migrate import MIGRATIONS, unlike
 from langgraph_wyrd.store.names import given, thread_key
@@ -46,6 +47,9 @@ def findings() -> Plan[list[Finding]]:
         remedy = RIGHT if (yield from _is_free(thread_id)) else NOTHING
         place = f"thread number {number}"
         found.append(Finding("wyrd_threads", given(thread_id), place, what, remedy))
+    for key in (yield from users.damaged()):
+        what = f"the value {given(key)!r} of a user is not what was written"
+        found.append(Finding("wyrd_user_data", None, "values", what, NOTHING))
     return [*found, *(yield from names(None))]
 
 

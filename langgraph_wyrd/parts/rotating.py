@@ -91,4 +91,7 @@ class Rotating:
                 if progress is not None:
                     progress(done, max(done, total))
             after = page[-1][0]
-        return Rotation(done, rows, left)
+        step = rotation.Step()
+        while step.table is not None:
+            step = await tell(partial(rotation.beside, step, plain))
+        return Rotation(done, rows + step.rows, left + step.left)

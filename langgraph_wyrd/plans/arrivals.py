@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import loading, owned
 from langgraph_wyrd.signals import messages
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import stored
@@ -95,14 +95,15 @@ class _Search:
                 self.deltas |= {stored(str(name), "a channel") for name in counters}
             self.deltas |= {n for n, e in frame.channels.items() if e.shape[:1] == "D"}
             writes = [loading.checked_write("", step.id, row) for row in rows]
-            written = {
-                write.channel
-                for write, value in zip(
-                    writes, loading.open_writes(self.codec, writes), strict=True
-                )
-                if holds(value, self.message)
+            opened = dict(enumerate(loading.open_writes(self.codec, writes)))
+            inline = {
+                name: loading.value_of(self.codec, name, entry, {})
+                for name, entry in frame.channels.items()
+                if entry.inline is not None
             }
-            held = set(self._holding(frame, values))
+            whole, here = yield from owned.of_entries(self.codec, self.number, [opened, inline])
+            written = {writes[at].channel for at in whole if holds(whole[at], self.message)}
+            held = set(self._holding(frame, values, here))
             # What an input brings would be brought again, maybe without the id it was given then.
             paths = {write.path for write in writes}
             takes_input = metadata.get("source") == "input" and _INPUT in paths
@@ -116,16 +117,16 @@ class _Search:
                 return True
         return False
 
-    def _holding(self, frame: Frame, values: Mapping[Place, Any]) -> Iterable[str]:
+    def _holding(
+        self, frame: Frame, values: Mapping[Place, Any], inline: Mapping[str, Any]
+    ) -> Iterable[str]:
         for name, entry in frame.channels.items():
             if entry.place is not None:
                 if entry.place not in self.found:
                     self.found[entry.place] = holds(values[entry.place], self.message)
                 if self.found[entry.place]:
                     yield name
-            elif entry.inline is not None and holds(
-                loading.value_of(self.codec, name, entry, {}), self.message
-            ):
+            elif name in inline and holds(inline[name], self.message):
                 yield name
 
     def _is_certain(self, frame: Frame) -> bool:

@@ -12,7 +12,7 @@ from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum
-from langgraph_wyrd.plans.read import Read, delta_history, get, read_of
+from langgraph_wyrd.plans.read import Read, delta_history, get, read_of, resolved
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.signals.messages import conversation, listed
 from langgraph_wyrd.store.names import given, stored, thread_key
@@ -102,6 +102,7 @@ def these(codec: Codec, thread_id: str, keys: Sequence[Key]) -> Plan[list[Carrie
     for row, answer in zip(there, writes, strict=True):
         held = loading.loaded_writes(codec, row.ns, row.id, answer)
         read = read_of(codec, row, frames[row.place], values, [write for _, write in held])
+        (read,) = yield from resolved(codec, number, [read])
         made[row] = Carried(read, [Spot(*at) for at, _ in held])
     return [None if row is None else made[row] for row in rows]
 

@@ -17,6 +17,7 @@ from langgraph_wyrd.plans.woven import Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.refs import said
 from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet, merged
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
@@ -196,6 +197,7 @@ def notes_of(
         value = None
         if whole or not (states.plain(write.channel) or (entry is not None and entry.has_value)):
             with suppress(CheckpointDamaged):  # what can't be read says nothing
-                (value,) = loading.open_writes(codec, [loading.checked_write(ns, checkpoint, row)])
+                (held,) = loading.open_writes(codec, [loading.checked_write(ns, checkpoint, row)])
+                value = said(held)
         notes.append(TaskWrite(given(write.task), given(write.path), given(write.channel), value))
     return notes

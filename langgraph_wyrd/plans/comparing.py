@@ -15,7 +15,7 @@ from langgraph_wyrd.pillars.overlay import advance, overlaid
 from langgraph_wyrd.pillars.pairing import PILLARS, Change
 from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.pillars.values import NOTHING, diff_values, is_same_at, is_users, keys_of
-from langgraph_wyrd.plans import loading, moments, past, states
+from langgraph_wyrd.plans import loading, moments, owned, past, states
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.states import SILENT
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
@@ -64,19 +64,24 @@ def sides(
         same = {name for name, e in held[0].items() if all(e == h.get(name) for h in held)}
         held = [{n: entry for n, entry in each.items() if n not in same} for each in held]
     values, _ = yield from loading.read_values(codec, number, [Frame(h, {}, {}) for h in held])
+    whole = yield from owned.of_entries(
+        codec,
+        number,
+        [
+            {n: loading.value_of(codec, given(n), e, values) for n, e in each.items()}
+            for each in held
+        ],
+    )
     return [
         Side(
             side.state,
-            {
-                given(n): codec.bare(loading.value_of(codec, given(n), e, values))
-                for n, e in each.items()
-            },
+            {given(n): codec.bare(value) for n, value in each.items()},
             {given(n): e.version for n, e in frames[row.place].channels.items()},
             frozenset(past.deltas(codec, row.metadata, row.exact)).intersection(
                 given(n) for n, e in frames[row.place].channels.items() if not e.has_value
             ),
         )
-        for side, row, each in zip(found, rows, held, strict=True)
+        for side, row, each in zip(found, rows, whole, strict=True)
     ]
 
 
@@ -253,12 +258,13 @@ def _values(
     values, _ = yield from loading.read_values(
         codec, number, [Frame({"": entry}, {}, {}) for entry in held]
     )
-    return [
-        NOTHING
-        if entry is None or not entry.has_value
-        else codec.bare(loading.value_of(codec, channel, entry, values))
-        for entry in entries
-    ]
+    there = {
+        at: loading.value_of(codec, channel, entry, values)
+        for at, entry in enumerate(entries)
+        if entry is not None and entry.has_value
+    }
+    (whole,) = yield from owned.of_entries(codec, number, [there])
+    return [codec.bare(whole[at]) if at in whole else NOTHING for at in range(len(entries))]
 
 
 def _has_deltas(codec: Codec, number: int, channel: str, id: str) -> Plan[bool]:

@@ -52,6 +52,7 @@ def copied(
     yield [
         Tell("copy_splices", [(new, old)]),
         Tell("copy_writes", [(new, old)]),
+        Tell("copy_user_data", [(new, old)]),
         Tell("copy_events", [(new, old)]),
         Tell("copy_heals", [(new, old)]),
         *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),

@@ -43,6 +43,7 @@ def delete_thread(thread_id: str) -> Plan[int]:
             Tell("drop_lease", [(thread_key(thread_id),)]),
             Tell("drop_all_heals", [(number,)]),
             Tell("drop_all_quarantine", [(number,)]),
+            Tell("drop_all_user_data", [(number,)]),
             *cleared(number),
         ]
     return count

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.classes.telling import tell
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import loading, owned
 from langgraph_wyrd.plans.known import Known, Space
 from langgraph_wyrd.plans.loading import Stored, Write
+from langgraph_wyrd.plans.owned import Pending as Pending
 from langgraph_wyrd.store import frames, strands
 from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.refs import Ref
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
 from langgraph_wyrd.store.values import Codec, kind
-
-Pending = tuple[str, str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,12 @@ def get(
                 codec, row.thread, [Frame(away, {}, {})]
             )
             values.update(loaded_away)
-        return read_of(codec, row, space.frame, values, writes), None
+        cached = read_of(codec, row, space.frame, values, writes)
+        return (yield from resolved(codec, row.thread, [cached]))[0], None
     found = yield from _frames_and_writes(codec, [row])
     frame, frame_tip, writes = found[0]
     values, loaded = yield from loading.read_values(codec, row.thread, [frame])
-    read = read_of(codec, row, frame, values, writes)
+    (read,) = yield from resolved(codec, row.thread, [read_of(codec, row, frame, values, writes)])
     if id is not None:
         return read, None
     tips: dict[str, Tip] = {}
@@ -109,8 +111,12 @@ def page(
     for number, group in by_thread.items():
         found = yield from _frames_and_writes(codec, group)
         values, _ = yield from loading.read_values(codec, number, [frame for frame, _, _ in found])
-        for row, (frame, _, writes) in zip(group, found, strict=True):
-            read[row] = read_of(codec, row, frame, values, writes)
+        made = [
+            read_of(codec, row, frame, values, writes)
+            for row, (frame, _, writes) in zip(group, found, strict=True)
+        ]
+        whole = yield from resolved(codec, number, made)
+        read.update(zip(group, whole, strict=True))
     last = stored[-1] if len(stored) == size else None
     return [read[row] for row in kept], last and (last.id, last.thread, last.ns)
 
@@ -179,6 +185,28 @@ def read_of(
     )
 
 
+def resolved(codec: Codec, number: int, reads: Sequence[Read]) -> Plan[list[Read]]:
+    """Checkpoints of one thread with the values of users in them; what was erased is absent."""
+    refs = [ref for read in reads for ref in refs_of(read)]
+    if not refs:
+        return list(reads)
+    values = yield from owned.values_of(codec, number, refs)
+    return [filled(read, values) for read in reads]
+
+
+def refs_of(read: Read) -> list[Ref]:
+    """What stands in a checkpoint, and in its writes, for values of users."""
+    writes = (write[2] for write in read.writes)
+    return owned.among(chain(read.checkpoint["channel_values"].values(), writes))
+
+
+def filled(read: Read, values: Mapping[owned.Key, Any]) -> Read:
+    """A checkpoint with values in the places of what stands for them."""
+    channels = owned.in_place(read.checkpoint["channel_values"], values)
+    writes = owned.written(read.writes, values)
+    return replace(read, checkpoint={**read.checkpoint, "channel_values": channels}, writes=writes)
+
+
 # ---- delta channels
 
 _FEWEST, _MOST = 64, 1024  # ancestors in a page; a second one is four times as long
@@ -202,6 +230,7 @@ def delta_history(
         values, _ = yield from loading.read_values(codec, row.thread, [Frame(held, {}, {})])
         for name, entry in held.items():
             seeds[name].append(loading.value_of(codec, given(name), entry, values))
+        yield from owned.fill_history(codec, row.thread, writes, seeds)
         if codec.has_kept():
             held_now = [(given(name), value) for name in channels for value in seeds[name]]
             held_now += [(name, value) for each in writes.values() for _, name, value in each]

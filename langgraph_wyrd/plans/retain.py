@@ -36,7 +36,7 @@ _FRAMES = 256  # frames that are looked at together
 _LATE = timedelta(hours=1)  # what has not come by then does not come
 _SIZED = (
     "checkpoints", "splices", "writes", "events", "todos", "context", "open_loops", "intentions",
-    "labels", "heals", "quarantine",
+    "labels", "heals", "quarantine", "user_data",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from langgraph_wyrd.signals.due import (
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.refs import said
 from langgraph_wyrd.store.statements import Plan, Tell
 from langgraph_wyrd.store.values import Codec
 
@@ -94,7 +95,7 @@ def _by_task(
     for each in rows:
         try:
             write = loading.checked_write(at.ns, at.checkpoint_id, each)
-            value = loading.opened(codec, write)
+            value = said(loading.opened(codec, write))
         except CheckpointDamaged:
             continue
         found.setdefault((write.task, write.path), []).append(

@@ -33,6 +33,7 @@ from langgraph_wyrd.plans.woven import Notes, Woven
 from langgraph_wyrd.signals.view import View
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.refs import ABSENT, public
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.strands import Place, edits
 from langgraph_wyrd.store.values import Codec, mark
@@ -295,9 +296,11 @@ class _Reweaving:
     ) -> Plan[View]:
         channels, old = frame.channels, held.channels
         values = {
-            name: loading.value_of(self.codec, name, entry, loaded.values)
+            name: value
             for name, entry in channels.items()
             if entry.has_value
+            and (value := public(loading.value_of(self.codec, name, entry, loaded.values)))
+            is not ABSENT
         }
         fresh: dict[str, Sequence[int]] = {}
         for name, entry in channels.items():

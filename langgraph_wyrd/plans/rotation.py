@@ -49,3 +49,16 @@ def on(thread_id: str, number: int, step: Step, plain: bool) -> Plan[Step]:
             if at == len(_TABLES):
                 return Step(None, None, rows, left)
     return Step(at, after, rows, left)
+
+
+def beside(step: Step, plain: bool) -> Plan[Step]:
+    """The next pages of what is kept for users beside the threads."""
+    yield Tell("lock_user_data", [()])
+    after, rows, left = step.after, step.rows, step.left
+    for _ in range(_PAGES):
+        start = TABLES["user_data"].start if after is None else after
+        done = yield Ask("reseal", ("user_data", 0, start, plain))
+        rows, left, after = rows + done.rows, left + done.left, done.after
+        if after is None:
+            return Step(None, None, rows, left)
+    return Step(0, after, rows, left)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans import loading, owned
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.write import FRAME_SLACK
 from langgraph_wyrd.store import frames
@@ -95,6 +95,7 @@ def settle(
             at[place] = Place(row.strand, row.seq, place.length, row.chain)
     changed = [light for light in kept if light.place in at or light.key in adopted]
     yield from rewrite(number, changed, at, adopted)
+    yield from owned.settle(codec, number, held.values())
     return strands
 
 

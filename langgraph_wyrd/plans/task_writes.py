@@ -18,7 +18,9 @@ from langgraph_wyrd.plans.woven import Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.refs import ABSENT
 from langgraph_wyrd.store.statements import Plan, Row, WriteSet
+from langgraph_wyrd.store.users import Owned, UserWriter, strand_of_write
 from langgraph_wyrd.store.values import Codec
 
 WAITS = ("interrupted", "error")
@@ -37,6 +39,7 @@ class PutWrites:
     writes: list[tuple[int, str, Any]]
     weaver: Weaver | None = None
     says: bool = False  # whether it changes the pillars: such writes are stored one by one
+    owned: Owned | None = None  # what belongs to a user, by its place in `writes`
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         space = known.spaces.get(self.ns)
@@ -114,7 +117,7 @@ class PutWrites:
             plain = not whole and (
                 channel.startswith(("__", "branch:to:")) or (entry is not None and entry.has_value)
             )
-            value = None if plain else value
+            value = None if plain or value is ABSENT else value
             notes.append(TaskWrite(given(self.task), given(self.path), given(channel), value))
         return notes
 
@@ -152,8 +155,15 @@ class PutWrites:
         ordinary: list[tuple[Any, ...]] = []
         special: list[tuple[Any, ...]] = []
         last = max((idx for idx, _, _ in self.writes), default=-1)
-        for idx, channel, value in self.writes:
-            shape, data = self.codec.seal_value(value, given(channel))
+        users, owned = None, None if self.owned is None else self.owned.values
+        for at, (idx, channel, value) in enumerate(self.writes):
+            if owned is None or at not in owned:
+                shape, data = self.codec.seal_value(value, given(channel))
+            else:
+                users = users or self._users()
+                strand = strand_of_write(self.ns, self.checkpoint, self.task, idx)
+                # One that takes an earlier one's place must not meet its row.
+                shape, data = users.write(strand if idx >= 0 else None, owned[at], channel, value)
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
@@ -165,9 +175,15 @@ class PutWrites:
             )  # fmt: skip
             (ordinary if idx >= 0 else special).append(row)
         rows = {"put_write": ordinary, "replace_write": special}
+        if users is not None:
+            rows["put_user_write"] = [(number, *each) for each in users.rows]
         if self.weaver is not None and self.weaver.labels is not None:
             channels = [channel for _, channel, _ in self.writes]
             rows["set_label"] = labels.interrupt_rows(
                 self.weaver.labels, number, self.ns, self.checkpoint, channels
             )
         return WriteSet(alive=[number], rows=rows)
+
+    def _users(self) -> UserWriter:
+        assert self.owned is not None
+        return UserWriter(self.codec, self.owned.user, self.thread_id)

@@ -27,9 +27,11 @@ from langgraph_wyrd.signals.view import TaskWrite, View
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.refs import ABSENT, REF
 from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 from langgraph_wyrd.store.strands import Place, Row, splice
 from langgraph_wyrd.store.tips import Tip, Writer
+from langgraph_wyrd.store.users import Owned, UserWriter
 from langgraph_wyrd.store.values import Codec, kind
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -62,6 +64,7 @@ class Put:
     rest: Mapping[str, Any]
     weaver: Weaver | None = None  # None: the pillars are off
     addressed: bool = False  # the run was told to go on from just this parent
+    owned: Owned | None = None  # what belongs to the user, and is not in `values`
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         """The rows, and what is known once they are stored; None if too little is known."""
@@ -143,7 +146,10 @@ class Put:
         ends = {tip.place.strand: tip.place.seq for tip in space.tips.values() if not tip.ended}
         if space.frame_tip is not None:
             ends[space.frame_tip.strand] = space.frame_tip.seq
-        answers = yield [Ask("newest_seq", (thread.number, strand)) for strand in ends]
+        answers = yield [
+            Ask("newest_seq" if strand > 0 else "newest_user_seq", (thread.number, strand))
+            for strand in ends
+        ]
         return all(rows[0][0] == seq for rows, seq in zip(answers, ends.values(), strict=True))
 
     def _space(self, thread: Known) -> Plan[Space]:
@@ -221,11 +227,16 @@ class Put:
             return strands
 
         writer = Writer(self.codec, next_strand)
-        frame, tips = self._frame(space, writer)
+        users = None
+        if self.owned is not None:
+            users = UserWriter(self.codec, self.owned.user, self.thread_id)
+        frame, tips = self._frame(space, writer, users)
         frame_tip, row = self._frame_row(space, frame, next_strand)
         place = Place(frame_tip.strand, frame_tip.seq, frame.length, frame_tip.chain)
         number = thread.number
         shown, due, weave, said = UNSHOWN, None, thread.weave, 0
+        if self.user is not None and (self.weaver is None or not thread.tick):
+            shown = (*UNSHOWN[:4], self.user, *UNSHOWN[5:])  # whose it is does not need the pillars
         more: dict[str, list[Any]] = {}
         if self.weaver is not None and weave is not None:
             if before is None:
@@ -277,6 +288,8 @@ class Put:
                 **more,
             },
         )  # fmt: skip
+        if users is not None:
+            rows.rows["put_user_splice"] = [(number, *each) for each in users.rows]
         spaces = {name: held for name, held in thread.spaces.items() if name != self.ns}
         spaces[self.ns] = Space(self.id, frame, frame_tip, tips)  # the newest last
         return rows, Known(number, thread.tick + 1, strands, thread.buried, spaces, weave)
@@ -314,12 +327,16 @@ class Put:
             sealed=self.codec.sealed,
         )
 
-    def _frame(self, space: Space, writer: Writer) -> tuple[Frame, dict[str, Tip]]:
+    def _frame(
+        self, space: Space, writer: Writer, users: UserWriter | None
+    ) -> tuple[Frame, dict[str, Tip]]:
         """The checkpoint's frame. Changed values go to strands, the others keep their place."""
         channels: dict[str, Entry] = {}
         tips: dict[str, Tip] = {}
         before = space.frame.channels
-        loose = [name for name in self.values if name not in self.versions]
+        owned: Mapping[str, Any] = {} if self.owned is None else self.owned.values
+        there = self.values if not owned else {**self.values, **owned}
+        loose = [name for name in there if name not in self.versions]
         for name in (*self.versions, *loose):
             version = self.versions.get(name)
             held = before.get(name)
@@ -329,10 +346,16 @@ class Put:
                 and name not in self.new_versions
                 and held.version == version
                 and type(held.version) is type(version)
-                and (held.has_value or name not in self.values)
+                and (held.has_value or name not in there)
+                and (held.shape == REF or name not in owned)
             ):
                 channels[name] = held
+            elif users is not None and name in owned:
+                rest = self.values.get(name, ABSENT)
+                channels[name], tip = users.store(tip, version, owned[name], name, rest)
             elif name in self.values:
+                if tip is not None and tip.place.strand < 0:
+                    tip = None  # a user's
                 channels[name], tip = writer.store(tip, version, self.values[name], given(name))
             else:
                 channels[name] = Entry(version)

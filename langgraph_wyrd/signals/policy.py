@@ -29,7 +29,8 @@ class Channels:
         context: The channels that make the context pillar; None: all but bookkeeping.
         ephemeral: Channels that are never written to the database.
         exclude: Channels that are stored, but kept out of the pillars.
-        user: Channels whose values belong to the run's user.
+        user: Channels whose values belong to the run's user: they are kept apart, out of the
+            pillars, until `erase_user`.
         aims: Channels that say what the agent is after. One that holds a list is a plan of steps.
     """
 
@@ -41,7 +42,7 @@ class Channels:
 
     def left_out(self, name: str) -> bool:
         """Whether the pillars say nothing of a channel."""
-        return name in self.exclude or name in self.ephemeral
+        return name in self.exclude or name in self.ephemeral or name in self.user
 
     def is_context(self, name: str) -> bool:
         """Whether a channel's value is an entry of the context pillar."""

@@ -18,7 +18,7 @@ def stored(text: str, what: str) -> str:
 
 
 # What goes into an index together must fit into a third of a Postgres page.
-_MOST = {"checkpoint_ns": 1500, "checkpoint_id": 300, "task_id": 300}
+_MOST = {"checkpoint_ns": 1500, "checkpoint_id": 300, "task_id": 300, "user_id": 600, "key": 600}
 
 
 def check_size(made: str, what: str) -> str:

@@ -53,6 +53,7 @@ _POOL_OPTIONS = frozenset(
     ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
      "max_waiting", "name")
 )  # fmt: skip
+_PSYCOPG_S = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
 _SETUP_LOCK = 0x77797264  # "wyrd"
 
 
@@ -81,7 +82,8 @@ class PostgresDriver:
         pool = {name: options.pop(name) for name in _POOL_OPTIONS & options.keys()}
         self._pool_options = {"min_size": 1, "max_size": 8, **pool}
         try:
-            psycopg.conninfo.conninfo_to_dict(self._conninfo, **_text(options))
+            told = {name: value for name, value in options.items() if name not in _PSYCOPG_S}
+            psycopg.conninfo.conninfo_to_dict(self._conninfo, **told)
         except psycopg.ProgrammingError as error:
             raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
         self._connect_options = {
@@ -333,6 +335,10 @@ class PostgresDriver:
     async def give_back(self) -> bool:
         return False  # autovacuum looks after it
 
+    async def scrub(self, *, everything: bool) -> None:
+        sql = self._sql["vacuum_all" if everything else "vacuum_users"].encode()
+        await self._sure(lambda connection: connection.execute(sql))
+
     # ---- connections
 
     async def _sure(self, work: Callable[[Connection], Awaitable[T]]) -> T:
@@ -442,9 +448,3 @@ def sql_for(schema: str | None) -> Sql:
         return TABLES.sub(lambda name: prefix + name[0], text.replace("?", "%s"))
 
     return Sql("postgres", adapt)
-
-
-def _text(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are part of a conninfo (the others are psycopg's own)."""
-    own = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
-    return {name: value for name, value in options.items() if name not in own}

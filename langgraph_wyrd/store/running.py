@@ -50,6 +50,9 @@ class Driver(Protocol):
     def wal_bytes(self) -> int | None:
         """How much is not yet moved into the database's file; None if there is none such."""
 
+    async def scrub(self, *, everything: bool) -> None:
+        """Forget the bytes of what was deleted: of users' values, or of everything."""
+
     writers: int  # how many merged transactions it likes to run at once
     closes_to_fork: bool  # whether its connections must not be open while the process forks
 
@@ -306,6 +309,9 @@ class Running(Generic[M]):
 
     def wal_bytes(self) -> int | None:
         return self._driver.wal_bytes()
+
+    async def scrub(self, *, everything: bool) -> None:
+        await self._drive(lambda driver: driver.scrub(everything=everything))
 
     # ---- merging
 

@@ -14,10 +14,19 @@ from functools import partial
 from typing import Any
 
 from langgraph_wyrd.store.keys import NotOpened
-from langgraph_wyrd.store.sealed_texts import Keys, Opening, Place, Sealing, summed, texts, wrong
+from langgraph_wyrd.store.sealed_texts import (
+    NOTHING,
+    Keys,
+    Opening,
+    Place,
+    Sealing,
+    summed,
+    texts,
+    wrong,
+)
+from langgraph_wyrd.store.sealed_users import OPEN_USERS, PLAIN_USERS, SEAL_USERS
 from langgraph_wyrd.store.statements import Row
 
-_NOTHING = b"\xc1"  # in the place of bytes that were planted
 _DERIVED = 0x7FFF  # the bits of a checkpoint's checksum that are of what is derived, and plain
 
 
@@ -47,7 +56,7 @@ def open_splice(keys: Keys, thread: int, row: Row) -> Row:
             return (strand, seq, part, keep, cut, count, data, total, chain)
         return (strand, seq, part, keep, cut, count, plain, total, chain)
     except (NotOpened, TypeError):
-        return (strand, seq, part, keep, cut, count, _NOTHING, wrong(total), chain)
+        return (strand, seq, part, keep, cut, count, NOTHING, wrong(total), chain)
 
 
 # ---- writes
@@ -75,7 +84,7 @@ def open_write(keys: Keys, thread: int, row: Row) -> Row:
         except NotOpened:
             return (*where, data, total)
     except (NotOpened, TypeError):
-        return (*where, _NOTHING, wrong(total))
+        return (*where, NOTHING, wrong(total))
 
 
 def _seal_fixed_write(keys: Keys, row: Row) -> Row:
@@ -246,6 +255,7 @@ _heal = partial(summed, "heal")
 _quarantine = partial(summed, "quarantine", json_=True)
 
 SEAL: dict[str, Sealing] = {
+    **SEAL_USERS,
     "put_splice": seal_splice,
     "fix_splice": seal_splice,
     "put_write": seal_write,
@@ -271,6 +281,7 @@ SEAL: dict[str, Sealing] = {
 }
 
 OPEN: dict[str, Opening] = {
+    **OPEN_USERS,
     "strand": lambda keys, params, row: open_splice(keys, params[0], row),
     "lineage_frames": lambda keys, params, row: open_splice(keys, params[0], row),
     "splices_of_thread": lambda keys, params, row: open_splice(keys, params[0], row),
@@ -319,7 +330,7 @@ INSTEAD = {
 }
 
 # Statements that write nothing of any value. One that is in neither list is refused.
-PLAIN = frozenset((
+PLAIN = PLAIN_USERS | frozenset((
     "add_thread", "touch", "tidy", "moved", "bury_thread", "clear_thread", "fix_key",
     "fix_columns", "set_times", "drop_strand", "cut_strand", "drop_checkpoint", "drop_writes",
     "drop_write", "drop_event", "drop_events", "drop_checkpoint_events", "drop_all_checkpoints",

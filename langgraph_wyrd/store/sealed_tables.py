@@ -18,6 +18,7 @@ from langgraph_wyrd.store.sealed_rows import (
     open_write,
 )
 from langgraph_wyrd.store.sealed_texts import Keys, summed, texts
+from langgraph_wyrd.store.sealed_users import open_user_row
 from langgraph_wyrd.store.statements import Row, Tell
 
 _LOWEST = -(1 << 31)
@@ -58,7 +59,7 @@ class Table:
         return tuple(made)
 
 
-_NOTHING = (None, "", "[]", "{}", "null")
+_NOTHING = (None, "", b"", "[]", "{}", "null")
 
 
 def _bytes(held: Any) -> bytes:
@@ -96,6 +97,10 @@ TABLES = {
     "splices": Table(
         "whole_splices", "fix_splice", (-1, -1, -1), slice(1, 4), (7,),
         lambda keys, row: (row[0], *open_splice(keys, row[0], row[1:])),
+    ),
+    "user_data": Table(
+        "whole_user_data", "put_user_whole", (-(1 << 63), -1, -1), slice(1, 4), (7,),
+        lambda keys, row: (row[0], *open_user_row(keys, row[0], row[1:])),
     ),
     "writes": Table(
         "whole_writes", "replace_write", ("", "", "", _LOWEST), slice(1, 5), (8,),
@@ -136,6 +141,7 @@ TABLES = {
 COPIED = {
     "copy_splices": "splices",
     "copy_writes": "writes",
+    "copy_user_data": "user_data",
     "copy_events": "events",
     "copy_todos": "todos",
     "copy_contexts": "context",

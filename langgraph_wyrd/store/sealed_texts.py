@@ -13,6 +13,7 @@ from langgraph_wyrd.store.statements import Row
 logger = logging.getLogger("langgraph_wyrd")
 
 Place = Sequence[Any]
+NOTHING = b"\xc1"  # in the place of bytes that were planted
 _WRONG = 0x5BD1E9955BD1E995  # bits that no healing takes for flipped ones
 
 

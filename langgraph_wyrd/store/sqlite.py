@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import aiosqlite
 
-from langgraph_wyrd.errors import ForeignDatabase, InvalidInput, WyrdError
+from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
 from langgraph_wyrd.store import migrate
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
@@ -267,6 +267,20 @@ class SqliteDriver:
             return os.path.getsize(f"{self._address.target}-wal")
         except OSError:
             return 0
+
+    async def scrub(self, *, everything: bool) -> None:
+        if not self._shared:
+            await self._call(self._writer, self._scrub)
+
+    def _scrub(self, raw: sqlite3.Connection) -> None:
+        """Deleted rows leave traces in pages that were split or freed: only a new file has none."""
+        raw.execute("VACUUM")
+        busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise DatabaseBusy(
+                f"{self._where} was read by somebody for longer than the timeout of "
+                f"{self._timeout:g} s: what was erased is still in its WAL. Erase again."
+            )
 
     async def _open_reader(self) -> Connection:
         reader = Connection(self._raw)

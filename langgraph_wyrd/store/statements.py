@@ -57,6 +57,8 @@ class WriteSet:
 _KEYS = {
     "put_splice": 4,
     "put_checkpoint": 3,
+    "put_user_splice": 4,
+    "put_user_write": 4,
     "put_write": 5,
     "replace_write": 5,
     "drop_events": 4,

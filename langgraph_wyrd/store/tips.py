@@ -108,9 +108,12 @@ def _is_run(codec: Codec, tip: Tip, index: int, values: list[Any]) -> bool:
 class Writer:
     """Collects the rows of one put. `next_strand` gives unused strand numbers."""
 
-    def __init__(self, codec: Codec, next_strand: Callable[[], int]) -> None:
+    def __init__(
+        self, codec: Codec, next_strand: Callable[[], int], *, inline: int = INLINE
+    ) -> None:
         self._codec = codec
         self._next_strand = next_strand
+        self._inline = inline
         self.rows: list[Row] = []
         self.fresh: dict[str, list[int]] = {}  # the places of what is new, of each list stored
 
@@ -141,7 +144,7 @@ class Writer:
         if packed.shape == "l":
             self.fresh.setdefault(channel, list(range(len(packed.elements))))
         block = self._codec.block(packed.elements)
-        if len(block) <= INLINE:
+        if len(block) <= self._inline:
             return Entry(version, packed.shape, block), None
         strand = self._next_strand()
         count = len(packed.elements)

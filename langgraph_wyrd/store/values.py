@@ -7,6 +7,7 @@ A stored value has a *shape*, and a *block* of bytes:
 - `d`: a dict with text keys, each entry packed on its own.
 - `w…`: anything else, as the serde's `dumps_typed` gives it, its type tag behind the `w`.
 - `D` before any of these: the value of a `_DeltaSnapshot`.
+- `u`: what stands for a value that belongs to a user (see `refs`).
 
 How elements become bytes is in `blocks`.
 """
@@ -36,6 +37,7 @@ from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
+from langgraph_wyrd.store.refs import REF, Ref
 from langgraph_wyrd.store.texts import Texts
 
 _MOST_EXACT = 4096
@@ -319,6 +321,8 @@ class Codec(Texts):
             return self._loads(("msgpack", _map_header(len(elements)) + body))
         if shape == "wpickle" and not self._unpickles:
             return KeptWhole.pickled(elements[0][1:])
+        if shape == REF:
+            return Ref.opened(elements[0][1:], self.load)
         return self._loads((shape[1:], elements[0][1:]))
 
     def load_elements(self, elements: Sequence[bytes]) -> list[Any]:

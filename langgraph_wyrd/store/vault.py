@@ -97,6 +97,7 @@ class Vault:
         self.close = self._inner.close
         self.writers = self._inner.writers
         self.wal_bytes = self._inner.wal_bytes
+        self.scrub = self._inner.scrub
         self.closes_to_fork = self._inner.closes_to_fork
         if ring is not None:
             self._close_in()

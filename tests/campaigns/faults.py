@@ -41,7 +41,7 @@ from tests.outside import is_postgres, own_server, raw
 WEIGHTS = {
     "splices": 12, "checkpoints": 8, "writes": 8, "events": 6, "threads": 4, "todos": 2,
     "context": 2, "open_loops": 2, "intentions": 2, "labels": 2, "heals": 1, "quarantine": 1,
-    "leases": 1, "migrations": 1, "keys": 0,  # there are none in a plain store
+    "leases": 1, "migrations": 1, "keys": 0, "user_data": 0,  # neither has rows here
 }  # fmt: skip
 TABLES = tuple(f"wyrd_{name}" for name in TABLE_NAMES)
 PUBLIC = ("wyrd_todos", "wyrd_context", "wyrd_open_loops", "wyrd_intentions")

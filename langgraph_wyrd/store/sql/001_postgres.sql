@@ -277,3 +277,23 @@ CREATE TABLE wyrd_keys (
   proof text NOT NULL, -- something sealed with it: another key of that id does not open it
   since timestamptz NOT NULL
 );
+
+-- Values that belong to a user: of channels that `Channels(user=…)` names, as splices like those of
+-- wyrd_splices; and what `saver.user` keeps, of thread 0. Erased, a channel's rows stay, empty.
+CREATE TABLE wyrd_user_data (
+  thread bigint NOT NULL,
+  strand bigint NOT NULL, -- below zero
+  seq integer NOT NULL,
+  part integer NOT NULL,
+  keep integer NOT NULL,
+  cut integer NOT NULL,
+  count integer NOT NULL,
+  data bytea NOT NULL, -- behind a salt
+  sum bigint NOT NULL,
+  chain bigint NOT NULL,
+  user_id text COLLATE "C", -- null: erased
+  name text COLLATE "C" NOT NULL, -- the channel, or the key
+  PRIMARY KEY (thread, strand, seq, part)
+);
+CREATE INDEX wyrd_user_data_user ON wyrd_user_data (user_id, thread) WHERE user_id IS NOT NULL;
+ALTER TABLE wyrd_user_data ALTER COLUMN data SET STORAGE EXTERNAL;

@@ -277,3 +277,22 @@ CREATE TABLE wyrd_keys (
   proof TEXT NOT NULL, -- something sealed with it: another key of that id does not open it
   since TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- Values that belong to a user: of channels that `Channels(user=…)` names, as splices like those of
+-- wyrd_splices; and what `saver.user` keeps, of thread 0. Erased, a channel's rows stay, empty.
+CREATE TABLE wyrd_user_data (
+  thread INTEGER NOT NULL,
+  strand INTEGER NOT NULL, -- below zero
+  seq INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  keep INTEGER NOT NULL,
+  cut INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  data BLOB NOT NULL, -- behind a salt
+  sum INTEGER NOT NULL,
+  chain INTEGER NOT NULL,
+  user_id TEXT, -- null: erased
+  name TEXT NOT NULL, -- the channel, or the key
+  PRIMARY KEY (thread, strand, seq, part)
+);
+CREATE INDEX wyrd_user_data_user ON wyrd_user_data (user_id, thread) WHERE user_id IS NOT NULL;

@@ -27,7 +27,8 @@ class Sql:
 
     def __init__(self, dialect: str, adapt: Callable[[str], str] = str) -> None:
         self.dialect = dialect
-        files = ("queries.sql", "queries_carry.sql", "queries_keys.sql", f"queries_{dialect}.sql")
+        kinds = ("", "_carry", "_keys", "_users", f"_{dialect}")
+        files = [f"queries{kind}.sql" for kind in kinds]
         self._texts = {name: text for file in files for name, text in _queries(file).items()}
         self._adapt = adapt
         self._ready: dict[str, str] = {}
@@ -60,6 +61,7 @@ TABLE_NAMES = (
     "heals",
     "quarantine",
     "keys",
+    "user_data",
     "migrations",
 )
 TABLES = re.compile(rf"\bwyrd_({'|'.join(TABLE_NAMES)})\b(?!_)")

@@ -288,6 +288,8 @@ UNION ALL SELECT 'wyrd_heals', thread, count(*) FROM wyrd_heals
 WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
 UNION ALL SELECT 'wyrd_quarantine', thread, count(*) FROM wyrd_quarantine
 WHERE thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
+UNION ALL SELECT 'wyrd_user_data', thread, count(*) FROM wyrd_user_data
+WHERE thread <> 0 AND thread NOT IN (SELECT id FROM wyrd_threads) GROUP BY thread
 
 -- name: all_splices
 SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices

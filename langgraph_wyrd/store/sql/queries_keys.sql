@@ -37,6 +37,19 @@ WHERE thread = ? AND ns = ? AND id = ?
 SELECT thread, strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
 WHERE thread = ? AND (strand, seq, part) > (?, ?, ?) ORDER BY strand, seq, part LIMIT ?
 
+-- name: whole_user_data
+SELECT thread, strand, seq, part, keep, cut, count, data, sum, chain, user_id, name
+FROM wyrd_user_data
+WHERE thread = ? AND (strand, seq, part) > (?, ?, ?) ORDER BY strand, seq, part LIMIT ?
+
+-- name: put_user_whole
+INSERT INTO wyrd_user_data (thread, strand, seq, part, keep, cut, count, data, sum, chain, user_id,
+  name)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, strand, seq, part) DO UPDATE SET keep = excluded.keep, cut = excluded.cut,
+  count = excluded.count, data = excluded.data, sum = excluded.sum, chain = excluded.chain,
+  user_id = excluded.user_id, name = excluded.name
+
 -- name: whole_writes
 SELECT thread, ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
 WHERE thread = ? AND (ns, checkpoint, task, idx) > (?, ?, ?, ?)

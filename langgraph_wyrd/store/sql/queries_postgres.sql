@@ -111,3 +111,17 @@ SELECT 'ok'
 -- The row that a thread had, under its old number.
 INSERT INTO wyrd_threads (id, thread_id, key, created, updated, strands)
 OVERRIDING SYSTEM VALUE VALUES (?, ?, ?, ?, ?, ?)
+
+-- ---- erasing
+
+-- name: vacuum_users
+VACUUM wyrd_user_data
+
+-- name: vacuum_all
+VACUUM wyrd_threads, wyrd_checkpoints, wyrd_splices, wyrd_writes, wyrd_events,
+  wyrd_todos, wyrd_context, wyrd_open_loops, wyrd_intentions, wyrd_labels,
+  wyrd_heals, wyrd_quarantine, wyrd_user_data
+
+-- name: lock_user_data
+-- While a page of it is sealed anew nobody else writes to it: no thread's row keeps them apart.
+LOCK TABLE wyrd_user_data IN SHARE ROW EXCLUSIVE MODE

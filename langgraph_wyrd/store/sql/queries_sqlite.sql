@@ -83,3 +83,7 @@ PRAGMA integrity_check(20)
 -- The row that a thread had, under its old number.
 INSERT INTO wyrd_threads (id, thread_id, key, created, updated, strands)
 VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: lock_user_data
+-- There is one writer: nothing needs to be locked.
+DELETE FROM wyrd_user_data WHERE 1 = 0

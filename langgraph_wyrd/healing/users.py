@@ -1,0 +1,168 @@
+"""Values of users that are damaged: put right where that can be proved, else left out, aloud.
+
+What was erased is no damage: its rows are there, and empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.healing import strand
+from langgraph_wyrd.plans import owned
+from langgraph_wyrd.plans.loading import Write
+from langgraph_wyrd.plans.owned import Key
+from langgraph_wyrd.plans.read import Pending, Read, filled, refs_of
+from langgraph_wyrd.store import strands
+from langgraph_wyrd.store.frames import Frame
+from langgraph_wyrd.store.refs import ABSENT, REF, Ref
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
+from langgraph_wyrd.store.strands import Place
+from langgraph_wyrd.store.users import Salted, is_of
+from langgraph_wyrd.store.values import Codec
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.healing.mending import Mender
+
+
+# ---- on load
+
+
+def healed(mender: Mender, made: Read) -> Plan[Read]:
+    """A checkpoint with the values of users in it, as far as they can be had.
+
+    A task that lacks a write runs again.
+    """
+    refs = refs_of(made)
+    if not refs:
+        return made
+    values, lost = yield from _values(mender, made.ns, made.id, refs)
+    if lost:
+        gone = {task for task, _, held in made.writes if _is_one_of(held, lost)}
+        writes = [w for w in made.writes if w[0] not in gone or w[1].startswith("__")]
+        made = replace(made, writes=[w for w in writes if not _is_one_of(w[2], lost)])
+    return filled(made, values)
+
+
+def healed_history(
+    mender: Mender,
+    ns: str,
+    id: str,
+    writes: dict[str, list[Pending]],
+    seeds: dict[str, list[Any]],
+) -> Plan[None]:
+    """The same for what rebuilds delta channels."""
+    refs = owned.among(value for found in seeds.values() for value in found)
+    refs += owned.among(write[2] for found in writes.values() for write in found)
+    if refs:
+        values, _ = yield from _values(mender, ns, id, refs)
+        owned.put_in(writes, seeds, values)
+
+
+def _is_one_of(held: Any, lost: set[Key]) -> bool:
+    return type(held) is Ref and held[:5] in lost
+
+
+def _values(
+    mender: Mender, ns: str, id: str, refs: Iterable[Ref]
+) -> Plan[tuple[dict[Key, Any], set[Key]]]:
+    """The values that can be had, ABSENT for the others; and which those are."""
+    codec, found, lost = mender.codec, {}, set()
+    for ref in {ref[:5]: ref for ref in refs}.values():
+        rows = yield Ask("user_strand", (mender.number, ref.strand, ref.seq))
+        key = ref[:5]
+        name = rows[0][10] if rows else ""
+        try:
+            found.update(owned.loaded(codec, rows, {key: ref}))
+            continue
+        except Exception:
+            right = _mended(codec, rows, Place(*ref[1:5]))
+        place = f"user data {ref.strand}/{ref.seq}"
+        if right is None:
+            found[key] = ABSENT
+            lost.add(key)
+            what = "a value of a user can't be read, and is left out"
+            mender.note("left_out", ns, id, what, place, name)
+        else:
+            found.update(owned.loaded(codec, right, {key: ref}))
+            mender.note("exact", ns, id, "a value of a user was put right", place, name)
+    return found, lost
+
+
+def _mended(codec: Codec, rows: Sequence[Row], place: Place) -> list[Row] | None:
+    """The rows that bear a place, put right; None if that can't be proved."""
+    made = strand.mend(Salted(codec), [row[:9] for row in rows], place)
+    if made is None or made.lost or len(made.exact) != len(rows):
+        return None
+    return [(*row, *old[9:]) for row, old in zip(made.exact, rows, strict=True)]
+
+
+# ---- verifying
+
+
+class Wrong(NamedTuple):
+    """What is wrong with a strand; `fixes` put it right, if they are there."""
+
+    strand: int
+    what: str
+    fixes: list[Tell]
+    damage: bool = True
+
+
+def wrong(
+    codec: Codec, number: int, frames: Iterable[Frame], writes: Iterable[Write]
+) -> Plan[list[Wrong]]:
+    """What is wrong with a thread's rows, by what its checkpoints and its tasks' writes name."""
+    held: dict[int, list[Row]] = {}
+    for row in (yield Ask("all_user_data", (number,))):
+        held.setdefault(row[0], []).append(row)
+    named: dict[int, dict[Key, Ref]] = {}
+    for ref in _named(codec, frames, writes):
+        named.setdefault(ref.strand, {})[ref[:5]] = ref
+    users = {row[9] for rows in held.values() for row in rows if row[9] is not None}
+    found: list[Wrong] = []
+    for at, refs in sorted(named.items()):
+        newest = max(refs.values(), key=lambda ref: ref.seq)
+        rows = [row for row in held.get(at, []) if row[1] <= newest.seq]
+        if owned.is_erased(rows):
+            continue
+        try:
+            strands.verify([row[:9] for row in rows], [Place(*ref[1:5]) for ref in refs.values()])
+        except CheckpointDamaged as error:
+            right = _mended(codec, rows, Place(*newest[1:5]))
+            fixes = [] if right is None else [_fix(number, r) for r in right if r not in rows]
+            found.append(Wrong(at, str(error), fixes))
+            continue
+        found += _owners(number, at, rows, users)
+    for at in sorted(held.keys() - named.keys()):
+        what = f"{len(held[at])} rows that nothing readable names"
+        found.append(Wrong(at, what, [], damage=False))
+    return found
+
+
+def _named(codec: Codec, frames: Iterable[Frame], writes: Iterable[Write]) -> Iterable[Ref]:
+    blocks = {e.inline for frame in frames for e in frame.channels.values() if e.shape == REF}
+    blocks |= {write.data for write in writes if write.shape == REF}
+    for block in blocks:
+        if block is not None:
+            yield codec.open_value(REF, block)
+
+
+def _owners(number: int, at: int, rows: Sequence[Row], users: set[str]) -> list[Wrong]:
+    """Rows that say that they are another's than they were written for: no erasure finds them."""
+    strays = [row for row in rows if row[6] and (row[9] is None or not is_of(row[6], row[9]))]
+    if not strays:
+        return []
+    fixes = [
+        _fix(number, (*row[:9], user, *row[10:]))
+        for row in strays
+        for user in users
+        if is_of(row[6], user)
+    ]
+    return [Wrong(at, "it is not of the user that it says", fixes)]
+
+
+def _fix(number: int, row: Row) -> Tell:
+    return Tell("fix_user_data", [(*row[3:10], number, *row[:3])])

@@ -1,0 +1,60 @@
+"""Which database a connection string names, and what drives it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.store import migrate, url
+from langgraph_wyrd.store.running import Driver
+from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.vault import Vault
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.store.keys import KeyRing
+
+
+def driver(
+    conn_string: str | os.PathLike[str],
+    keys: KeyRing | Mapping[str, bytes] | None,
+    schema: str | None,
+    options: dict[str, Any],
+) -> Callable[[], Driver]:
+    """What makes the database's driver. Options that can't be used are refused here, not on first
+    use."""
+    address = url.parse(conn_string)
+    made: Callable[[], Driver]
+    if address.dialect == "postgres":
+        from langgraph_wyrd.store.postgres import PostgresDriver
+
+        made = partial(PostgresDriver, address, schema=schema, **options)
+    else:
+        if schema is not None:
+            raise InvalidInput("schema= is for Postgres: SQLite has none")
+        made = partial(SqliteDriver, address, **options)
+    vault = partial(Vault, made, _ring(keys))
+    vault()
+    return vault
+
+
+def _ring(keys: KeyRing | Mapping[str, bytes] | None) -> KeyRing | None:
+    if keys is None:
+        return None
+    from langgraph_wyrd.store.keys import KeyRing
+
+    return keys if isinstance(keys, KeyRing) else KeyRing(keys)
+
+
+def ddl(dialect: str, schema: str | None) -> str:
+    """The statements that set up an empty database."""
+    if dialect == "sqlite":
+        return migrate.ddl(Sql("sqlite"))
+    if dialect != "postgres":
+        raise InvalidInput(f'dialect {dialect!r}: use "postgres" or "sqlite"')
+    from langgraph_wyrd.store.postgres import sql_for
+
+    return migrate.ddl(sql_for(schema))

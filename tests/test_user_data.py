@@ -1,0 +1,443 @@
+"""Channels whose values belong to a user: stored apart, given back exactly, and erased."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, Send, interrupt
+
+from langgraph_wyrd import Channels, WyrdSaver
+from langgraph_wyrd.errors import InvalidInput, UserMissing
+from tests.outside import is_postgres, path_of, raw, tables
+from tests.rows import put
+
+MARK = "planted-marker"
+USERS = Channels(user={"profile", "notes", "inner"})
+
+
+def places(url: str) -> set[str]:
+    """The tables in which a marker stands; and of SQLite, whether it is anywhere in the files."""
+    found = set()
+    with raw(url) as connection:
+        for table in tables(connection):
+            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
+                held = b" ".join(
+                    bytes(c) if isinstance(c, (bytes, memoryview)) else str(c).encode() for c in row
+                )
+                if MARK.encode() in held:
+                    found.add(table.rpartition(".")[2])
+    if not is_postgres(url):
+        path = path_of(url)
+        if any(MARK.encode() in f.read_bytes() for f in path.parent.glob(f"{path.name}*")):
+            found.add("file")
+    return found
+
+
+class Inner(TypedDict, total=False):
+    inner: str
+    log: Annotated[list, operator.add]
+
+
+class State(TypedDict, total=False):
+    profile: dict
+    notes: Annotated[list, operator.add]
+    messages: Annotated[list[AnyMessage], add_messages]
+    inner: str
+    log: Annotated[list, operator.add]
+
+
+def graph(saver: Any, calls: list[str] | None = None) -> Any:
+    """A graph with user channels everywhere: input, nodes, a subgraph, a Send, pending writes."""
+    calls = [] if calls is None else calls
+
+    def learn(state: State) -> Any:
+        calls.append("learn")
+        found = {"profile": {"name": f"{MARK} Ann", "likes": [f"{MARK} tea"]}, "log": ["learn"]}
+        return Command(update=found, goto=[Send("visit", {"profile": found["profile"]}), "ask"])
+
+    def visit(state: State) -> Any:
+        calls.append("visit")
+        return {"notes": [{"seen": state["profile"]["name"]}]}
+
+    def ask(state: State) -> Any:
+        said = interrupt({"question": "go on?", "profile": state["profile"]})
+        calls.append("ask")
+        return {"log": [said], "messages": [AIMessage("done", id="ai")]}
+
+    def think(state: Inner) -> Any:
+        return {"inner": f"{MARK} inside", "log": ["think"]}
+
+    inside = StateGraph(Inner).add_node("think", think).add_edge(START, "think").compile()
+    builder = StateGraph(State)
+    for node in (learn, visit, ask):
+        builder.add_node(node.__name__, node)
+    builder.add_node("inside", inside)
+    builder.add_edge(START, "inside")
+    builder.add_edge("inside", "learn")
+    return builder.compile(checkpointer=saver)
+
+
+def run(user: str | None, thread: str = "t", **more: Any) -> Any:
+    held = {"thread_id": thread, **more}
+    return {"configurable": held if user is None else {**held, "user_id": user}}
+
+
+INPUT = {"notes": [f"{MARK} first"], "messages": [HumanMessage("hello", id="h")], "log": ["in"]}
+
+
+def story(saver: Any, user: str = "ann", thread: str = "t") -> Any:
+    """Two runs, the first left at a question."""
+    made = graph(saver)
+    made.invoke(INPUT, run(user, thread))
+    return made.invoke(Command(resume="yes"), run(user, thread))
+
+
+def seen(saver: Any, thread: str = "t") -> list[Any]:
+    """All that a saver gives of a thread, without ids."""
+    rows = [
+        (
+            each.config["configurable"]["checkpoint_ns"].partition(":")[0],
+            each.metadata["source"],
+            each.metadata["step"],
+            {n: v for n, v in each.checkpoint["channel_values"].items() if n[:6] != "branch"},
+            sorted((name, str(value)) for _, name, value in each.pending_writes or []),
+        )
+        for each in saver.list({"configurable": {"thread_id": thread}})
+    ]
+    return sorted(rows, key=lambda row: (row[0], row[2]))
+
+
+# ---- stored apart
+
+
+def test_what_is_given_back(durable: Backend) -> None:
+    """Every checkpoint and every write comes back as InMemorySaver gives it; user values stand in
+    one table, and nothing that derives from them stands anywhere."""
+    saver, plain = durable.open(channels=USERS), InMemorySaver()
+    assert story(saver) == story(plain)
+
+    def ids_away(rows: list[Any]) -> list[Any]:
+        return [(*row[:4], [w for w in row[4] if "Interrupt" not in w[1]]) for row in rows]
+
+    assert ids_away(seen(saver)) == ids_away(seen(plain))
+    assert ids_away(seen(durable.open())) == ids_away(seen(plain))  # whoever reads, however opened
+    assert places(durable.url) - {"file"} == {"wyrd_user_data"}
+    state = saver.thread("t").working_state()
+    assert {item.key for item in state.context} == {"log"}
+    assert MARK not in state.brief()
+    assert saver.verify().ok
+
+
+async def test_async_and_sync(saver: WyrdSaver, backend: Backend, call: Callable[..., Any]) -> None:
+    """A put and a task's write through either way, with a reader that has no cache."""
+    users = backend.open(channels=USERS) if backend.name != "memory" else None
+    saver = users or saver
+    if users is None:
+        saver = WyrdSaver.from_conn_string("sqlite://", channels=USERS)
+        backend.opened.append(saver)
+    made = graph(saver)
+    await call(made, "invoke", INPUT, run("ann"))
+    found = await call(saver, "get_tuple", run(None))
+    assert found.checkpoint["channel_values"]["profile"]["name"] == f"{MARK} Ann"
+    assert ("notes", [{"seen": f"{MARK} Ann"}]) in [w[1:] for w in found.pending_writes]
+    assert (await call(saver, "erase_user", "ann"))["wyrd_user_data"] > 0
+    found = await call(saver, "get_tuple", run(None))
+    assert not {"profile", "notes", "inner"} & found.checkpoint["channel_values"].keys()
+    assert "notes" not in [w[1] for w in found.pending_writes]
+
+
+def test_a_list_that_grows_costs_its_new_elements(sqlite: Backend) -> None:
+    """Messages may be a user channel: each put then stores what is new, not the whole history."""
+    saver = sqlite.open(channels=Channels(user={"messages"}))
+    messages, head, sizes = [], None, []
+    for n in range(120):
+        messages = [*messages, HumanMessage(f"{n} {'x' * 200}", id=f"m{n}")]
+        head = put(saver, "t", {"messages": messages}, parent=head, metadata={"user_id": "ann"})
+        sizes.append(saver.size_report().tables["user_data"].bytes)
+    assert saver.get_tuple(head).checkpoint["channel_values"]["messages"] == messages
+    assert sizes[-1] - sizes[-2] < 3 * sizes[0]
+    assert sqlite.open().get_tuple(head).checkpoint["channel_values"]["messages"] == messages
+    state = saver.thread("t").working_state()
+    assert (state.loops, state.intentions, state.title) == ((), (), None)
+
+
+def test_a_thread_of_two_users(durable: Backend) -> None:
+    """Each value is its writer's; a value that another user only keeps stays the first one's."""
+    saver = durable.open(channels=USERS)
+    head = put(saver, "t", {"notes": ["a"], "inner": "ann's"}, metadata={"user_id": "ann"})
+    kept = saver.get_tuple(head).checkpoint["channel_versions"]
+    head = put(
+        saver, "t", {"notes": ["a", "b"], "inner": "ann's"}, parent=head,
+        versions={**kept, "notes": "2"}, new={"notes": "2"}, metadata={"user_id": "bob"},
+    )  # fmt: skip
+    saver.erase_user("ann")
+    assert saver.get_tuple(head).checkpoint["channel_values"] == {"notes": ["a", "b"]}
+    saver.erase_user("bob")
+    assert saver.get_tuple(head).checkpoint["channel_values"] == {}
+    assert saver.verify().ok
+
+
+# ---- whose it is
+
+
+def test_a_run_without_a_user(saver: WyrdSaver, backend: Backend) -> None:
+    """It is refused as soon as it would store something for a user, and told what to do; what says
+    nothing of anybody is stored."""
+    if backend.name == "memory":
+        pytest.skip("one saver")
+    saver = backend.open(channels=USERS)
+    with pytest.raises(UserMissing, match="'user_id': …"):
+        graph(saver).invoke(INPUT, run(None))
+    with pytest.raises(UserMissing, match="'notes'"):
+        saver.put_writes(run(None, checkpoint_id="c"), [("notes", ["x"])], "task")
+    with pytest.raises(InvalidInput, match="no text"):
+        put(saver, "u", {"notes": ["x"]}, metadata={"user_id": 7})
+    head = put(saver, "v", {"notes": [], "log": [1]})
+    assert saver.get_tuple(head).checkpoint["channel_values"] == {"notes": [], "log": [1]}
+    story(saver, "ann", "w")
+    kept = graph(saver).update_state(run(None, "w"), {"log": ["by hand"]}, as_node="ask")
+    assert saver.get_tuple(kept).checkpoint["channel_values"]["profile"]["name"] == f"{MARK} Ann"
+
+
+def test_the_user_in_the_metadata(durable: Backend) -> None:
+    """`metadata` in the config says whose run it is as well; subgraphs and tasks inherit it."""
+    saver = durable.open(channels=USERS, pillars=False)
+    told = {**run(None), "metadata": {"user_id": "ann"}}
+    graph(saver).invoke(INPUT, told)
+    assert saver.erase_user("ann")["wyrd_user_data"] > 8
+    assert places(durable.url) == set()
+
+
+@pytest.mark.parametrize(
+    "channels",
+    [Channels(user="profile"), Channels(user={"__interrupt__"}),
+     Channels(user={"a"}, ephemeral={"a"})],
+)  # fmt: skip
+def test_what_can_not_be_a_user_channel(channels: Channels) -> None:
+    """One string, a control channel of LangGraph's, one that is never stored."""
+    with pytest.raises(InvalidInput):
+        WyrdSaver.from_conn_string("sqlite://", channels=channels)
+
+
+# ---- erased
+
+
+def test_erased_everywhere(durable: Backend) -> None:
+    """After an erasure no marker is left, in tables or files; every checkpoint is there, without
+    the channels; nobody else's values are touched; it is neither damage nor healed."""
+    saver = durable.open(channels=USERS, labels=None)
+    for user, thread in (("ann", "t"), ("bob", "b")):
+        story(saver, user, thread)
+    saver.thread("t").label("before")
+    saver.thread("t").fork("f", "before")
+    saver.copy_thread("t", "c")
+    graph(saver).update_state(run("ann"), {"profile": {"name": f"{MARK} edited"}}, as_node="learn")
+    saver.user("ann").set("card", f"{MARK} 4111")
+    rows = {thread: seen(saver, thread) for thread in "tbcf"}
+    counts = saver.erase_user("ann")
+    assert counts["wyrd_user_data"] > 20
+    for thread in "tcf":
+        now = seen(saver, thread)
+        assert len(now) == len(rows[thread])
+        for _, _, _, values, writes in now:
+            assert not {"profile", "notes", "inner"} & values.keys()
+            assert MARK not in str((values, writes))
+    assert seen(saver, "b") == rows["b"]
+    assert saver.user("ann").items() == {}
+    report = saver.verify()
+    assert report.ok, report
+    assert not saver.thread("t").heals()
+    assert seen(durable.open(), "t") == seen(saver, "t")
+    saver.erase_user("bob")
+    assert places(durable.url) == set()
+    assert saver.erase_user("ann") == {"wyrd_user_data": 0}
+
+
+def test_every_checkpoint_can_be_resumed(durable: Backend) -> None:
+    """From each of them a graph goes on: tasks that were done are not done again."""
+    saver = durable.open(channels=USERS)
+    calls: list[str] = []
+    made = graph(saver, calls)
+    made.invoke(INPUT, run("ann"))
+    points = [each.config for each in made.get_state_history(run(None))]
+    saver.erase_user("ann")
+    del calls[:]
+    for at, point in enumerate(reversed(points)):
+        found = made.get_state(point).values
+        assert not any(found.get(name) for name in ("profile", "inner", "notes"))
+        config = run("ann", **{k: v for k, v in point["configurable"].items() if k != "thread_id"})
+        if at < len(points) - 1:
+            ended = made.invoke(None, config)
+            assert ended["profile"]["name"] == f"{MARK} Ann"  # learnt anew
+    assert calls.count("learn") == len(points) - 1
+
+
+def test_a_task_that_was_done_stays_done(durable: Backend) -> None:
+    """Pending writes whose value is erased still say that their task ended."""
+    saver = durable.open(channels=USERS)
+    calls: list[str] = []
+
+    def node(state: State) -> Any:
+        calls.append("done")
+        return {"notes": [f"{MARK} x"]}
+
+    def wait(state: State) -> Any:
+        return {"log": [interrupt("?")]}
+
+    builder = StateGraph(State).add_node("node", node).add_node("wait", wait)
+    made = builder.add_edge(START, "node").add_edge(START, "wait").compile(checkpointer=saver)
+    made.invoke({"log": []}, run("ann"))
+    saver.erase_user("ann")
+    assert made.invoke(Command(resume="yes"), run("ann"))["log"] == ["yes"]
+    assert calls == ["done"]
+
+
+def test_a_run_that_is_still_going(durable: Backend) -> None:
+    """What it has in memory comes back by no put: only what it writes anew is stored."""
+    one, other = durable.open(channels=USERS), durable.open(channels=USERS)
+    user = {"user_id": "ann"}
+    values = {"profile": {"name": MARK}, "notes": [f"{MARK} 1"], "log": [1]}
+    head = put(one, "t", values, metadata=user)
+    versions = one.get_tuple(head).checkpoint["channel_versions"]
+    other.erase_user("ann")
+    for n in (2, 3):  # `one` still knows the thread as it was
+        versions = {**versions, "log": str(n)}
+        head = put(
+            one, "t", {**values, "log": [n]}, parent=head, versions=versions,
+            new={"log": str(n)}, metadata=user,
+        )  # fmt: skip
+    assert one.get_tuple(head).checkpoint["channel_values"] == {"log": [3]}
+    assert places(durable.url) == set()
+    one.put_writes(
+        {"configurable": {**head["configurable"], "user_id": "ann"}}, [("notes", [MARK])], "task"
+    )
+    assert places(durable.url) - {"file"} == {"wyrd_user_data"}  # anew
+    assert one.erase_user("ann") == {"wyrd_user_data": 1}
+    assert places(durable.url) == set()
+
+
+def test_threads_as_well(durable: Backend) -> None:
+    """`threads=True` deletes the user's threads, with a count of each table's rows; late writes of
+    theirs are refused; others' stay."""
+    saver = durable.open(channels=USERS)
+    story(saver, "ann", "t")
+    story(saver, "bob", "b")
+    last = saver.get_tuple(run(None)).config
+    told: list[Any] = []
+    saver.on("discard", lambda event: told.append((event.thread_id, event.detail["how"])))
+    counts = saver.erase_user("ann", threads=True)
+    assert counts["wyrd_threads"] == 1
+    assert min(counts["wyrd_checkpoints"], counts["wyrd_user_data"]) > 5
+    assert [each.thread_id for each in saver.threads()] == ["b"]
+    assert told == [("t", "erase_user")]
+    with pytest.raises(Exception, match="was deleted"):
+        put(saver, "t", {"log": ["late"]}, parent=last)
+    with raw(durable.url) as connection:
+        (left,) = connection.execute(
+            "SELECT count(*) FROM wyrd_user_data WHERE user_id = 'ann'"
+        ).fetchone()
+    assert left == 0
+    saver.erase_user("bob", threads=True)
+    assert places(durable.url) == set()
+
+
+def test_erasing_is_no_damage_and_damage_no_erasing(durable: Backend) -> None:
+    """A row that is gone, or changed, is told from one that was erased, and can't be erased by
+    mistake; a flipped bit is put right."""
+    saver = durable.open(channels=USERS)
+    told = {"user_id": "ann"}
+    heads = {n: put(saver, n, {"notes": [n], "log": [n]}, metadata=told) for n in "abcd"}
+
+    def change(thread: str, sql: str) -> None:
+        with raw(durable.url) as connection:
+            where = f"thread = (SELECT id FROM wyrd_threads WHERE thread_id = '{thread}')"
+            connection.execute(f"{sql} WHERE {where}")
+
+    change("a", "DELETE FROM wyrd_user_data")
+    change("b", "UPDATE wyrd_user_data SET chain = chain + 1")
+    change("c", "UPDATE wyrd_user_data SET user_id = 'bob'")
+    found = {f.thread_id: f.remedy.partition(":")[0] for f in saver.verify().findings if f.damage}
+    assert found == {"a": "stays", "b": "can be put right", "c": "stays"}
+    with pytest.raises(Exception, match="is not what was stored"):
+        durable.open(on_damage="raise").get_tuple(heads["a"])
+    assert saver.get_tuple(heads["a"]).checkpoint["channel_values"] == {"log": ["a"]}
+    assert saver.thread("a").heals()[0].kind == "left_out"
+    assert saver.get_tuple(heads["b"]).checkpoint["channel_values"]["notes"] == ["b"]
+    assert saver.thread("b").heals()[0].kind == "exact"
+    saver.verify(repair=True)
+    assert {f.thread_id for f in saver.verify().findings if f.damage} == {"a", "c"}
+    saver.erase_user("ann")
+    assert saver.get_tuple(heads["d"]).checkpoint["channel_values"] == {"log": ["d"]}
+    assert saver.get_tuple(heads["c"]).checkpoint["channel_values"]["notes"] == ["c"]
+    assert {f.thread_id for f in saver.verify().findings if f.damage} == {"a", "c"}
+
+
+async def test_erased_while_a_run_goes_on(durable: Backend) -> None:
+    """Erasing again and again beside a run that writes: no put of it fails, the thread is sound,
+    and once it is over nothing is left."""
+    saver, other = durable.open(channels=USERS), durable.open(channels=USERS)
+
+    def step(state: State) -> Any:
+        n = len(state["log"])
+        return {"notes": [f"{MARK} {n}"], "log": [n], "profile": {"n": f"{MARK} {n}"}}
+
+    def more(state: State) -> str:
+        return "step" if len(state["log"]) < 25 else "__end__"
+
+    builder = StateGraph(State).add_node("step", step).add_edge(START, "step")
+    made = builder.add_conditional_edges("step", more).compile(checkpointer=saver)
+    going = asyncio.create_task(made.ainvoke({"log": [], "notes": [MARK]}, run("ann")))
+    times = 0
+    while not going.done():
+        await other.aerase_user("ann", vacuum=False)
+        times += 1
+    assert len((await going)["log"]) == 25
+    assert times > 1
+    assert saver.verify().ok
+    other.erase_user("ann")
+    assert made.get_state(run(None)).values["log"] == [*range(25)]
+    assert places(durable.url) == set()
+
+
+def test_every_column_counts(sqlite: Backend) -> None:
+    """A change of any column of a user's row is noticed when it is verified; what is loaded then
+    is what was written, or is left out."""
+    saver = sqlite.open(channels=USERS)
+    told = {"user_id": "ann"}
+    for column in ("strand", "seq", "part", "keep", "cut", "count", "sum", "chain", "data",
+                   "user_id"):  # fmt: skip
+        head = put(saver, column, {"notes": ["a", "b"]}, metadata=told)
+        change = {"user_id": "'bob'", "data": "CAST(data || x'00' AS BLOB)"}
+        with raw(sqlite.url) as connection:
+            connection.execute(
+                f"UPDATE wyrd_user_data SET {column} = {change.get(column, f'{column} + 1')}"
+                f" WHERE thread = (SELECT id FROM wyrd_threads WHERE thread_id = '{column}')"
+            )
+        assert not saver.verify(column).ok, column
+        found = sqlite.open().get_tuple(head).checkpoint["channel_values"]
+        assert found in ({"notes": ["a", "b"]}, {}), column
+        saver.verify(column, repair=True)
+
+
+def test_bytes_of_earlier_deletions(sqlite: Backend) -> None:
+    """An erasure also clears what prunes and deletions left in pages of the file; without
+    `vacuum` the rows alone are gone."""
+    saver = sqlite.open(channels=USERS)
+    head = None
+    for n in range(40):
+        text = f"{MARK} {n} {'.' * 900}"  # not so long that it would be compressed
+        head = put(saver, "t", {"inner": text}, parent=head, metadata={"user_id": "ann"})
+    saver.prune(["t"])
+    saver.erase_user("ann", vacuum=False)
+    assert places(sqlite.url) <= {"file"}
+    saver.erase_user("ann")
+    assert places(sqlite.url) == set()
