@@ -34,7 +34,9 @@ _ABOUT = "What LangGraph agents were doing, as WyrdSaver has stored it."
 _END = """\
 The database is --url, or the environment's WYRD_URL: sqlite:///agents.db, a
 path, postgresql://…
-Values that LangGraph's AES key encrypts are read with it (LANGGRAPH_AES_KEY).
+An encrypted one is read with the keys in --key-file, or in the environment's
+WYRD_KEYS (`id=base64` a line, the newest last); one that LangGraph's AES key
+encrypts, with it (LANGGRAPH_AES_KEY).
 
 exit codes: 0 fine, 1 nothing found, 2 an error"""
 
@@ -96,6 +98,7 @@ def _common(parser: ArgumentParser, default: str | None) -> None:
         parser.add_argument(name, action="store_true", default=chosen, help=help)
 
     parser.add_argument("-u", "--url", default=default, help="the database")
+    parser.add_argument("--key-file", metavar="FILE", default=default, help="the store's keys")
     parser.add_argument("--schema", default=default, help="the Postgres schema of the tables")
     off("--json", "data for programs")
     off("--no-color", "no colours (nor with NO_COLOR set, nor into a pipe)")

@@ -17,12 +17,15 @@ from tests.conftest import Backend
 from tests.outside import is_postgres, raw, tables
 
 THREAD = "planted"
-CONFIG: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"note": "Xmetadata"}}
-WORDS = (
-    "Xrequest", "Xanswer", "Xargument", "Xresult", "Xname", "Xkey", "Xvalue", "Xdeep", "Xelement",
-    "Xsmall", "Xtodo", "Xsend", "Xquestion", "Xresume", "Xerror", "Xcontext", "Xloop", "Xintention",
-    "Xdecision", "Xbecause", "Xoutcome", "Xplan", "Xupdate",
-)  # fmt: skip
+CONFIG: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"note": "Zq_metadata"}}
+# With a sign that base64 does not have: sealed text never makes one of them.
+WORDS = tuple(
+    f"Zq_{word}"
+    for word in (
+        "request answer argument result name key value deep element small todo send question "
+        "resume error context loop intention decision because outcome plan update"
+    ).split()
+)
 
 
 class State(TypedDict, total=False):
@@ -35,24 +38,24 @@ class State(TypedDict, total=False):
 
 
 def model(state: State) -> State:
-    call = {"name": "look", "args": {"at": "Xargument"}, "id": "call-1"}
+    call = {"name": "look", "args": {"at": "Zq_argument"}, "id": "call-1"}
     return {
-        "messages": [AIMessage("Xanswer", id="ai-1", name="Xname", tool_calls=[call])],
-        "todos": [{"content": "Xtodo", "status": "pending"}],
-        "nested": {"Xkey": {"at": ["Xvalue", {"Xdeep": 1}]}},
-        "small": "Xsmall",
+        "messages": [AIMessage("Zq_answer", id="ai-1", name="Zq_name", tool_calls=[call])],
+        "todos": [{"content": "Zq_todo", "status": "pending"}],
+        "nested": {"Zq_key": {"at": ["Zq_value", {"Zq_deep": 1}]}},
+        "small": "Zq_small",
     }
 
 
 def tools(state: State) -> State:
     return {
-        "messages": [ToolMessage("Xresult", id="tool-1", tool_call_id="call-1")],
-        "items": ["Xelement", "and more"],
+        "messages": [ToolMessage("Zq_result", id="tool-1", tool_call_id="call-1")],
+        "items": ["Zq_element", "and more"],
     }
 
 
 def ask(state: State) -> State:
-    raise ValueError(f"Xerror after {interrupt({'what': 'Xquestion'})}")
+    raise ValueError(f"Zq_error after {interrupt({'what': 'Zq_question'})}")
 
 
 def each(state: State) -> State:
@@ -65,7 +68,7 @@ def build(saver: Any) -> Any:
         builder.add_node(node.__name__, node)
     builder.add_edge(START, "model")
     builder.add_edge("model", "tools")
-    builder.add_conditional_edges("tools", lambda _: ["ask", Send("each", {"part": "Xsend"})])
+    builder.add_conditional_edges("tools", lambda _: ["ask", Send("each", {"part": "Zq_send"})])
     builder.add_edge("each", END)
     return builder.compile(checkpointer=saver)
 
@@ -73,18 +76,18 @@ def build(saver: Any) -> Any:
 async def plant(saver: Any, call: Callable[..., Any]) -> None:
     """The thread, with all that people do to one."""
     graph = build(saver)
-    await call(graph, "invoke", {"messages": [HumanMessage("Xrequest", id="h-1")]}, CONFIG)
+    await call(graph, "invoke", {"messages": [HumanMessage("Zq_request", id="h-1")]}, CONFIG)
     thread = saver.thread(THREAD)
-    await call(thread, "set_context", "about", {"deep": "Xcontext"})
-    await call(thread, "add_open_loop", "Xloop", context={"more": "Xcontext"})
-    await call(thread, "add_todo", "Xplan")
-    await call(thread, "set_intention", "Xintention")
+    await call(thread, "set_context", "about", {"deep": "Zq_context"})
+    await call(thread, "add_open_loop", "Zq_loop", context={"more": "Zq_context"})
+    await call(thread, "add_todo", "Zq_plan")
+    await call(thread, "set_intention", "Zq_intention")
     await call(thread, "label", "planted")
-    made = await call(thread, "decide", "Xdecision", "Xbecause")
-    await call(thread, "record_outcome", made.id, "Xoutcome")
-    with pytest.raises(ValueError, match="Xerror"):
-        await call(graph, "invoke", Command(resume="Xresume"), CONFIG)
-    await call(graph, "update_state", CONFIG, {"small": "Xupdate"}, as_node="each")
+    made = await call(thread, "decide", "Zq_decision", "Zq_because")
+    await call(thread, "record_outcome", made.id, "Zq_outcome")
+    with pytest.raises(ValueError, match="Zq_error"):
+        await call(graph, "invoke", Command(resume="Zq_resume"), CONFIG)
+    await call(graph, "update_state", CONFIG, {"small": "Zq_update"}, as_node="each")
 
 
 def stored_text(backend: Backend) -> str:
@@ -107,4 +110,4 @@ def found(backend: Backend) -> set[str]:
     """The planted words that somebody who reads the database would find."""
     text = stored_text(backend)
     assert "wyrd" in text or len(text) > 1000, "nothing was searched"
-    return {word for word in (*WORDS, "Xmetadata") if word in text}
+    return {word for word in (*WORDS, "Zq_metadata") if word in text}

@@ -35,7 +35,7 @@ def sealing(request: pytest.FixtureRequest) -> dict[str, Any]:
 async def test_the_search_finds_what_is_plain(durable: Backend, call: Any) -> None:
     """In a plain store every planted word is found, so that not finding one proves something."""
     await plant(durable.open(), call)
-    assert found(durable) == {*WORDS, "Xmetadata"}
+    assert found(durable) == {*WORDS, "Zq_metadata"}
 
 
 async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, Any]) -> None:
@@ -43,7 +43,7 @@ async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, 
     is read back is all there. Metadata are sealed by a key ring, and plain JSON with a serde."""
     saver = durable.open(**sealing)
     await plant(saver, call)
-    allowed = set() if sealing is RING else {"Xmetadata"}
+    allowed = set() if sealing is RING else {"Zq_metadata"}
     assert found(durable) == allowed
     state = await call(saver.thread(THREAD), "working_state")
     again = await call(saver, "get_tuple", CONFIG)
@@ -52,10 +52,10 @@ async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, 
     saver = durable.open(**sealing)
     fresh = await call(saver, "get_tuple", CONFIG)
     assert (fresh.checkpoint, fresh.metadata) == (again.checkpoint, again.metadata)
-    assert fresh.metadata["note"] == "Xmetadata"
+    assert fresh.metadata["note"] == "Zq_metadata"
     assert fresh.pending_writes == again.pending_writes
     assert await call(saver.thread(THREAD), "working_state") == state
-    assert "Xloop" in str(state)
+    assert "Zq_loop" in str(state)
 
 
 async def test_nor_after_all_that_may_happen(
@@ -65,7 +65,7 @@ async def test_nor_after_all_that_may_happen(
     either, and what they leave is whole."""
     saver = durable.open(**sealing)
     await plant(saver, call)
-    allowed = set() if sealing is RING else {"Xmetadata"}
+    allowed = set() if sealing is RING else {"Zq_metadata"}
     thread = saver.thread(THREAD)
     before = await call(thread, "working_state")
     await call(saver, "copy_thread", THREAD, "copied")
@@ -78,10 +78,10 @@ async def test_nor_after_all_that_may_happen(
     await call(thread, "fork", "forked", ids[2])
     await call(thread, "rewind", ids[1])
     head = await call(saver, "get_tuple", CONFIG)
-    assert head.checkpoint["channel_values"]["small"] == "Xsmall"
+    assert head.checkpoint["channel_values"]["small"] == "Zq_small"
     await call(saver, "prune", ["copied"], strategy="keep_latest")
     pruned = await call(saver, "get_tuple", of("copied"))
-    assert pruned.checkpoint["channel_values"]["items"] == ["Xelement", "and more"]
+    assert pruned.checkpoint["channel_values"]["items"] == ["Zq_element", "and more"]
     assert (await call(saver, "verify")).ok
     (row,) = Rows(durable.url, "wyrd_writes").all(
         "WHERE channel = ? AND thread = (SELECT id FROM wyrd_threads WHERE thread_id = ?)",
@@ -102,8 +102,8 @@ def test_a_plain_word_may_be_a_channels_name(sqlite: Backend) -> None:
     saver = sqlite.open(**RING)
     saver.thread("t")
     talk(saver, "t", 1)
-    saver.thread("t").set_context("Xkey", "Xvalue")
-    assert found(sqlite) == {"Xkey"}
+    saver.thread("t").set_context("Zq_key", "Zq_value")
+    assert found(sqlite) == {"Zq_key"}
 
 
 async def test_an_export_is_plain(sqlite: Backend, tmp_path: Path, caplog: Any) -> None:
@@ -135,7 +135,7 @@ async def test_there_and_back(
         report: Any = copy(plain, sealed)
         report = await report if hasattr(report, "__await__") else report
         assert report.checkpoints
-        assert found(durable) <= {"Xmetadata"}
+        assert found(durable) <= {"Zq_metadata"}
         one = plain.thread(THREAD).working_state()
         assert sealed.thread(THREAD).working_state() == one
         with WyrdSaver.from_conn_string(tmp_path / "back.db") as back:
@@ -305,7 +305,6 @@ def test_keys_and_a_serde_that_encrypts(tmp_path: Path) -> None:
     with WyrdSaver.from_conn_string(tmp_path / "a.db", serde=serde, **RING) as saver:
         one_message(saver)
     assert found(Backend("sqlite", f"sqlite:///{tmp_path / 'a.db'}")) == set()
-    with WyrdSaver.from_conn_string(
-        tmp_path / "a.db", serde=serde, keys=KeyRing(RING["keys"])
-    ) as s:
-        assert s.get_tuple(of("t")) is not None
+    ring = KeyRing(RING["keys"])
+    with WyrdSaver.from_conn_string(tmp_path / "a.db", serde=serde, keys=ring) as saver:
+        assert saver.get_tuple(of("t")) is not None

@@ -36,6 +36,7 @@ class Table:
     open: Callable[[Keys, Row], Row]
     written: Callable[[Row], Row] = tuple  # as `put` takes it
     owner: int | None = None  # the column with the thread's own id
+    shown: bool = True  # where nothing is said, nothing is sealed
 
     def key(self, row: Sequence[Any]) -> Row:
         return tuple(row[self.key_of])
@@ -46,7 +47,8 @@ class Table:
         Raises:
             NotOpened: Something in it is not sealed.
         """
-        return [_bytes(row[at]) for at in self.columns if row[at] not in _NOTHING]
+        columns = [row[at] for at in self.columns]
+        return [_bytes(held) for held in columns if not (self.shown and held in _NOTHING)]
 
     def told(self, keys: Keys, rows: Sequence[Row]) -> Tell:
         return Tell(self.put, [SEAL[self.put](keys, self.written(row)) for row in rows])
@@ -70,7 +72,7 @@ def _bytes(held: Any) -> bytes:
             except ValueError:
                 raise NotOpened("it was changed") from None
         return of_text(held)
-    return bytes(held)
+    return held or b""
 
 
 def _checkpoint(keys: Keys, row: Row) -> Row:
@@ -96,7 +98,7 @@ def _pillar(name: str, columns: tuple[int, ...]) -> Table:
 TABLES = {
     "splices": Table(
         "whole_splices", "fix_splice", (-1, -1, -1), slice(1, 4), (7,),
-        lambda keys, row: (row[0], *open_splice(keys, row[0], row[1:])),
+        lambda keys, row: (row[0], *open_splice(keys, row[0], row[1:])), shown=False,
     ),
     "user_data": Table(
         "whole_user_data", "put_user_whole", (-(1 << 63), -1, -1), slice(1, 4), (7,),
@@ -104,14 +106,14 @@ TABLES = {
     ),
     "writes": Table(
         "whole_writes", "replace_write", ("", "", "", _LOWEST), slice(1, 5), (8,),
-        lambda keys, row: (row[0], *open_write(keys, row[0], row[1:])),
+        lambda keys, row: (row[0], *open_write(keys, row[0], row[1:])), shown=False,
     ),
     "checkpoints": Table(
-        "whole_checkpoints", "put_checkpoint", ("", ""), slice(1, 3), (9,), _checkpoint
+        "whole_checkpoints", "put_checkpoint", ("", ""), slice(1, 3), (9,), _checkpoint, shown=False
     ),
     "events": Table(
         "whole_events", "put_event", ("", "", "", _LOWEST), slice(1, 5), (8,),
-        lambda keys, row: (row[0], *open_event(keys, row[0], row[1:])),
+        lambda keys, row: (row[0], *open_event(keys, row[0], row[1:])), shown=False,
     ),
     "todos": _pillar("todo", (5, -1)),
     "context": _pillar("context", (4, 5, -1)),

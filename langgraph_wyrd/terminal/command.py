@@ -15,6 +15,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.listed import Page
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.show.plain import count, line
+from langgraph_wyrd.store.keys import ENV, KeyRing
 from langgraph_wyrd.store.url import parse
 from langgraph_wyrd.terminal.screen import Screen
 
@@ -54,10 +55,19 @@ class Asked:
     @cached_property
     def saver(self) -> WyrdSaver:
         """Opened on first use. Only a command that brings something along makes tables."""
-        setup = "auto" if self.makes else "never"
+        setup, keys = "auto" if self.makes else "never", self._keys()
         return WyrdSaver.from_conn_string(
-            self.url, schema=self.args.schema, setup=setup, serde=_serde()
+            self.url,
+            schema=self.args.schema,
+            setup=setup,
+            keys=keys,
+            serde=_serde() if keys is None else None,
         )
+
+    def _keys(self) -> KeyRing | None:
+        if self.args.key_file:
+            return KeyRing.from_file(self.args.key_file)
+        return KeyRing.from_env() if os.environ.get(ENV) else None
 
     @property
     def makes(self) -> bool:

@@ -91,6 +91,12 @@ def reweave(asked: Asked) -> int:
     return asked.done(f"read {count(read[0], 'checkpoint')} anew", checkpoints=read[0])
 
 
+def rotate_keys(asked: Asked) -> int:
+    bar = asked.screen.progress("rotate-keys")
+    report = asked.saver.rotate_keys(progress=bar)
+    return asked.done(str(report), **asdict(report))
+
+
 def _rule(args: Namespace) -> Any:
     days = {"max_age": args.max_age, "thread_ttl": args.thread_ttl}
     given = {name: timedelta(days=n) for name, n in days.items() if n is not None}
@@ -141,5 +147,6 @@ COMMANDS = (
         "saver:WyrdSaver.verify",
         ("doctor",),
     ),
+    Command("rotate-keys", "seal everything under the newest key", rotate_keys),
     Command("reweave", "read the pillars anew out of the checkpoints", reweave, _reweave),
 )
