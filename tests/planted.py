@@ -19,13 +19,11 @@ from tests.outside import is_postgres, raw, tables
 THREAD = "planted"
 CONFIG: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"note": "Zq_metadata"}}
 # With a sign that base64 does not have: sealed text never makes one of them.
-WORDS = tuple(
-    f"Zq_{word}"
-    for word in (
-        "request answer argument result name key value deep element small todo send question "
-        "resume error context loop intention decision because outcome plan update"
-    ).split()
+_SAID = (
+    "request answer argument result name key value deep element small todo send question resume "
+    "error context loop intention decision because outcome plan update"
 )
+WORDS = tuple(f"Zq_{word}" for word in _SAID.split())
 
 
 class State(TypedDict, total=False):
