@@ -13,5 +13,5 @@ from langgraph_wyrd.handle.showing import Showing
 from langgraph_wyrd.handle.verbs import Verbs
 
 
-class Thread(Comparing, Showing, Verbs, Asking, Marks, Heads, Holding, Healed, Exporting):
+class Thread(Comparing, Showing, Verbs, Asking, Marks, Heads, Holding, Exporting, Healed):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

@@ -130,7 +130,13 @@ def test_every_statement_that_writes_is_known() -> None:
         assert writing - special - SEAL.keys() == PLAIN - {"add_key"}
         assert not PLAIN & SEAL.keys()
         texts = {name for name in PLAIN if "?" in sql[name] and "INSERT" in sql[name]}
-        assert texts == {"add_thread", "add_thread_again", "add_key", "add_lease", "record_migration"}
+        assert texts == {
+            "add_thread",
+            "add_thread_again",
+            "add_key",
+            "add_lease",
+            "record_migration",
+        }
 
 
 def test_an_unknown_statement_is_refused(sqlite: Backend) -> None:

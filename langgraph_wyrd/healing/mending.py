@@ -233,21 +233,23 @@ class Mender:
 
     def writes(self, ns: str, id: str) -> Plan[list[Pending]]:
         """What a checkpoint's tasks wrote. A task that lacks a write runs again."""
+        return [write for _, write in (yield from self.placed_writes(ns, id))]
+
+    def placed_writes(self, ns: str, id: str) -> Plan[list[tuple[tuple[str, str, int], Pending]]]:
+        """The same, each behind its path, task and number, in that order."""
         found = yield Ask("writes", (self.number, ns, id))
         try:
-            return [write for _, write in loading.loaded_writes(self.codec, ns, id, found)]
+            return loading.loaded_writes(self.codec, ns, id, found)
         except Exception:
-            held = yield from self._checked_writes(ns, id, found)
+            held = yield from self.checked_writes(ns, id, found)
         made = []
         for write in held:
             value = self.codec.open_value(write.shape, write.data)
             task = given(write.task)
             made.append(((given(write.path), task, write.idx), (task, given(write.channel), value)))
-        return [write for _, write in sorted(made, key=lambda each: each[0])]
+        return sorted(made, key=lambda each: each[0])
 
-    def _checked_writes(
-        self, ns: str, id: str, found: Sequence[Sequence[Any]]
-    ) -> Plan[list[Write]]:
+    def checked_writes(self, ns: str, id: str, found: Sequence[Sequence[Any]]) -> Plan[list[Write]]:
         held: list[Write] = []
         gone: set[str] = set()
         for raw in found:

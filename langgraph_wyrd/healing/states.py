@@ -14,13 +14,13 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import beside, rows
 from langgraph_wyrd.healing.found import Found, Kind
 from langgraph_wyrd.healing.mending import Mender
-from langgraph_wyrd.plans import past, reweave
+from langgraph_wyrd.plans import loading, past, reweave
 from langgraph_wyrd.plans.ledger import is_sound, through
-from langgraph_wyrd.plans.loading import Stored, StrandDamaged
+from langgraph_wyrd.plans.loading import Stored, StrandDamaged, Write
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement
-from langgraph_wyrd.store.strands import ReadRow
+from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.values import Codec
 
 T = TypeVar("T")
@@ -43,8 +43,9 @@ def healed(
     reading = Reading(codec, found[0][0], thread_id)
     yield from reading.put_rows_right()
     yield from reading.put_labels_right()
+    yield from reading.put_writes_right()
     if weaver is not None and not reading.lost:  # what followed a lost one can't be told anew
-        yield from reading.look_on(reweave.reweave(codec, weaver, thread_id))
+        yield from reading.look_on(reweave.reweave(codec, weaver, thread_id, aloud=False))
     answer = yield from reading.as_far_as_can_be(plan)
     heals = reading.heals()
     if not heals:
@@ -68,8 +69,9 @@ class Reading:
         self._labels: dict[Row, tuple[Row, bool]] = {}
         self._gone: set[tuple[str, str]] = set()  # checkpoints whose rows can't be had back
         self._columns: dict[str, str] = {}  # of those checkpoints, what stands beside the metadata
-        self._strands: dict[int, Sequence[ReadRow] | None] = {}
-        self._of_strands: list[Found] = []
+        self._strands: dict[tuple[int, int], Sequence[ReadRow] | None] = {}
+        self._met: list[Found] = []
+        self._writes: dict[tuple[str, str], list[Write]] = {}
         self._tolerant = False
         self.shown: Row | None = None  # a thread's columns, as they are told anew
 
@@ -104,34 +106,49 @@ class Reading:
         plan = beside.labels_right(self._codec, self._number, self._thread_id)
         self._labels = yield from self.look_on(plan)
 
+    def put_writes_right(self) -> Plan[None]:
+        """What tasks wrote, where anything of it is damaged; half a result is none."""
+        mender = Mender(self._codec, self._number, self._thread_id)
+        by_place: dict[tuple[str, str], list[Row]] = {}
+        for ns, checkpoint, *raw in (yield Ask("all_writes", (self._number,))):
+            by_place.setdefault((ns, checkpoint), []).append(tuple(raw))
+        for (ns, checkpoint), raws in by_place.items():
+            try:
+                held = [loading.checked_write(ns, checkpoint, raw) for raw in raws]
+                loading.all_there(ns, checkpoint, held)
+            except CheckpointDamaged:
+                held = yield from mender.checked_writes(ns, checkpoint, raws)
+                self._writes[ns, checkpoint] = held
+        self._met += mender.found.values()
+
     def as_far_as_can_be(self, plan: Callable[[], Plan[T]]) -> Plan[T]:
         """What a plan reads, again and again, until no strand that it meets can be put right."""
         while True:
             try:
                 return (yield from self.look_on(plan()))
             except StrandDamaged as error:
-                if error.number not in self._strands:
-                    yield from self._put_strand_right(error)
+                place = max(error.places, key=lambda place: place.seq)
+                if place[:2] not in self._strands:
+                    yield from self._put_strand_right(place, error)
                 elif self._tolerant:
                     raise
                 else:
                     self._tolerant = True  # who can do without it, does
 
-    def _put_strand_right(self, error: StrandDamaged) -> Plan[None]:
+    def _put_strand_right(self, place: Place, error: StrandDamaged) -> Plan[None]:
         mender = Mender(self._codec, self._number, self._thread_id)
-        place = max(error.places, key=lambda place: place.seq)
         made = yield from mender.strand(place, blocks=error.blocks)
         proven = made is not None and not made.lost
-        self._strands[place.strand] = made.exact if made is not None and proven else None
+        self._strands[place[:2]] = made.exact if made is not None and proven else None
         ns, checkpoint, channel = yield from mender.owner(place.strand)
         for what in made.done if made is not None and proven else ():
             mender.note("exact", ns, checkpoint, what, what, channel)
         if not proven:
             mender.note("left_out", ns, checkpoint, str(error), f"strand {place.strand}", channel)
-        self._of_strands += mender.found.values()
+        self._met += mender.found.values()
 
     def heals(self) -> tuple[Found, ...]:
-        made = [*self._of_strands]
+        made = [*self._met]
         for id, what in self._columns.items():
             place = f"columns {id}"
             made.append(Found("exact", self._number, self._thread_id, "", id, "", what, place))
@@ -221,7 +238,12 @@ class Reading:
         if ask.name in ("checkpoint_rows", "checkpoint_row"):
             return [self._row(row) for row in found]
         if ask.name == "strand":
-            return self._strands.get(ask.params[1]) or found
+            return self._strands.get((ask.params[1], ask.params[2])) or found
+        if ask.name == "writes":
+            writes = self._writes.get((ask.params[1], ask.params[2]))
+            return found if writes is None else [tuple(write) for write in writes]
+        if ask.name in ("checkpoint", "latest"):
+            return [self._right_rows.get((row[5], row[6]), row) for row in found]
         if ask.name == "given_up":
             return [(1,)] if self._tolerant else []
         if ask.name.startswith("past "):

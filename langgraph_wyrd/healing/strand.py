@@ -68,15 +68,18 @@ def mend(
     """
     known = dict(lengths or {})
     known[place.seq] = place.length
-    made = _Mending(codec, place, copies, known, blocks).run(found)
-    if made is None:
-        return None
-    if not made.lost:
-        try:
-            strands.verify(made.exact, [place])
-        except CheckpointDamaged:
-            return None
-    return made
+    best = None
+    for moved in (False, True):
+        made = _Mending(codec, place, copies, known, blocks).run(found, moved)
+        if made is not None and made.lost:
+            best = best or made
+        elif made is not None:
+            try:
+                strands.verify(made.exact, [place])
+            except CheckpointDamaged:
+                continue
+            return made
+    return best
 
 
 class _Mending:
@@ -95,10 +98,14 @@ class _Mending:
         self._blocks = blocks
         self._made = Mended()
 
-    def run(self, found: Sequence[Sequence[Any]]) -> Mended | None:
+    def run(self, found: Sequence[Sequence[Any]], moved: bool) -> Mended | None:
+        """`moved`: a row whose part is no likely number counts as one of its version's."""
         held = {(row[1], row[2]): _plain(row) for row in found}
-        self._move_back(held)
-        keys = self._keys(held)
+        keys = self._keys(held, moved)
+        self._move_back(held, keys)
+        if strays := sorted(held.keys() - set(keys)):
+            name = f"{self._place.strand}/{strays[0][0]}/{strays[0][1]}"
+            self._made.done.append(f"splice {name} does not belong there, and was passed over")
         chain: int | None = 0
         length = 0
         for index, key in enumerate(keys):
@@ -121,19 +128,22 @@ class _Mending:
                 chain = row[8]
         return self._made
 
-    def _keys(self, held: Mapping[tuple[int, int], ReadRow]) -> list[tuple[int, int]]:
+    def _keys(self, held: Mapping[tuple[int, int], ReadRow], moved: bool) -> list[tuple[int, int]]:
         """Every row that must be there: versions follow each other, and so do their parts."""
         keys = []
         for seq in range(self._place.seq + 1):
-            parts = [part for at, part in held if at == seq and 0 <= part <= 1 << 16]
-            keys += [(seq, part) for part in range(max(parts, default=0) + 1)]
+            parts = [part for at, part in held if at == seq]
+            last = max((part for part in parts if 0 <= part <= 1 << 16), default=0)
+            keys += [(seq, part) for part in range(max(last + 1, len(parts) if moved else 0))]
         return keys
 
-    def _move_back(self, held: dict[tuple[int, int], ReadRow]) -> None:
-        """Rows that stand in each other's places."""
+    def _move_back(
+        self, held: dict[tuple[int, int], ReadRow], keys: Sequence[tuple[int, int]]
+    ) -> None:
+        """Rows that stand in each other's places, or in none."""
         bad = {key: row for key, row in held.items() if _sum(row) != row[7]}
         aliens = [*bad.values(), *(self._copies.aliens if self._copies else ())]
-        for key in bad:
+        for key in [key for key in keys if key in bad or key not in held]:
             for row in aliens:
                 moved = (self._place.strand, *key, *row[3:])
                 if _sum(moved) == moved[7]:
@@ -232,6 +242,11 @@ class _Mending:
             if found is not None:
                 return (*found[:8], link(chain, found[7]))
         return Lost(*key, length, 0, then - length)
+
+
+def is_sound(row: Sequence[Any]) -> bool:
+    """Whether a row is what was written, wherever its strand leads."""
+    return bool(_sum(row) == row[7])
 
 
 def _sum(row: Sequence[Any]) -> int:

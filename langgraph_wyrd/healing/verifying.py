@@ -7,7 +7,6 @@ out of them what it can. The ledger and the tables are then read anew out of the
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
 from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.shown import PILLARS
-from langgraph_wyrd.plans.sums import moved_row
+from langgraph_wyrd.plans.sums import moved_row, readable
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver, columns
 from langgraph_wyrd.store import frames, strands
@@ -71,9 +70,9 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     yield Ask("lock_to_bury", (thread_key(row.thread_id),))
     look = _Look(codec, weaver, row)
     yield from look.all()
-    for finding, fixes in look.found:
-        if finding.damage:
-            yield from fixes
+    fixes = [fix for finding, fixes in look.found if finding.damage for fix in fixes]
+    # Rows may stand in each other's places: first all are taken away, then put where they belong.
+    yield from sorted(fixes, key=lambda fix: not fix.name.startswith(("drop_", "put_quarantine")))
     strands = (yield Ask("strands_given", (row.number,)))[0][0]
     yield Tell("touch", [(max(strands, look.strands), now(), row.number)])
     # What was moved away tells nothing any more.
@@ -129,7 +128,7 @@ class _Look:
 
     def _away(self, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell) -> list[Tell]:
         place = json.dumps(list(key), default=str)
-        held = json.dumps([_plain(each) for each in row], default=str)
+        held = json.dumps([readable(each) for each in row], default=str)
         return [
             Tell("put_quarantine", [moved_row(self.row.number, table, place, held, now())]),
             drop,
@@ -221,9 +220,19 @@ class _Look:
         for number, wanted in sorted(values.items()):
             yield from self._strand(held.get(number, []), wanted, blocks=True)
         self._frames = found
+        for number in {**places, **values}:
+            newest = max(place.seq for place in (*places.get(number, ()), *values.get(number, ())))
+            for row in held.get(number, ()):
+                if row[1] > newest and not strand.is_sound(row):
+                    what = f"splice {row[1]}/{row[2]} does not belong there"
+                    self._note("splices", f"strand {number}", what, AWAY, self._stray(row))
         for number in sorted(set(held) - set(places) - set(values)):
             what = f"{len(held[number])} rows that no readable checkpoint names"
             self._note("splices", f"strand {number}", what, NONE, damage=False)
+
+    def _stray(self, row: ReadRow) -> list[Tell]:
+        key = (self.row.number, *row[:3])
+        return self._away("wyrd_splices", key, row, Tell("drop_splice", [key]))
 
     def _strand(
         self, held: list[ReadRow], wanted: set[Place], *, blocks: bool
@@ -248,6 +257,10 @@ class _Look:
                     break
                 stale = [row for row in made.exact if row not in upto]
                 fixes = [Tell("fix_splice", [(self.row.number, *row) for row in stale])]
+                there = {row[:3] for row in made.exact}
+                for row in upto:
+                    if row[:3] not in there:
+                        fixes += self._stray(row)
                 self._note("splices", f"strand {newest.strand}", what, RIGHT, fixes)
                 return made.exact
         self._note("splices", f"strand {newest.strand}", what, STAYS)
@@ -278,8 +291,9 @@ class _Look:
                 copied = yield from self._all_copies()
                 right = rows.write(self.codec, ns, checkpoint, raw, copied)
                 if right is not None:
-                    fix = Tell("fix_write", [(*right, *key)])
-                    self._note("writes", f"{checkpoint} {raw[0]}", what, RIGHT, [fix])
+                    drop = Tell("drop_write", [key])
+                    fix = Tell("fix_write", [(number, ns, checkpoint, *right)])
+                    self._note("writes", f"{checkpoint} {raw[0]}", what, RIGHT, [drop, fix])
                     sound.append(right)
                 else:
                     away = self._away("wyrd_writes", key, (ns, checkpoint, *raw),
@@ -339,7 +353,9 @@ class _Look:
         self.lost = bool(reading.lost)
         if self.weaver is not None and not self.lost:
             self.codec.has_kept()
-            yield from reading.look_on(reweave.reweave(self.codec, self.weaver, thread_id))
+            yield from reading.look_on(
+                reweave.reweave(self.codec, self.weaver, thread_id, aloud=False)
+            )
             kept = self.codec.has_kept()
             bad = {key[:3] for key in reading.bad}
             for _, checkpoint, task in sorted({*reading.told} - bad):
@@ -429,11 +445,3 @@ def _frames_of(held: Sequence[ReadRow], wanted: set[Place]) -> list[Frame]:
 
 def _given(held: Any) -> Any:
     return given(held) if isinstance(held, str) else held
-
-
-def _plain(held: Any) -> Any:
-    if isinstance(held, (bytes, memoryview)):
-        return {"base64": base64.b64encode(bytes(held)).decode()}
-    if isinstance(held, str):
-        return held.encode(errors="replace").decode()
-    return held

@@ -12,7 +12,7 @@ from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum
-from langgraph_wyrd.plans.read import Read, delta_history, get, read_of, resolved
+from langgraph_wyrd.plans.read import Pending, Read, delta_history, get, read_of, resolved
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.signals.messages import conversation, listed
 from langgraph_wyrd.store.names import given, stored, thread_key
@@ -112,12 +112,23 @@ def messages(codec: Codec, thread_id: str) -> Plan[list[Any] | None]:
     head, _ = yield from get(codec, thread_id, "", None, None)
     if head is None:
         return None
-    values = head.checkpoint["channel_values"]
-    if "messages" not in values and "messages" in head.checkpoint["channel_versions"]:
-        history = yield from delta_history(codec, thread_id, "", None, ["messages"])
-        writes, seed = history["messages"]
-        return conversation(seed, [value for _, _, value in writes])
-    return listed(values.get("messages"))
+    if says_messages_in_deltas(head):
+        return rebuilt((yield from delta_history(codec, thread_id, "", None, ["messages"])))
+    return messages_in(head)
+
+
+def says_messages_in_deltas(head: Read) -> bool:
+    told = head.checkpoint
+    return "messages" not in told["channel_values"] and "messages" in told["channel_versions"]
+
+
+def messages_in(head: Read) -> list[Any] | None:
+    return listed(head.checkpoint["channel_values"].get("messages"))
+
+
+def rebuilt(history: dict[str, tuple[list[Pending], list[Any]]]) -> list[Any] | None:
+    writes, seed = history["messages"]
+    return conversation(seed, [value for _, _, value in writes])
 
 
 # ---- the ledger, between two databases of ours

@@ -172,7 +172,10 @@ def frames_at(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict
         some = waiting.pop()
         try:
             found.update((yield from loading.read_frames(codec, number, some)))
-        except CheckpointDamaged:  # of several strands, or places of one, some may be whole
+        except CheckpointDamaged:
+            if not (yield Ask("given_up")):  # it may be had back yet
+                raise
+            # Of several strands, or places of one, some may be whole.
             strands: dict[int, list[Place]] = {}
             for place in some:
                 strands.setdefault(place.strand, []).append(place)
@@ -180,8 +183,6 @@ def frames_at(codec: Codec, number: int, places: Collection[Place]) -> Plan[dict
                 waiting += strands.values()
             elif len(some) > 1:
                 waiting += [[place] for place in some]
-            elif not (yield Ask("given_up")):  # it may be had back yet
-                raise
     return found
 
 

@@ -53,13 +53,13 @@ def threads(thread_id: str | None) -> Plan[list[tuple[str, int]]]:
     return [(thread_id, rows[0][0])] if rows[0][0] else []
 
 
-def reweave(codec: Codec, weaver: Weaver, thread_id: str) -> Plan[None]:
-    """All that is derived of one thread."""
+def reweave(codec: Codec, weaver: Weaver, thread_id: str, *, aloud: bool = True) -> Plan[None]:
+    """All that is derived of one thread. `aloud`: what can't be read is told in the log."""
     found = yield Ask("lock_to_bury", (thread_key(thread_id),))
     if not found:
         return
     number, _, strands, _ = found[0]
-    work = _Reweaving(codec, weaver, number, thread_id)
+    work = _Reweaving(codec, weaver, number, thread_id, aloud)
     yield from work.all()
     yield Tell("tidy", [(strands, number)])
     yield from show_again(codec, number, thread_id, work.user)
@@ -104,11 +104,14 @@ class _Loaded:
 
 
 class _Reweaving:
-    def __init__(self, codec: Codec, weaver: Weaver, number: int, thread_id: str) -> None:
+    def __init__(
+        self, codec: Codec, weaver: Weaver, number: int, thread_id: str, aloud: bool
+    ) -> None:
         self.codec = codec
         self.weaver = weaver
         self.number = number
         self.thread_id = thread_id
+        self.aloud = aloud
         self.user: str | None = None  # the last one that the root's checkpoints name
         self._newest: dict[str, str] = {}
         self._done: OrderedDict[tuple[str, str], tuple[Frame, Woven]] = OrderedDict()
@@ -175,7 +178,9 @@ class _Reweaving:
                     yield from self._again(key)
 
     def _silent(self, row: _Row, error: CheckpointDamaged) -> None:
-        logger.warning(
+        level = logging.WARNING if self.aloud else logging.DEBUG
+        logger.log(
+            level,
             "checkpoint %s of thread %r can't be read, and says what it said before: %s",
             row.id, given(self.thread_id), error,
         )  # fmt: skip

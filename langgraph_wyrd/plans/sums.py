@@ -5,6 +5,7 @@ A checksum is None where the row is sealed, and there is no key to tell.
 
 from __future__ import annotations
 
+import base64
 from datetime import datetime, timezone
 from typing import Any
 
@@ -55,6 +56,15 @@ def moved_sum(origin: str, place: str, data: str, moved: Any) -> int:
 def moved_row(number: int, origin: str, place: str, data: str, moved: str) -> Row:
     """A row of wyrd_quarantine."""
     return (number, origin, place, data, moved, moved_sum(origin, place, data, moved))
+
+
+def readable(held: Any) -> Any:
+    """A column as JSON can hold it."""
+    if isinstance(held, (bytes, memoryview)):
+        return {"base64": base64.b64encode(bytes(held)).decode()}
+    if isinstance(held, str):
+        return held.encode(errors="replace").decode()
+    return held
 
 
 def is_sound_moved(row: Row) -> bool:

@@ -37,7 +37,10 @@ def lock_or_add(thread_id: str, late: list[str], known: Known | None = None) -> 
 def refuse_late(thread: Known, thread_id: str, ns: str, id: str | None) -> Plan[None]:
     """Raise if a checkpoint is not there because the thread that had it was deleted."""
     if thread.too_old(id) and not (yield Ask("ancestor", (thread.number, ns, id))):
-        raise _too_late(thread_id)
+        newest = (yield Ask("newest_id", (thread.number,)))[0][0]
+        # What is newer than all that a living thread has was not buried before it: that is damage.
+        if newest is None or newest > thread.buried:
+            raise _too_late(thread_id)
 
 
 def _too_late(thread_id: str) -> ThreadDeleted:

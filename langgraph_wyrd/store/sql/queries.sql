@@ -240,12 +240,12 @@ FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
 
 -- name: still_says
 SELECT (SELECT count(*) FROM wyrd_events
-    WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '')
+    WHERE thread = ? AND ns = ? AND checkpoint = ? AND (task = '' OR substr(task, 1, 5) = 'edit:'))
   + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
 
 -- name: lost_says
 SELECT (SELECT count(*) FROM wyrd_events
-    WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = '')
+    WHERE thread = ? AND ns = ? AND checkpoint = ? AND (task = '' OR substr(task, 1, 5) = 'edit:'))
   + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
 
 -- name: given_up
@@ -350,8 +350,10 @@ ON CONFLICT (thread, strand, seq, part) DO UPDATE SET keep = excluded.keep, cut 
   count = excluded.count, data = excluded.data, sum = excluded.sum, chain = excluded.chain
 
 -- name: fix_write
-UPDATE wyrd_writes SET task = ?, idx = ?, channel = ?, path = ?, shape = ?, data = ?, sum = ?
-WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?
+INSERT INTO wyrd_writes (thread, ns, checkpoint, task, idx, channel, path, shape, data, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread, ns, checkpoint, task, idx) DO UPDATE SET channel = excluded.channel,
+  path = excluded.path, shape = excluded.shape, data = excluded.data, sum = excluded.sum
 
 -- name: fix_thread_id
 UPDATE wyrd_threads SET thread_id = ? WHERE id = ?
@@ -425,6 +427,9 @@ FROM wyrd_labels WHERE thread = ? ORDER BY checkpoint, name
 -- name: in_quarantine
 SELECT origin, place, data, moved_at, sum FROM wyrd_quarantine
 WHERE thread = ? ORDER BY origin, place
+
+-- name: drop_splice
+DELETE FROM wyrd_splices WHERE thread = ? AND strand = ? AND seq = ? AND part = ?
 
 -- name: drop_heal
 DELETE FROM wyrd_heals WHERE thread = ? AND id = ?
