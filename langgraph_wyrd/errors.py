@@ -178,8 +178,8 @@ class NotADatabase(StoreError):
 
 
 class DatabaseDamaged(StoreError):
-    """Pages of an SQLite file are damaged: what they held can't be read. What stands elsewhere in
-    the file still can; `verify()` says more. Restore the file from a backup, or `.recover` it."""
+    """Pages of the database are damaged: what they held can't be read. What stands elsewhere still
+    can; `verify()` says more. Restore it from a backup (of an SQLite file, `.recover` may do)."""
 
 
 class ForeignDatabase(StoreError):

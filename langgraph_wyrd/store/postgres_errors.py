@@ -7,6 +7,7 @@ import psycopg
 from langgraph_wyrd.errors import (
     ConnectionLost,
     DatabaseBusy,
+    DatabaseDamaged,
     DatabaseFull,
     ReadOnlyDatabase,
     SchemaMissing,
@@ -23,6 +24,17 @@ def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
         return DatabaseBusy(
             f"{where}: somebody else held a lock for longer than the timeout of "
             f"{timeout:g} s ({text})"
+        )
+    if state == "57014":
+        return DatabaseBusy(
+            f"{where}: it took longer than the server, or the role, allows ({text}). Nothing of "
+            "it was stored: try again, or raise its statement_timeout"
+        )
+    if state in ("XX001", "XX002"):
+        return DatabaseDamaged(
+            f"{where}: pages of it are damaged, and what they held can't be read ({text}). Other "
+            "threads may be whole: verify() says more. An index can be made anew with REINDEX; "
+            "else restore the database from a backup"
         )
     if state.startswith("53"):
         kind = DatabaseFull if state == "53100" else DatabaseBusy

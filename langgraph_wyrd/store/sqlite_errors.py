@@ -18,6 +18,7 @@ from langgraph_wyrd.errors import (
 
 _CORRUPT = 11  # SQLite's own code
 _ODD = ("malformed", "corrupt", "unsupported file format", "unknown database format")
+_PAGES = 1 << 17  # what SQLite writes in one go, and more
 REMEDY = "Restore the file from a backup, or have sqlite3 `.recover` it into a new one"
 
 
@@ -51,6 +52,13 @@ def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> W
     return StoreError(f"{where}: {text}")
 
 
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether pages of the file are not what SQLite wrote."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -65,6 +73,18 @@ def damaged(where: str, text: str) -> DatabaseDamaged:
 
 
 def _no_room(path: str) -> bool:
+    """Whether the disk is full, or a file as large as this process may make one."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        pass
+    else:
+        most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if (
+            most != resource.RLIM_INFINITY
+            and max(map(_size, (path, f"{path}-wal"))) + _PAGES > most
+        ):
+            return True
     try:
         found = os.statvfs(os.path.dirname(os.path.abspath(path)) or ".")
     except OSError:
