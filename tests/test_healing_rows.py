@@ -164,6 +164,7 @@ def test_what_is_in_quarantine(made: Backend) -> None:
 def test_a_row_in_no_place(made: Backend) -> None:
     """Its number among its version's parts is wrong: it is put back; a copy of it is passed over,
     and moved away by a repair."""
+    Rows(made.url, "wyrd_writes").run("DELETE FROM {} WHERE thread = 1")  # nothing has a copy
     was = sound(made, head)
     (row,) = splices_of(made.url, "t", b"ai-5")
     spoil_splice(made.url, row, part=row["part"] ^ 1 << 18)
@@ -196,6 +197,20 @@ def test_several_missing_rows(made: Backend) -> None:
     assert [m.id for m in found if m.content != TEXT] == [was[0].id, was[1].id, *map(ID, was[4:])]
     assert [m.content == TEXT for m in found].count(True) == 2
     assert set(kinds(saver)) == {"placeholder"}
+
+
+@pytest.mark.parametrize("column", ["sum", "chain"])
+def test_the_checksum_of_a_frame(made: Backend, column: str) -> None:
+    """Its bytes are whole, and its chain or its checksum proves them."""
+    was = sound(made, head)
+    (row,) = Rows(made.url, "wyrd_checkpoints").all("WHERE id = ?", was.checkpoint["id"])
+    (frame,) = Rows(made.url, "wyrd_splices").all(
+        "WHERE thread = 1 AND strand = ? AND seq = ?", row["strand"], row["seq"]
+    )
+    spoil_splice(made.url, frame, **{column: frame[column] + 3})
+    saver = made.open()
+    assert head(saver) == was
+    assert kinds(saver) == ["exact"]
 
 
 def interrupted(url: str) -> dict[str, Any]:

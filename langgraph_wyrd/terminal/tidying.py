@@ -69,12 +69,15 @@ def verify(asked: Asked) -> int:
     report = saver.verify(args.thread, repair=args.repair, progress=bar)
     if screen.json:
         found = [asdict(each) for each in report.findings]
-        screen.data({"ok": report.ok, "threads": report.threads, "findings": found})
+        space = None if report.space is None else asdict(report.space)
+        told = {"ok": report.ok, "threads": report.threads, "findings": found, "space": space}
+        screen.data(told)
         return FINE if report.ok else NOTHING
     for each in report.findings:
         colour = "green" if each.repaired else "red" if each.damage else "dim"
         screen.say(screen.paint(line(str(each)), colour))
-    screen.say(line(str(report).partition("\n")[0]))
+    room = "" if report.space is None else f" ({report.space})"
+    screen.say(line(str(report).partition("\n")[0] + room))
     return FINE if report.ok else NOTHING
 
 

@@ -2,8 +2,8 @@
 
     python -m tests.campaigns.mutants [--only a word] [--jobs 2]
 
-Each mutant is a textual change to a copy of the package; its tests are run against the copy. The
-mutants that no test notices are printed at the end.
+Each mutant is a textual change to a copy of the package; its tests are run against the copy, on
+SQLite. A mutant that no test notices survives.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MUTANTS = (
       "if leads(link(chain, total)):", "if False:", HEALING, "worked_out_anew and chain"),
     M("a checksum is worked out", "healing/strand",
       "if chain is not None and link(chain, total) == row[8]:", "if False:",
-      HEALING, "worked_out_anew and sum"),
+      ROWS, "checksum_of_a_frame"),
     M("elements are copied from a task's write", "healing/copies",
       "    made.add_writes(writes)\n", "", HEALING, "copied_from_its_tasks_write"),
     M("elements are copied from another strand", "healing/copies",
@@ -274,7 +274,7 @@ def survives(mutant: Mutant) -> str | None:
         path.write_text(text.replace(mutant.old, mutant.new))
         command = [
             sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header",
-            f"tests/{mutant.test}", "-k", mutant.which, "--rootdir", folder,
+            f"tests/{mutant.test}", "-k", f"({mutant.which}) and not postgres", "--rootdir", folder,
         ]  # fmt: skip
         done = subprocess.run(
             command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, text=True,
