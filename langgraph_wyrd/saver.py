@@ -170,8 +170,7 @@ class WyrdSaver(
                 is refused with `ConcurrentRun`.
             on_damage: `"heal"`: what is damaged is had back, stood in for or passed over, and said
                 so aloud; `"raise"`: it raises CheckpointDamaged.
-            aliases: Of classes of yours that were renamed or moved:
-                `{"old.module:Name": "new.module:Name"}`.
+            aliases: Of renamed or moved classes: `{"old.module:Name": "new.module:Name"}`.
             migrations: How data of older versions of your classes becomes that of newer ones.
             options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind

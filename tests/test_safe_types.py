@@ -241,7 +241,7 @@ def test_what_is_no_class_of_data_is_not_called(saver: Any, caplog: Any) -> None
     [b"", b"\xc1", b"\x90", b"\x91\xa1a", b"\x93\x90\x90\x90", b"\x93\x01\x02\x03", b"\xff" * 9],
 )
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 6, 7, 42])
-def test_an_extension_that_nobody_packed(saver: Any, code: int, data: bytes) -> None:
+def test_an_extension_that_nobody_packed(code: int, data: bytes) -> None:
     """It loads as something that is stored again as it was."""
     codec = Codec(JsonPlusSerializer())
     packed = codec.pack([1, ormsgpack.Ext(code, data)], "c")
