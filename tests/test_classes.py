@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import logging
 import operator
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -322,6 +325,22 @@ def test_a_field_whose_class_became_plain_data(saver: WyrdSaver) -> None:
         assert type(held.color) is str
 
 
+@pytest.mark.parametrize(
+    "newer",
+    [
+        "class Step(pydantic.BaseModel):\n    what: str\n    done: bool\n    notes: dict",
+        "class Step(typing.TypedDict):\n    what: str\n    done: bool\n    notes: dict",
+        "Step = collections.namedtuple('Step', 'what done notes')",
+    ],
+)
+def test_a_class_that_became_one_of_another_kind(saver: WyrdSaver, newer: str) -> None:
+    """A dataclass becomes a model, a dict or a tuple sooner or later: it takes the same fields."""
+    with app() as made:
+        graph(saver).invoke({"held": made.made("Step('dig')"), "log": []}, at("t"))
+    with app(SOURCE + newer) as made:
+        assert values(saver)["held"] == made.made("Step(what='dig', done=False, notes={})")
+
+
 def test_it_is_said_where_and_what(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
     """One warning for each type and channel of a thread, with what would help."""
     caplog.set_level(logging.WARNING, logger="langgraph_wyrd")
@@ -420,6 +439,53 @@ async def test_a_blocked_type(
         now = values(durable.open())
         assert now["held"] == every["dataclass"]
         assert now["log"][: len(every)] == [*every.values()]
+
+
+STRICT = """
+import dataclasses, logging, sys
+from typing import Any, TypedDict
+from langgraph.graph import START, StateGraph
+from langgraph_wyrd import Kept, WyrdSaver
+
+logging.basicConfig(format="%(message)s", level=logging.WARNING)
+
+@dataclasses.dataclass
+class Named:
+    x: int
+
+@dataclasses.dataclass
+class Unnamed:
+    x: int
+
+class State(TypedDict, total=False):
+    named: Named
+    free: Any
+
+with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
+    builder = StateGraph(State).add_node("n", lambda state: {}).add_edge(START, "n")
+    graph = builder.compile(checkpointer=saver)
+    config = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"named": Named(1), "free": Unnamed(2)}, config)
+    graph.invoke({}, config)
+    found = graph.get_state(config).values
+    assert found["named"] == Named(1)
+    assert isinstance(found["free"], Kept) and found["free"].x == 2
+"""
+
+
+def test_strict_mode_by_its_variable(tmp_path: Path) -> None:
+    """LANGGRAPH_STRICT_MSGPACK: classes that the state names work as they do, others are kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", STRICT, f"sqlite:///{tmp_path / 'strict.db'}"],
+        env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for part in ("thread 't'", "channel 'free'", "__main__:Unnamed", "[('__main__', 'Unnamed')]"):
+        assert part in done.stderr
 
 
 # ---- copies

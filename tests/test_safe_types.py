@@ -33,7 +33,13 @@ SERDES = {
         allowed_msgpack_modules=[("os", "system"), ("os", "mkdir"), ("posix", "mkdir")]
     ),
     "encrypted": lambda: EncryptedSerializer(Ciphered()),
+    "a subclass": lambda: Theirs(),
+    "an encrypted subclass": lambda: EncryptedSerializer(Ciphered(), Theirs()),
 }
+
+
+class Theirs(JsonPlusSerializer):
+    """A subclass of a user's own, stored whole."""
 
 
 class Trap:

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import is_dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from importlib.machinery import ModuleSpec
@@ -33,6 +33,7 @@ from zoneinfo import ZoneInfo
 
 from langgraph.store.base import Item
 from langgraph.types import Send
+from typing_extensions import is_typeddict
 
 from langgraph_wyrd.classes.kept import ARGUMENTS, METHOD, ONE_ARGUMENT
 
@@ -102,10 +103,11 @@ def _nested(module: str, name: str, holder: Any, way: list[str]) -> dict[Any, li
 
 _ONE: tuple[type, ...] = (
     Enum, set, frozenset, deque, UUID, Decimal, ZoneInfo, IPv4Address, IPv4Interface, IPv4Network,
-    IPv6Address, IPv6Interface, IPv6Network, str, int, float, bytes, list, tuple,
+    IPv6Address, IPv6Interface, IPv6Network,
 )  # fmt: skip
-_SEVERAL: tuple[type, ...] = (PurePath, date, timedelta, tzinfo, Send)
-_RECORDS: tuple[type, ...] = (time, Item, dict)
+_SEVERAL: tuple[type, ...] = (PurePath, date, timedelta, timezone, Send)
+_RECORDS: tuple[type, ...] = (time, Item)
+_PLAIN: tuple[type, ...] = (str, int, float, bytes, list, tuple)  # what users may alias to
 _OF_A_RECORD = ("_asdict", "model_dump", "dict")
 
 
@@ -115,15 +117,17 @@ def _is_data(code: int, cls: type) -> bool:
     Records are taken for one another: a dataclass becomes a pydantic model sooner or later.
     """
     if code == ONE_ARGUMENT:
-        return issubclass(cls, _ONE) or hasattr(cls, "get_secret_value")
+        return issubclass(cls, _ONE) or cls in _PLAIN or hasattr(cls, "get_secret_value")
     if code == METHOD:
         return issubclass(cls, datetime)
     if code == ARGUMENTS:
-        sends = hasattr(cls, "node") or "node" in getattr(cls, "__dataclass_fields__", ())
-        return issubclass(cls, _SEVERAL) or sends
+        named = {*dir(cls), *getattr(cls, "__dataclass_fields__", ())}
+        return issubclass(cls, _SEVERAL) or named >= {"node", "arg"}
     return (
         is_dataclass(cls)
         or issubclass(cls, _RECORDS)
+        or cls is dict
+        or is_typeddict(cls)
         or any(callable(getattr(cls, name, None)) for name in _OF_A_RECORD)
     )
 

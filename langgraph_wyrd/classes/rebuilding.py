@@ -44,6 +44,7 @@ S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
 _OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
 _SNAPSHOT = 7
+_HOOK = "_unpack_ext_hook"
 _WHOLE_OPTION = ormsgpack.OPT_NON_STR_KEYS
 _FROM_TEXT = "fromisoformat"
 
@@ -231,7 +232,7 @@ def _words(error: Exception) -> str:
 def guarded(serde: S, classes: Classes) -> S:
     """The serializer, loading through a Rebuilder; itself if its way to load is the user's own."""
     if isinstance(serde, JsonPlusSerializer):
-        if getattr(serde, "_custom_unpack_ext_hook", False):
+        if getattr(serde, "_custom_unpack_ext_hook", False) or not hasattr(serde, _HOOK):
             return serde
         careful = copy.copy(serde)
         careful._unpack_ext_hook = Rebuilder(serde, classes).hook
