@@ -13,11 +13,14 @@ from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import START, StateGraph
+from test_differential import expect_same
 from test_user_data import MARK, USERS, graph, places, run, seen, story
 
 from langgraph_wyrd import Channels, Retention, WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.owned import Apart
 from langgraph_wyrd.port import copy
+from langgraph_wyrd.store.refs import ABSENT
 from tests.outside import raw
 from tests.rows import put
 
@@ -263,3 +266,42 @@ def test_sealed(durable: Backend) -> None:
     saver.erase_user("ann")
     assert MARK not in str(seen(saver))
     assert left_in(durable.url) > 0
+
+
+# ---- any program
+
+
+class Everything(Apart):
+    """Every channel that is a graph's own belongs to the user."""
+
+    def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
+        internal = name.startswith(("__", "branch:"))
+        return (ABSENT, value) if internal else (value, ABSENT)
+
+
+def test_random_programs(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all their channels a user's, random programs tell the story that they tell on
+    InMemorySaver, and then all can be erased."""
+    monkeypatch.setattr("langgraph_wyrd.owned.user_of", lambda metadata: "ann")
+    saver = durable.open()
+    saver._apart = Everything(frozenset(), frozenset())
+    for seed in (300, 303):
+        expect_same(seed, saver, asynchronous=durable.name == "postgres")
+    assert saver.verify().ok
+    assert saver.erase_user("ann")["wyrd_user_data"] > 30
+    for each in saver.list(None):
+        assert all(n[:2] == "__" or n[:7] == "branch:" for n in each.checkpoint["channel_values"])
+    assert saver.verify().ok
+
+
+def test_values_are_the_callers_own(durable: Backend) -> None:
+    """What is given out may be changed in place; nobody else sees the change."""
+    saver = durable.open(channels=USERS)
+    told = {"user_id": "ann"}
+    first = put(saver, "t", {"notes": [{"a": [1]}]}, metadata=told)
+    versions = saver.get_tuple(first).checkpoint["channel_versions"]
+    put(saver, "t", {"notes": [{"a": [1]}]}, parent=first, versions=versions, new={}, metadata=told)
+    one, other = saver.list({"configurable": {"thread_id": "t"}})
+    one.checkpoint["channel_values"]["notes"][0]["a"].append(2)
+    assert other.checkpoint["channel_values"]["notes"] == [{"a": [1]}]
+    assert saver.get_tuple(first).checkpoint["channel_values"]["notes"] == [{"a": [1]}]

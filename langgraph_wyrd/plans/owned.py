@@ -48,19 +48,33 @@ def _value(held: Any, values: Mapping[Key, Any]) -> Any:
     return values[held[:5]] if type(held) is Ref else held
 
 
-def values_of(codec: Codec, number: int, refs: Iterable[Ref]) -> Plan[dict[Key, Any]]:
+Rows = Mapping[int, Sequence[Row]]  # of strands
+
+
+def values_of(codec: Codec, number: int, refs: Sequence[Ref]) -> Plan[dict[Key, Any]]:
     """The value that each stands for; what is left of it, or ABSENT, where that was erased."""
+    return opened(codec, (yield from rows_of(number, refs)), refs)
+
+
+def rows_of(number: int, refs: Iterable[Ref]) -> Plan[Rows]:
+    """The rows that bear these values. One round trip for all."""
+    newest: dict[int, int] = {}
+    for ref in refs:
+        newest[ref.strand] = max(newest.get(ref.strand, 0), ref.seq)
+    order = sorted(newest)
+    answers = yield [Ask("user_strand", (number, strand, newest[strand])) for strand in order]
+    return dict(zip(order, answers, strict=True))
+
+
+def opened(codec: Codec, rows: Rows, refs: Iterable[Ref]) -> dict[Key, Any]:
+    """The values, made anew: whoever gets them may change them."""
     wanted: dict[int, dict[Key, Ref]] = {}
     for ref in refs:
         wanted.setdefault(ref.strand, {})[ref[:5]] = ref
-    order = sorted(wanted)
-    answers = yield [
-        Ask("user_strand", (number, strand, max(ref.seq for ref in wanted[strand].values())))
-        for strand in order
-    ]
     found: dict[Key, Any] = {}
-    for strand, rows in zip(order, answers, strict=True):
-        found.update(loaded(codec, rows, wanted[strand]))
+    for strand, mine in wanted.items():
+        upto = max(ref.seq for ref in mine.values())
+        found.update(loaded(codec, [row for row in rows[strand] if row[1] <= upto], mine))
     return found
 
 

@@ -187,11 +187,14 @@ def read_of(
 
 def resolved(codec: Codec, number: int, reads: Sequence[Read]) -> Plan[list[Read]]:
     """Checkpoints of one thread with the values of users in them; what was erased is absent."""
-    refs = [ref for read in reads for ref in refs_of(read)]
-    if not refs:
+    refs = [refs_of(read) for read in reads]
+    if not any(refs):
         return list(reads)
-    values = yield from owned.values_of(codec, number, refs)
-    return [filled(read, values) for read in reads]
+    rows = yield from owned.rows_of(number, chain.from_iterable(refs))
+    return [
+        filled(read, owned.opened(codec, rows, held)) if held else read
+        for read, held in zip(reads, refs, strict=True)
+    ]
 
 
 def refs_of(read: Read) -> list[Ref]:
