@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 NO_WRITES = "__no_writes__"
+_INPUT, _ROOT = "__start__", "__root__"
 _CONTROL = {*WRITES_IDX_MAP, "__pregel_tasks", NO_WRITES, "__error_source_node__"}
 
 Write = tuple[int, str, Any]  # number, channel, value
@@ -92,6 +93,8 @@ class Apart:
 
     def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
         """(what is the user's, what is nobody's) of a value; ABSENT for nothing."""
+        if name == _INPUT and _ROOT in self._users | self._ephemeral:
+            name = _ROOT  # the input of a graph whose state is one value is that value
         if name in self._users:
             return value, ABSENT
         if name in self._ephemeral:

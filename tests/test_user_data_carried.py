@@ -12,6 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from test_differential import expect_same
 from test_user_data import MARK, USERS, graph, places, run, seen, story
@@ -179,6 +180,35 @@ def test_state_that_is_an_object(durable: Backend) -> None:
     saver.erase_user("ann")
     assert places(durable.url) == set()
     assert made.get_state(run(None)).values["log"] == ["in", "n"]
+
+
+def test_graphs_of_one_value(durable: Backend) -> None:
+    """A graph whose state is one value, and a functional one: inputs, results and what tasks
+    return belong to the user, too."""
+    saver = durable.open(channels=Channels(user={"__root__", "__previous__", "profile"}))
+    builder = StateGraph(Annotated[list, operator.add]).add_node("n", lambda s: [f"{MARK} out"])
+    made = builder.add_edge(START, "n").compile(checkpointer=saver)
+    made.invoke([f"{MARK} in"], run("ann"))
+    assert made.get_state(run(None)).values == [f"{MARK} in", f"{MARK} out"]
+
+    @task
+    def look(name: str) -> dict[str, Any]:
+        return {"profile": f"{MARK} {name}", "log": "seen"}
+
+    @entrypoint(checkpointer=saver)
+    def flow(given: dict[str, Any], *, previous: Any = None) -> dict[str, Any]:
+        found = look(given["profile"]).result()
+        return {"profile": found["profile"], "before": previous}
+
+    flow.invoke({"profile": MARK}, run("ann", "f"))
+    flow.invoke({"profile": MARK}, run("ann", "f"))
+    assert places(durable.url) - {"file"} == {"wyrd_user_data"}
+    saver.erase_user("ann")
+    assert places(durable.url) == set()
+    assert not made.get_state(run(None)).values
+    assert flow.invoke({"profile": "x"}, run("ann", "f")) == {
+        "profile": f"{MARK} x", "before": None,
+    }  # fmt: skip
 
 
 def test_what_is_never_stored(durable: Backend) -> None:
