@@ -43,6 +43,14 @@ exit codes: 0 fine, 1 nothing found, 2 an error"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     args = parser().parse_args(arguments)
     asked = Asked(args, screen(as_json=args.json, colours=False if args.no_color else None))
     try:
@@ -54,9 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # On one line, and spelt out: it may repeat what somebody else wrote.
         asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
         return NOTHING if isinstance(error, ThreadNotFound) else WRONG
-    except KeyboardInterrupt:
-        asked.screen.note("")
-        return 130
     except BrokenPipeError:  # `… | head`: who reads has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

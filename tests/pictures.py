@@ -1,6 +1,7 @@
-"""Pictures for the pages: a thread in a cell, and a terminal. `python -m tests.pictures`.
+"""What the pages show: pictures, and the notebooks' outputs. `python -m tests.pictures`.
 
-They are taken of the real thing by Chromium: what a cell shows, and what the commands print.
+Pictures are taken of the real thing by Chromium: what a cell shows, and what the commands print.
+The notebooks are run, and committed with what they gave.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import nbformat
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from tests.test_browser import BROWSER
+from tests.test_notebooks import NOTEBOOKS, executed
 
 ROOT = Path(__file__).parent.parent
 COLOURS = {"1": "font-weight:600", "2": "color:#7d8590", "31": "color:#f47067",
@@ -76,6 +79,7 @@ def filled(url: str) -> str:
                 continue
             if city == "Rome":
                 graph.invoke(Command(resume="yes"), config)
+        saver.thread("paris").label("first offers")
         past = [each.config for each in graph.get_state_history(config)]
         graph.invoke(None, past[-3])  # once more from an older point: a fork
         return saver.thread("paris")._repr_html_()
@@ -117,12 +121,28 @@ def shoot(folder: Path, name: str, html: str, width: int) -> None:
     print(f"{made.relative_to(ROOT)}: {width} x {high}, {made.stat().st_size / 1e3:.0f} kB")
 
 
+def rerun(notebook: Path, folder: Path) -> None:
+    """Run a notebook again, and keep what it gives; but nothing of when, or on which machine."""
+    folder.mkdir()
+    run = executed(notebook, folder)
+    for cell in run.cells:
+        cell.metadata = {}
+        for output in cell.get("outputs", []):
+            if output.output_type == "stream":
+                output.text = output.text.replace(str(folder), ".")
+    nbformat.write(run, notebook)
+    print(f"{notebook.relative_to(ROOT)}: {notebook.stat().st_size / 1e3:.0f} kB")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder / 'agents.db'}"
         shoot(folder, "notebook", f"<style>body{{margin:8px}}</style>{filled(url)}", 860)
         shoot(folder, "terminal", session(url), 880)
+        os.environ["PYTHONPATH"] = str(ROOT)
+        for notebook in NOTEBOOKS:
+            rerun(notebook, folder / notebook.stem)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent
@@ -23,14 +26,20 @@ def kinds(cell: Any) -> list[str]:
     return found
 
 
+def executed(notebook: Path, folder: Path) -> Any:
+    """Run a notebook from top to bottom, in a folder of its own."""
+    run = nbformat.read(notebook, as_version=4)
+    where = {"metadata": {"path": str(folder)}}
+    NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
+    return run
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From top to bottom without an error; each cell gives what the committed one gave."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     committed = nbformat.read(notebook, as_version=4)
-    run = nbformat.read(notebook, as_version=4)
-    where = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
+    run = executed(notebook, tmp_path)
     for was, now in zip(committed.cells, run.cells, strict=True):
         assert kinds(now) == kinds(was), was["source"]
 
@@ -48,3 +57,57 @@ def test_what_is_committed() -> None:
         assert "/work/" not in text
         assert str(Path.home()) not in text
         assert "<script" not in text
+
+
+# Jupyter's client leaves a loop of its own to the collector, which is sent for in the test.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_kernel_that_is_interrupted_and_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A saver that nobody closes: cells, sync and async, go on after an interrupt within a run;
+    after the kernel's end, kind or not, the database is whole."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(tmp_path))
+    client = manager.client()
+    client.start_channels()
+
+    def cell(code: str) -> str:
+        said: list[str] = []
+
+        def take(message: dict[str, Any]) -> None:
+            content = message["content"]
+            said.append(content.get("ename") or content.get("text") or "")
+            said.append(content.get("data", {}).get("text/plain", ""))
+
+        client.execute_interactive(code, output_hook=take, timeout=60)
+        return "".join(said).strip()
+
+    opened = (
+        "from langgraph_wyrd import WyrdSaver\n"
+        "from tests.test_show import booked\n"
+        "saver = WyrdSaver.from_conn_string('sqlite:///kernel.db')\n"
+    )
+    try:
+        client.wait_for_ready(timeout=60)
+        assert cell(opened + "booked(saver, 't1')\nsaver.thread('t1').working_state().status") == (
+            "'interrupted'"
+        )
+        assert cell("(await saver.thread('t1').aworking_state()).status") == "'interrupted'"
+        timer = threading.Timer(0.7, manager.interrupt_kernel)
+        timer.start()
+        assert cell("for n in range(10**6): booked(saver, f'n{n}')") == "KeyboardInterrupt"
+        assert cell(
+            "booked(saver, 't2', done=True)\nsaver.thread('t2').working_state().status"
+        ) == ("'idle'")
+        for now in (False, True):
+            manager.restart_kernel(now=now)
+            client.wait_for_ready(timeout=60)
+            assert cell(
+                opened + "saver.verify().ok, saver.thread('t2').working_state().status"
+            ) == ("(True, 'idle')")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        gc.collect()

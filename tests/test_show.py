@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -32,6 +33,7 @@ from langgraph_wyrd.pillars.model import (
 from langgraph_wyrd.show.columns import Column, table
 from langgraph_wyrd.show.lanes import drawn, laid_out
 from langgraph_wyrd.show.lists import page_text
+from langgraph_wyrd.show.markup import folded
 from langgraph_wyrd.show.parts import where
 from langgraph_wyrd.show.past import timeline_html, timeline_text, tree_html, tree_text
 from langgraph_wyrd.show.plain import fitted, line, outline, plain, size, width
@@ -276,6 +278,18 @@ def test_a_big_value_is_folded_and_cut(value: Any) -> None:
     html = WorkingState(context=(ContextItem("c", "k", value),))._repr_html_()  # type: ignore[attr-defined]
     assert len(html) < 60_000
     Seen(html)
+
+
+def test_a_short_value_is_not_folded() -> None:
+    """It stands on a line, as it would in a program; brackets within texts stay as they are."""
+    value = {"a": [1, {"b": None}], "says": "x {\n  y }", "none": []}
+    said = folded(value)
+    assert unescape(re.sub("<[^>]*>", "", said)) == (
+        '{"a": [1, {"b": null}], "says": "x {\\n  y }", "none": []}'
+    )
+    assert "<details" not in said
+    assert "<details" in folded({"a": "x" * 150})
+    assert "<details" in folded([[[[[n]]]] for n in range(100)])
 
 
 def test_a_deep_value_says_that_it_goes_on() -> None:

@@ -13,6 +13,7 @@ _SHORT = 240  # characters that are seen of a text without unfolding it
 _LONG = 20_000  # … and of what is unfolded
 _WORD = 20  # characters that a column can be wide
 _TINY = 12  # … and that stay together
+_INDENT = re.compile(r"([{\[]?)\n *([}\]]?)")
 _BREAK = re.compile(r"[\s-]+")
 _VOID = frozenset(("br", "hr"))
 
@@ -53,14 +54,19 @@ def under(name: str, value: Any) -> Markup:
 
 def folded(value: Any) -> Markup:
     """A text or a value: on a line if it is short, else to be unfolded."""
-    text = value if isinstance(value, str) else outline(value)
-    if len(text) <= _SHORT and "\n" not in text.strip():
-        return words(text.strip())
-    short = line(text, _SHORT // 2)
-    if len(text) <= _SHORT and isinstance(value, str):
-        return tag("span", text.strip(), class_="w-lines")
+    if isinstance(value, str):
+        text, flat, most = value, value.strip(), _SHORT
+        if len(text) <= most and "\n" in flat:
+            return tag("span", flat, class_="w-lines")
+    else:
+        text = outline(value)
+        flat, most = _flat(text), _SHORT // 2
+    if len(text) <= 8 * _SHORT and len(flat) <= most:
+        return words(flat)
     size = tag("small", f" {count(len(text), 'character')}")
-    return tag("details", tag("summary", short, size), _whole(text), class_="w-fold")
+    return tag(
+        "details", tag("summary", line(flat, _SHORT // 2), size), _whole(text), class_="w-fold"
+    )
 
 
 def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
@@ -79,6 +85,13 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
         for row in rows
     ]
     return tag("div", tag("table", tag("thead", head), tag("tbody", body)), class_="w-wide")
+
+
+def _flat(outlined: str) -> str:
+    """The beginning of an outlined value on one line."""
+    return _INDENT.sub(
+        lambda at: f"{at[1]}{at[2]}" if at[1] or at[2] else " ", outlined[: 8 * _SHORT]
+    )
 
 
 def _whole(value: Any) -> Markup:
