@@ -49,7 +49,7 @@ def words(text: str) -> Markup:
 
 def under(name: str, value: Any) -> Markup:
     """A value to be unfolded under a name."""
-    return tag("details", tag("summary", tag("small", name)), _whole(value), class_="w-fold")
+    return tag("details", tag("summary", tag("small", name)), whole(value), class_="w-fold")
 
 
 def folded(value: Any) -> Markup:
@@ -65,7 +65,7 @@ def folded(value: Any) -> Markup:
         return words(flat)
     size = tag("small", f" {count(len(text), 'character')}")
     return tag(
-        "details", tag("summary", line(flat, _SHORT // 2), size), _whole(text), class_="w-fold"
+        "details", tag("summary", line(flat, _SHORT // 2), size), whole(text), class_="w-fold"
     )
 
 
@@ -94,7 +94,8 @@ def _flat(outlined: str) -> str:
     )
 
 
-def _whole(value: Any) -> Markup:
+def whole(value: Any) -> Markup:
+    """All of a text or a value, in a box of its own; of a very long one, most."""
     text = value if isinstance(value, str) else outline(value)
     rest = len(text) - _LONG
     more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""

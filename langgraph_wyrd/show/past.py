@@ -17,6 +17,7 @@ _MOST = 200  # checkpoints of a tree in a cell
 _LANES = 12  # more run into one
 _WIDE = 120  # columns that have room for whole ids and times
 _SHORT = 18  # characters of an id that tell it from the others
+_TINY = 13  # … where all of it is at hand as well
 
 
 class Entry(Protocol):
@@ -139,7 +140,7 @@ def _line(entry: Entry, row: Row, healed: bool, bytes: int | None) -> Markup:
         [badge(name, "green", "label") for name in entry.labels],
         badge("head", "blue") if entry.head else None,
         badge("healed", "red") if healed else None,
-        badge(f"{len(entry.children)} ways on", "violet") if len(entry.children) > 1 else None,
+        badge(_ways(entry), "violet") if _ways(entry) else None,
         tag("span", folded(entry.summary or ""), class_="w-text"),
         None if bytes is None else tag("small", f"+{size(bytes)}", class_="w-nowrap"),
     ]
@@ -181,21 +182,25 @@ def _span(class_: str, style: str) -> Markup:
 def _text(each: Entry) -> Sequence[str]:
     mark = "◉" if each.head else "●"
     step = "" if each.step is None else str(each.step)
-    names = ", ".join(each.labels)
-    ways = count(len(each.children), "way on", "ways on") if len(each.children) > 1 else ""
-    return (mark, each.checkpoint_id, step, when(each.ts), _who(each), names, ways, _says(each))
+    names = ", ".join(each.labels) + (f" ({_ways(each)})" if _ways(each) else "")
+    return (mark, each.checkpoint_id, step, when(each.ts), _who(each), names.strip(), _says(each))
 
 
 def _html(each: Entry) -> Sequence[Part]:
-    mark, id, step, at, who, _, ways, _ = _text(each)
-    labels = [badge(name, "green") for name in each.labels]
+    mark, id, step, at, who, *_ = _text(each)
+    names: list[Part] = [badge(name, "green") for name in each.labels]
+    names.append(badge(_ways(each), "violet") if _ways(each) else None)
+    short = tag("code", line(id[:_TINY], 60), class_="w-nowrap", title=id)
     at_once = tag("span", at, class_="w-nowrap")
-    return (mark, tag("code", line(id, 60)), step, at_once, words(who), labels, words(ways),
-            folded(each.summary or ""))  # fmt: skip
+    return (mark, short, step, at_once, words(who), names, folded(each.summary or ""))
+
+
+def _ways(each: Entry) -> str:
+    return f"{len(each.children)} ways on" if len(each.children) > 1 else ""
 
 
 def _colours(each: Any) -> Sequence[str | None]:
-    return ("blue" if each.head else "dim", "amber", None, "dim", "violet", "green", None, None)
+    return ("blue" if each.head else "dim", "amber", None, "dim", "violet", "green", None)
 
 
 ENTRY: tuple[
@@ -205,9 +210,8 @@ ENTRY: tuple[
     Callable[[Any], Sequence[str | None]],
 ] = (
     (
-        Column(""), Column("checkpoint"), Column("step", right=True), Column("time"),
+        Column(""), Column("checkpoint"), Column("step", right=True), Column("time", spare=True),
         Column("nodes", flexible=True), Column("labels", flexible=True),
-        Column("forks", spare=True),
         Column("what changed", flexible=True, says=True),
     ),
     _text,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.show.markup import Markup, folded, tag
+from langgraph_wyrd.show.markup import Markup, folded, tag, whole
 from langgraph_wyrd.show.parts import badge, bounded, listed, part
 from langgraph_wyrd.show.past import Entry, timeline_html
-from langgraph_wyrd.show.plain import line, when
+from langgraph_wyrd.show.plain import count, line, when
 from langgraph_wyrd.show.plot import Plot, picture
 from langgraph_wyrd.show.state import head, pillars
 from langgraph_wyrd.show.style import framed
@@ -52,6 +52,10 @@ def thread_html(
         newest = [*reversed(heals)]
         inside = bounded(newest, MOST, _heal, "heal")
         said.append(part("Healed", str(len(heals)), inside, open=new))
+    brief = state.brief()
+    if brief:
+        size = count(len(brief), "character")
+        said.append(part("Brief", f"the same for a prompt, {size}", whole(brief), open=False))
     if plot is not None:
         said.append(part("Over time", plot.text, picture(plot), open=False))
     if entries:
