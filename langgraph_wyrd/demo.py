@@ -54,8 +54,9 @@ def run(
 
     with tempfile.TemporaryDirectory() as folder:
         file = path or str(Path(folder) / "demo.db")
-        if os.path.exists(file):
-            raise InvalidInput(f"{file} exists already: the demo wants a file of its own")
+        for each in (file, _outbox(file)):
+            if os.path.exists(each):
+                raise InvalidInput(f"{each} exists already: the demo wants a file of its own")
         if not os.access(os.path.dirname(os.path.abspath(file)), os.W_OK):
             raise InvalidInput(f"{file} can't be written: there is no such folder, or it is closed")
         say(paint(f"An agent is asked: {_TASK}.", "bold"))
@@ -88,7 +89,7 @@ def first(file: str) -> None:
 
 
 def _graph(saver: WyrdSaver, file: str, *, die: bool, say: Callable[[str], None]) -> Any:
-    outbox = Path(f"{file}.outbox")
+    outbox = Path(_outbox(file))
 
     def add_up_hours(month: str) -> str:
         """Hours and money of a month."""
@@ -134,6 +135,10 @@ def _agent(state: State) -> State:
 def _todo(n: int, turn: int) -> dict[str, str]:
     status = "completed" if n < turn else "in_progress" if n == turn else "pending"
     return {"content": _STEPS[n], "status": status}
+
+
+def _outbox(file: str) -> str:
+    return f"{file}.outbox"
 
 
 def _indented(text: str) -> str:

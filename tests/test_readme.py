@@ -34,6 +34,11 @@ def test_its_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         interrupts, todos = (
             database.execute(each).fetchall() for each in queries.split(";") if each.strip()
         )
+        described = re.findall(r"^\| `(wyrd_\w+)` \| .* \| (.*) \|$", README.read_text(), re.M)
+        assert len(described) == 4
+        for table, columns in described:
+            names = ", ".join(re.findall(r"`(\w+)`", columns))
+            database.execute(f"SELECT {names}, thread_id, id, opened_at, confidence FROM {table}")
     assert interrupts == []
     assert todos == [("t1", 1)]
 

@@ -331,12 +331,14 @@ def test_long_work_shows_how_far_it_is(busy: str) -> None:
     assert ended.stderr == ""
 
 
-def test_pruning_asks(busy: str) -> None:
-    """On a terminal one may say no."""
+@pytest.mark.parametrize("answer", [b"n\n", b"\x04"], ids=["no", "ctrl-d"])
+def test_pruning_asks(busy: str, answer: bytes) -> None:
+    """On a terminal one may say no, or nothing."""
     with terminal(80, "prune", "t1", "--delete", "--url", busy) as (started, end):
         assert "[y/N]" in read(end, "[y/N]")
-        os.write(end, b"n\n")
+        os.write(end, answer)
         assert started.wait(20) == 1
+        assert "Traceback" not in read(end)
     with opened(busy) as saver:
         assert len(saver.threads()) == 3
 
@@ -473,6 +475,18 @@ def test_the_demo_as_data(capfd: pytest.CaptureFixture[str]) -> None:
     assert {each["kind"] for each in told["state"]["loops"]} == {"tool_call", "request"}
     assert "verify before redoing" in told["brief"]
     assert told["changes"]["fields"]["status"] == ["due", "done"]
+
+
+def test_the_demo_wants_a_file_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a file that is there is taken for its own, nor what an earlier demo left behind."""
+    for name in ("demo.db", "demo.db.outbox"):
+        (tmp_path / name).write_text("mine")
+        assert cli.main(["demo", str(tmp_path / "demo.db")]) == 2
+        assert f"{name} exists already" in capsys.readouterr().err
+        assert (tmp_path / name).read_text() == "mine"
+        (tmp_path / name).unlink()
 
 
 # ---- completion

@@ -137,7 +137,11 @@ class Asked:
             raise InvalidInput(f"{question} Nobody is here to ask: give --yes")
         self.screen.err.write(f"{line(question)} [y/N] ")
         self.screen.err.flush()
-        return input().strip().lower() in ("y", "yes")
+        try:
+            return input().strip().lower() in ("y", "yes")
+        except EOFError:  # Ctrl-D
+            self.screen.note("")
+            return False
 
 
 @dataclass(frozen=True)
