@@ -23,13 +23,20 @@ DURABLE = ("sqlite", "postgres")  # what another process, or another saver, can 
 
 @dataclass
 class Backend:
-    """A fresh, empty database. `open()` gives savers on it, closed after the test."""
+    """A fresh database with nothing in it. `open()` gives savers on it, closed after the test.
+
+    On Postgres its tables are there already, unless the test is marked `empty`: to copy them is
+    quicker than to make them, a thousand times.
+    """
 
     name: str
     url: str
     opened: list[WyrdSaver] = field(default_factory=list)
 
     def open(self, **options: Any) -> WyrdSaver:
+        if self.name == "sqlite":
+            # As for Postgres, below: the tests kill processes, never the machine.
+            options.setdefault("synchronous", "OFF")
         saver = WyrdSaver.from_conn_string(self.url, **options)
         self.opened.append(saver)
         return saver
@@ -58,6 +65,19 @@ def postgres_server() -> Iterator[str]:
 _counter = itertools.count()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "empty: wants a Postgres database without our tables")
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> Iterator[str]:
+    """The name of a database that has our tables."""
+    with fresh_postgres(postgres_server) as url:
+        with WyrdSaver.from_conn_string(url) as saver:
+            saver.setup()
+        yield url_database(url)
+
+
 def postgres_url(server: str, database: str) -> str:
     """The same server, another database."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -65,14 +85,20 @@ def postgres_url(server: str, database: str) -> str:
     return make_conninfo(**{**conninfo_to_dict(server), "dbname": database})
 
 
+def url_database(url: str) -> str:
+    from psycopg.conninfo import conninfo_to_dict
+
+    return str(conninfo_to_dict(url)["dbname"])
+
+
 @contextlib.contextmanager
-def fresh_postgres(server: str) -> Iterator[str]:
+def fresh_postgres(server: str, template: str = "template1") -> Iterator[str]:
     """A database of its own, dropped afterwards; whoever still holds a connection fails here."""
     import psycopg
 
     name = f"wyrd_{os.getpid()}_{next(_counter)}"
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}" STRATEGY file_copy')
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         try:
             yield postgres_url(server, name)
         finally:
@@ -100,7 +126,10 @@ def fresh_backend(name: str, request: pytest.FixtureRequest) -> Iterator[Backend
         elif name == "memory":
             url = "sqlite://"
         else:
-            url = stack.enter_context(fresh_postgres(request.getfixturevalue("postgres_server")))
+            empty = request.node.get_closest_marker("empty") is not None
+            template = "template1" if empty else request.getfixturevalue("postgres_template")
+            server = request.getfixturevalue("postgres_server")
+            url = stack.enter_context(fresh_postgres(server, template))
         made = Backend(name, url)
         try:
             yield made

@@ -44,7 +44,7 @@ from tests.steps import (
     tree,
 )
 
-pytestmark = pytest.mark.timeout(120, method="thread")
+pytestmark = [pytest.mark.timeout(120, method="thread"), pytest.mark.empty]
 
 WRITTEN = ("wyrd_threads", "wyrd_checkpoints", "wyrd_splices", "wyrd_writes")
 

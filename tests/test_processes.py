@@ -24,7 +24,7 @@ from tests.steps import (
     tree,
 )
 
-pytestmark = pytest.mark.timeout(150, method="thread")
+pytestmark = [pytest.mark.timeout(150, method="thread"), pytest.mark.empty]
 
 
 @pytest.fixture(scope="module")
