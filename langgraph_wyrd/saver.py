@@ -185,7 +185,8 @@ class WyrdSaver(
             raise InvalidInput(f'setup={setup!r}: use "auto" or "never"')
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
-        classes = Classes.of(aliases, migrations, heals=on_damage == "heal")
+        heals, apart = on_damage == "heal", Apart.of(channels)
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         if keys is not None and isinstance(serde, EncryptedSerializer):
             raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
@@ -200,7 +201,7 @@ class WyrdSaver(
         return cls(
             core, serde=serde, weaver=weaver, retention=retention, redact=redact,
             single_writer=single_writer, on_damage=on_damage, vaulted=keys is not None,
-            classes=classes, apart=Apart.of(channels),
+            classes=classes, apart=apart,
         )  # fmt: skip
 
     @staticmethod

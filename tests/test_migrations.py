@@ -13,7 +13,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from langgraph_wyrd import Kept, Migration, WyrdSaver, errors
+from langgraph_wyrd import Channels, Kept, Migration, WyrdSaver, errors
+from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
 from tests.damage import at, extend
 from tests.vanishing import app
@@ -218,3 +219,14 @@ def test_two_migrations_of_one_version() -> None:
     given = [Migration("held", 1, to_2), Migration("held", 1, to_3)]
     with pytest.raises(errors.InvalidInput, match="two migrations of held from version 1"):
         WyrdSaver.from_conn_string("sqlite://", migrations=given)
+
+
+def test_a_users_channel_is_migrated_by_class_only(sqlite: Backend) -> None:
+    """Its values stand elsewhere, and go by another way: that is said, not passed over."""
+    channels = Channels(user={"profile"})
+    with pytest.raises(InvalidInput, match="belongs to a user"):
+        sqlite.open(channels=channels, migrations=[Migration("profile", 1, dict)])
+    with sqlite.open(channels=channels) as saver:
+        with pytest.raises(InvalidInput, match="belongs to a user"):
+            saver.register_migration("profile", 1, dict)
+        saver.register_migration("tests.lone:State", 1, dict)

@@ -55,6 +55,7 @@ class Classes:
     types: dict[Name, dict[int, Migration]] = field(default_factory=dict)
     channels: dict[str, dict[int, Migration]] = field(default_factory=dict)
     told: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
+    users: frozenset[str] = frozenset()  # channels whose values belong to users
 
     @classmethod
     def of(
@@ -63,13 +64,14 @@ class Classes:
         migrations: Iterable[Migration] = (),
         *,
         heals: bool = True,
+        users: Iterable[str] = (),
     ) -> Classes:
         """From what a saver is given.
 
         Raises:
             InvalidInput: An alias or a migration makes no sense.
         """
-        made = cls(_aliases(aliases or {}), heals)
+        made = cls(_aliases(aliases or {}), heals, users=frozenset(users))
         for migration in migrations:
             made.register(migration)
         return made
@@ -86,6 +88,11 @@ class Classes:
         if ":" in target and not target.startswith("branch:to:"):
             module, name = _parsed(target, "migration")
             steps = self.types.setdefault((module, _last(name)), {})
+        elif target in self.users:
+            raise InvalidInput(
+                f"channel {target!r} belongs to a user, and can't be migrated as a whole: register "
+                "the migration for the class of what it holds"
+            )
         else:
             steps = self.channels.setdefault(target, {})
         if version in steps and steps[version].migrate is not migration.migrate:
