@@ -253,6 +253,31 @@ def test_a_message_of_a_class_that_is_gone_can_be_edited(saver: WyrdSaver) -> No
         assert message == made.made("Loud('edited', id='m', volume=9)")
 
 
+def test_what_is_kept_is_not_changed_in_place(saver: WyrdSaver) -> None:
+    """It would be stored as it was: so it is refused, and said what would do. Messages take it."""
+    with app() as made:
+        given = {"held": made.made("Step('dig', notes={'a': [1, {2}]})"), "log": []}
+        loud = made.made("Loud('hello', id='m', additional_kwargs={'deep': {'er': [1]}})")
+        graph(saver).invoke({**given, "messages": [loud]}, at("t"))
+
+        def change(state: State) -> State:
+            state["held"]["notes"]["a"].append(2)
+            return {"held": state["held"]}
+
+        def edit(state: State) -> State:
+            (message,) = state["messages"]
+            message.additional_kwargs["deep"]["er"].append(2)
+            return {"held": dict(state["held"]), "messages": [message]}
+
+        with made.away():
+            with pytest.raises(errors.Unserialisable, match="changed in place"):
+                graph(saver, change).invoke({}, at("t"))
+            graph(saver, edit).invoke({}, at("t"))
+        assert values(saver)["messages"][0].additional_kwargs == {"deep": {"er": [1, 2]}}
+        assert type(values(saver)["messages"][0]) is made.module.Loud
+        assert values(saver)["held"] == {"what": "dig", "done": False, "notes": {"a": [1, {2}]}}
+
+
 def test_an_interrupted_thread_is_resumed(saver: WyrdSaver) -> None:
     """What was asked, and what tasks wrote, may be of a class that is gone."""
     asked = 0

@@ -159,6 +159,7 @@ def test_what_a_task_wrote(durable: Backend) -> None:
 
 def broken(value: Any) -> Any:
     value["goal"] = "spoiled"
+    value.setdefault("deep", [0])[0] = "spoiled"
     return value["nothing"]
 
 
@@ -169,7 +170,7 @@ def test_a_migration_that_raises(
     """What is stored stays, and is what the graph gets; it is said which migration, and where."""
     caplog.set_level(logging.WARNING, logger="langgraph_wyrd")
     with app(OLD, "plans") as old:
-        given = {"held": old.made("Plan('ship')"), "settings": {"goal": "ship"}}
+        given = {"held": old.made("Plan('ship')"), "settings": {"goal": "ship", "deep": [1]}}
         saver = durable.open()
         graph(saver).invoke(given, at("t"))
         id = saver.get_tuple(at("t")).config["configurable"]["checkpoint_id"]
@@ -180,7 +181,7 @@ def test_a_migration_that_raises(
         found = values(saver)
         channel = "settings" if target == "settings" else "held"
         if target == "settings":
-            assert found["settings"] == {"goal": "ship"}
+            assert found["settings"] == {"goal": "ship", "deep": [1]}
         else:
             assert isinstance(found["held"], Kept)
             assert found["held"].goal == "ship"

@@ -46,6 +46,22 @@ class Stored:
         return ormsgpack.unpackb(self.data, ext_hook=ormsgpack.Ext, option=_OPTION)[2]
 
 
+def _as_stored(packed: Any, payload: Any) -> bool:
+    """Whether nobody changed what was given for reading; what is inside objects is not seen."""
+    if type(packed) is ormsgpack.Ext:
+        return True
+    if isinstance(packed, dict):
+        return (
+            isinstance(payload, dict)
+            and packed.keys() == payload.keys()
+            and all(_as_stored(each, payload[name]) for name, each in packed.items())
+        )
+    if isinstance(packed, list):
+        same = isinstance(payload, list) and len(packed) == len(payload)
+        return same and all(map(_as_stored, packed, payload))
+    return bool(packed == payload or packed != packed)  # NaN is itself
+
+
 class Kept:
     """A stored value whose class is gone, was blocked, or refused it. Nothing of it is lost.
 
@@ -193,7 +209,22 @@ def _identity(kept: Any) -> tuple[Any, ...]:
 
 
 def _packed(self: Any) -> Any:
-    return stored_of(self).packed()
+    held = stored_of(self)
+    packed = held.packed()
+    if not _as_stored(packed, held.payload):
+        raise TypeError("it was changed in place")
+    return packed
+
+
+def changed(kept: Any) -> str | None:
+    """What to say of a placeholder that was changed in place, and so can't be stored."""
+    held = stored_of(kept)
+    if held.code < 0 or isinstance(kept, BaseModel) or _as_stored(held.packed(), held.payload):
+        return None
+    return (
+        f"{kept.kept_type} is kept as it is stored, and was changed in place: put something in its "
+        f"stead, as dict(kept) ({held.why})"
+    )
 
 
 # What the serializer asks a value for, by how it then packs it.
@@ -315,8 +346,15 @@ def _model_dump(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         return now
     held = stored_of(self)
     then = BaseModel.model_dump(_filled(type(self), held.payload))
-    changed = {name: now[name] for name in now if name not in then or now[name] != then[name]}
-    return {**held.packed(), **changed}
+    packed = held.packed()
+    new = {
+        name: value
+        for name, value in now.items()
+        if name not in then
+        or value != then[name]
+        or not _as_stored(packed.get(name), held.payload.get(name))
+    }
+    return {**packed, **new}
 
 
 def _reduced(self: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,7 +121,7 @@ def _brought(steps: dict[int, Migration], payload: Any) -> Any:
     while (step := steps.get(version)) is not None:
         try:
             # A copy: one that raises half-way leaves the data as it is stored.
-            payload = step.migrate(dict(payload) if type(payload) is dict else payload)
+            payload = step.migrate(deepcopy(payload))
         except Exception as error:
             raise MigrationRaised(
                 f"the migration of {step.named} from version {version} raised "

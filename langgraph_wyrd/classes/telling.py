@@ -9,7 +9,7 @@ from typing import Any
 import ormsgpack
 from pydantic import BaseModel
 
-from langgraph_wyrd.classes.kept import Kept, stored_of
+from langgraph_wyrd.classes.kept import Kept, changed, stored_of
 from langgraph_wyrd.classes.migrations import Classes
 from langgraph_wyrd.errors import MigrationFailed
 
@@ -46,6 +46,12 @@ def kept_in(value: Any) -> Iterator[Any]:
             for name in getattr(type(value), "__slots__", ()):
                 if isinstance(name, str) and hasattr(value, name):
                     waiting.append(getattr(value, name))
+
+
+def refused(value: Any, error: Exception) -> str:
+    """Why a value can't be stored: the serializer does not say what a placeholder told it."""
+    said = (changed(kept) for kept in kept_in(value) if isinstance(kept, Kept))
+    return next(filter(None, said), None) or str(error)
 
 
 def tell(

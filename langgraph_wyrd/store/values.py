@@ -34,6 +34,7 @@ from langgraph_wyrd.classes import kept
 from langgraph_wyrd.classes.kept import KeptWhole
 from langgraph_wyrd.classes.migrations import Classes
 from langgraph_wyrd.classes.rebuilding import guarded
+from langgraph_wyrd.classes.telling import refused
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
@@ -287,7 +288,9 @@ class Codec(Texts):
         except Exception as error:
             path += inspect.refused_at(shown, self._dumps)
             raise Unserialisable(
-                f"{channel}{path} can't be stored: {error}", channel=channel, path=path
+                f"{channel}{path} can't be stored: {refused(shown, error)}",
+                channel=channel,
+                path=path,
             ) from error
         # The default serde writes a lone surrogate as "?", so only bytes with one need a look.
         if self.splices and b"?" in data and (found := inspect.surrogate_at(shown)) is not None:
