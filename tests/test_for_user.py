@@ -18,7 +18,7 @@ from test_middleware import asks, plan
 from test_user_data import INPUT, USERS, graph, run, seen, story
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
+from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
 from langgraph_wyrd.scoped import REFUSED, UserSaver
 from tests.rows import put
@@ -86,18 +86,17 @@ def theirs(saver: WyrdSaver) -> WyrdSaver:
     return saver
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_anothers_thread_is_not_there(theirs: WyrdSaver, name: str) -> None:
+def test_anothers_thread_is_not_there(theirs: WyrdSaver) -> None:
     """Reading finds nothing, writing is refused; bob's thread is as it was."""
     before = seen(theirs, "b")
-    call, wanted = ANSWERS[name]
     mine = theirs.for_user("ann")
-    if isinstance(wanted, type):
-        with pytest.raises(wanted):
-            call(mine)
-    else:
-        assert call(mine) == wanted
-    assert seen(theirs, "b") == before
+    for name, (call, wanted) in ANSWERS.items():
+        try:
+            found = call(mine)
+        except WyrdError as error:
+            found = type(error)
+        assert found == wanted, name
+        assert seen(theirs, "b") == before, name
     assert [each.thread_id for each in theirs.threads()] == ["b"]
 
 
@@ -125,14 +124,14 @@ async def test_async_twins(theirs: WyrdSaver) -> None:
     assert [each.thread_id for each in await theirs.athreads()] == ["b"]
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_goes_across_users_is_refused(name: str) -> None:
+def test_what_goes_across_users_is_refused() -> None:
     """Whatever is not one user's is refused by name, and says where to call it."""
     with WyrdSaver.from_conn_string("sqlite://") as saver:
         mine = saver.for_user("ann")
-        refused = getattr(mine, name)
-        with pytest.raises(WrongUser, match=name):
-            asyncio.run(refused()) if name == "adelete_for_runs" else refused()
+        for name in sorted(REFUSED):
+            refused = getattr(mine, name)
+            with pytest.raises(WrongUser, match=name):
+                asyncio.run(refused()) if name == "adelete_for_runs" else refused()
     with pytest.raises(AttributeError):
         _ = mine.nonsense
 
@@ -197,7 +196,7 @@ def test_a_thread_of_nobody(saver: WyrdSaver) -> None:
 
 async def test_two_users_begin_one_thread(durable: Backend) -> None:
     """At once, from two processes' savers: one of them has it, the other is refused."""
-    for n in range(5):
+    for n in range(3):
         told = []
         for user in ("ann", "bob"):
             mine = durable.open(pillars=bool(n % 2)).for_user(user)
