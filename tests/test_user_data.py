@@ -350,6 +350,16 @@ def test_threads_as_well(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
+def test_in_a_schema(postgres: Backend) -> None:
+    """The tables are counted by their names, wherever they are."""
+    saver = postgres.open(channels=USERS, schema="Odd one")
+    story(saver)
+    counts = saver.erase_user("ann", threads=True)
+    assert {"wyrd_threads", "wyrd_checkpoints", "wyrd_writes", "wyrd_user_data"} <= counts.keys()
+    assert all(name.startswith("wyrd_") for name in counts)
+    assert places(postgres.url) == set()
+
+
 def test_erasing_is_no_damage_and_damage_no_erasing(durable: Backend) -> None:
     """A row that is gone, or changed, is told from one that was erased, and can't be erased by
     mistake; a flipped bit is put right."""

@@ -67,7 +67,7 @@ def delete(number: int, thread_id: str, user: str) -> Plan[Deleted]:
         return Deleted(0, {})
     rows = yield Ask("rows_by_table", (number,) * 12)
     checkpoints = yield from prune.delete_thread(thread_id)
-    counts = {table: count for table, count in rows if count}
+    counts = {f"wyrd_{table}": count for table, count in rows if count}
     return Deleted(checkpoints, {"wyrd_threads": 1, **counts})
 
 

@@ -92,18 +92,18 @@ SELECT count(*) FROM wyrd_user_data WHERE user_id = ? AND (thread = 0 OR thread 
   SELECT id FROM wyrd_threads WHERE deleted_at IS NULL))
 
 -- name: rows_by_table
-SELECT 'wyrd_checkpoints', count(*) FROM wyrd_checkpoints WHERE thread = ?
-UNION ALL SELECT 'wyrd_splices', count(*) FROM wyrd_splices WHERE thread = ?
-UNION ALL SELECT 'wyrd_writes', count(*) FROM wyrd_writes WHERE thread = ?
-UNION ALL SELECT 'wyrd_events', count(*) FROM wyrd_events WHERE thread = ?
-UNION ALL SELECT 'wyrd_todos', count(*) FROM wyrd_todos WHERE thread = ?
-UNION ALL SELECT 'wyrd_context', count(*) FROM wyrd_context WHERE thread = ?
-UNION ALL SELECT 'wyrd_open_loops', count(*) FROM wyrd_open_loops WHERE thread = ?
-UNION ALL SELECT 'wyrd_intentions', count(*) FROM wyrd_intentions WHERE thread = ?
-UNION ALL SELECT 'wyrd_labels', count(*) FROM wyrd_labels WHERE thread = ?
-UNION ALL SELECT 'wyrd_heals', count(*) FROM wyrd_heals WHERE thread = ?
-UNION ALL SELECT 'wyrd_quarantine', count(*) FROM wyrd_quarantine WHERE thread = ?
-UNION ALL SELECT 'wyrd_user_data', count(*) FROM wyrd_user_data WHERE thread = ?
+SELECT 'checkpoints', count(*) FROM wyrd_checkpoints WHERE thread = ?
+UNION ALL SELECT 'splices', count(*) FROM wyrd_splices WHERE thread = ?
+UNION ALL SELECT 'writes', count(*) FROM wyrd_writes WHERE thread = ?
+UNION ALL SELECT 'events', count(*) FROM wyrd_events WHERE thread = ?
+UNION ALL SELECT 'todos', count(*) FROM wyrd_todos WHERE thread = ?
+UNION ALL SELECT 'context', count(*) FROM wyrd_context WHERE thread = ?
+UNION ALL SELECT 'open_loops', count(*) FROM wyrd_open_loops WHERE thread = ?
+UNION ALL SELECT 'intentions', count(*) FROM wyrd_intentions WHERE thread = ?
+UNION ALL SELECT 'labels', count(*) FROM wyrd_labels WHERE thread = ?
+UNION ALL SELECT 'heals', count(*) FROM wyrd_heals WHERE thread = ?
+UNION ALL SELECT 'quarantine', count(*) FROM wyrd_quarantine WHERE thread = ?
+UNION ALL SELECT 'user_data', count(*) FROM wyrd_user_data WHERE thread = ?
 
 -- ---- what is kept for users beside the threads
 
