@@ -18,7 +18,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.signals.policy import Channels
 from langgraph_wyrd.store.names import check_size, given, stored
 from langgraph_wyrd.store.refs import ABSENT
-from langgraph_wyrd.store.users import Owned, no_user
+from langgraph_wyrd.store.users import Owned, is_empty, no_user
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -61,7 +61,7 @@ class Apart:
         user = user_of(metadata)
         for name, value in values.items():
             stays, rest = self._parted(given(name), value)
-            if stays is not ABSENT and (user is not None or not _is_empty(stays)):
+            if stays is not ABSENT and (user is not None or not is_empty(stays)):
                 owned[name] = stays
             elif stays is not ABSENT:
                 rest = stays
@@ -82,7 +82,7 @@ class Apart:
                 user = user or user_of(get_checkpoint_metadata(config, {}))
                 if user is not None:
                     owned[at] = stays
-                elif _is_empty(stays):
+                elif is_empty(stays):
                     rest = stays
                 else:
                     raise no_user(channel, thread_id)
@@ -154,8 +154,3 @@ def _with(held: Any, name: str, inside: Any) -> Any:
     other = copy(held)
     setattr(other, name, None if inside is ABSENT else inside)
     return other
-
-
-def _is_empty(value: Any) -> bool:
-    """Whether a value says nothing of anybody, as what a reducer begins with."""
-    return value is None or (type(value) in (list, dict, set, tuple, str) and not value)

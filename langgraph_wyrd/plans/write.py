@@ -31,7 +31,7 @@ from langgraph_wyrd.store.refs import ABSENT, REF
 from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 from langgraph_wyrd.store.strands import Place, Row, splice
 from langgraph_wyrd.store.tips import Tip, Writer
-from langgraph_wyrd.store.users import Owned, UserWriter
+from langgraph_wyrd.store.users import Owned, UserWriter, refuse_unowned
 from langgraph_wyrd.store.values import Codec, kind
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -354,6 +354,8 @@ class Put:
                 rest = self.values.get(name, ABSENT)
                 channels[name], tip = users.store(tip, version, owned[name], name, rest)
             elif name in self.values:
+                if held is not None and held.shape == REF:
+                    refuse_unowned(self.values[name], name, self.thread_id)
                 if tip is not None and tip.place.strand < 0:
                     tip = None  # a user's
                 channels[name], tip = writer.store(tip, version, self.values[name], given(name))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.errors import UserMissing
+from langgraph_wyrd.errors import InvalidInput, UserMissing
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.refs import ABSENT, REF, Ref
@@ -146,6 +146,21 @@ def no_user(channel: str, thread_id: str) -> UserMissing:
         "user's id in the run's config: {'configurable': {'thread_id': …, 'user_id': …}}, or "
         "{'metadata': {'user_id': …}, …}"
     )
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value says nothing of anybody, as what a reducer begins with."""
+    return value is None or (type(value) in (list, dict, set, tuple, str) and not value)
+
+
+def refuse_unowned(value: Any, channel: str, thread_id: str) -> None:
+    """Raise if a channel that held a user's value would go on as nobody's."""
+    if not channel.startswith("__") and not is_empty(value):
+        raise InvalidInput(
+            f"channel {given(channel)!r} of thread {given(thread_id)!r} holds a user's values, and "
+            "this saver was opened without Channels(user={…}) that names it: no erasure would find "
+            "what it stores. Open all savers of a database with the same channels."
+        )
 
 
 def strand_of_write(ns: str, checkpoint: str, task: str, idx: int) -> int:
