@@ -43,8 +43,8 @@ def talked(saver: WyrdSaver, turns: int = 4) -> Any:
 
 
 def found(saver: WyrdSaver, thread_id: str = "talk", limit: int = 5000) -> Weights:
-    codec = saver.thread(thread_id)._codec
-    return saver._core.run(lambda core: core.read(partial(weights, codec, thread_id, limit)))
+    thread = saver.thread(thread_id)
+    return thread._read(partial(weights, thread._codec, thread_id, limit))
 
 
 def held(saver: WyrdSaver, thread_id: str = "talk") -> int:

@@ -43,7 +43,7 @@ class Showing(Reading, Healed):
         asked = Asked(limit=MOST_LISTED, thread_id=(self._stored,))
         todos = await core.read(lambda: query.todos(codec, asked))
         loops = await core.read(lambda: query.loops(codec, asked))
-        found = await core.read(lambda: weights(codec, self._stored))
+        found = await self._healed(core, lambda: weights(codec, self._stored))
         made = plot(todos, loops, ((each.ts, each.bytes) for each in found.each), found.before)
         return made, {each.checkpoint_id: each.bytes for each in found.each if not each.ns}
 
