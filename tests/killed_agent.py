@@ -85,7 +85,8 @@ def make(
 
 
 def main(url: str, folder: str, *threads: str) -> None:
-    """Every other thread is run sync; those called `deep-…` are deep agents."""
+    """Every other thread is run sync; those called `deep-…` are deep agents, those
+    called `plain-…` have a ToolNode and no middleware."""
     from providers import Strict
 
     calls: Any = [
@@ -107,6 +108,10 @@ def main(url: str, folder: str, *threads: str) -> None:
                 middleware=[WyrdMiddleware()],
                 checkpointer=saver,
             )
+        elif thread.startswith("plain-"):
+            from test_beside import plain_graph
+
+            agent = plain_graph(model, saver, tools_of(saver, journal, death), repair=False)
         else:
             agent = make(model, saver, journal, death=death)
         value, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": thread}}

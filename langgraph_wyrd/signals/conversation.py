@@ -36,6 +36,10 @@ _ARGS = 400
 _LOOKED_BACK = 40  # messages, to see how the agent's last turn ended
 _EVENT = "_summarization_event"  # deepagents keeps the history, and the summary here
 _STEPS = "summary:next_steps"
+_FORM = "structured_response"
+_IN_FORM = (
+    "Returning structured response: "  # the result of its call, where it is not told otherwise
+)
 
 # What stands in place of a result, and says there was none.
 _NO_RESULT = (
@@ -53,12 +57,21 @@ def conversation(view: View) -> Iterator[Fact]:
     for channel, fresh in conversations(view):
         walk = _Walk(view, channel)
         walk.through(fresh)
+        if _has_form(view):
+            walk.answered()
         yield from filter(None, walk.facts)
     if _EVENT in view.changed and not view.channels.left_out(_EVENT):
         event = view.values.get(_EVENT)
         message = read(event.get("summary_message")) if isinstance(event, dict) else None
         if message is not None and message.text:
             yield from _summary(view, message.text, view.at("summary", channel=_EVENT))
+
+
+def _has_form(view: View) -> bool:
+    """Whether the run has come to an answer that is no words: an agent's `response_format`."""
+    if _FORM in view.changed and view.values.get(_FORM) is not None:
+        return True
+    return any(write.channel == _FORM for write in view.writes)  # the same one as before
 
 
 def _pending(view: View) -> Iterator[Fact]:
@@ -208,6 +221,12 @@ class _Walk:
 
     # ---- an agent
 
+    def answered(self) -> None:
+        """What was asked for was given in another form than words."""
+        self._take_back("request")
+        source = self.view.at("answer", channel=_FORM)
+        self._add(Settles(("request",), "answered", source), "replies")
+
     def _agent(self, message: Message) -> None:
         ref = message.id or ""
         self._goes_on(message)
@@ -277,6 +296,8 @@ class _Walk:
     # ---- a tool
 
     def _result(self, result: Result, message: Message) -> None:
+        if result.text.startswith(_IN_FORM):
+            self.answered()
         outcome, ran = ended(result)
         here = self.calls.pop(result.call, None)
         name = result.name or (here[1] if here is not None else self._tool(result.call))
