@@ -3,9 +3,12 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import langgraph_wyrd
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "langgraph_wyrd").rglob("*.py"))
@@ -33,6 +36,25 @@ def test_postgres_is_imported_only_when_used() -> None:
         "assert not [m for m in sys.modules if m.startswith('psycopg')]\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+def test_what_is_imported_later_is_there() -> None:
+    """Every public name is found, and every module that is named for later is the one that the type
+    checker reads in its place."""
+    for name in langgraph_wyrd.__all__:
+        assert getattr(langgraph_wyrd, name) is not None
+        assert name in dir(langgraph_wyrd)
+    seen = 0
+    for module in MODULES:
+        text = module.read_text()
+        for names, given in re.findall(r"^    ([\w, ]+) = later\(([^)]*)\)", text, re.M):
+            for name, home in zip(names.split(", "), re.findall(r'"([^"]+)"', given), strict=True):
+                found = import_module(f"langgraph_wyrd.{home}")
+                room, _, last = found.__name__.rpartition(".")
+                read = rf"from {room} import .*\b{last}\b(?: as {name}\b)?"
+                assert re.search(read, text), f"{module.name}: {name} is not {home}"
+                seen += 1
+    assert seen > 10
 
 
 # What a run that only stores and loads checkpoints never loads: rooms, and modules of rooms.
