@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
 
@@ -27,7 +27,8 @@ class Retention:
         keep_last: So many of a thread's newest checkpoints stay.
         max_age: Checkpoints older than that go.
         thread_ttl: Threads that nobody wrote to for that long go altogether.
-        keep_labels: Labelled checkpoints stay, and so do threads that have some.
+        keep_labels: Labelled checkpoints stay, and so do threads that have some. "manual", or True:
+            those that a person or a program labelled; "all": those that `AutoLabels` labelled, too.
         forget_after: So long is known which threads were deleted, so that what their runs still
             send is refused. None: for ever.
     """
@@ -35,12 +36,16 @@ class Retention:
     keep_last: int | None = None
     max_age: timedelta | None = None
     thread_ttl: timedelta | None = None
-    keep_labels: bool = True
+    keep_labels: bool | Literal["manual", "all"] = True
     forget_after: timedelta | None = timedelta(days=30)
 
     def __post_init__(self) -> None:
         if self.keep_last is not None and (type(self.keep_last) is not int or self.keep_last < 1):
             raise InvalidInput(f"keep_last={self.keep_last!r}: use a whole number, 1 or more")
+        if self.keep_labels not in (True, False, "manual", "all"):
+            raise InvalidInput(
+                f'keep_labels={self.keep_labels!r}: use "manual" (or True), "all", or False'
+            )
         for name in ("max_age", "thread_ttl", "forget_after"):
             age = getattr(self, name)
             if age is not None and not (isinstance(age, timedelta) and age > timedelta()):

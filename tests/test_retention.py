@@ -25,7 +25,7 @@ from test_reweave import talk
 
 from langgraph_wyrd import Retention, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
-from langgraph_wyrd.plans import prune, retain
+from langgraph_wyrd.plans import prune, retain, shed
 from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
 from tests.outside import path_of, raw, tables
@@ -93,6 +93,13 @@ def test_what_is_no_retention(saver: WyrdSaver) -> None:
 # ---- what is kept is as it was
 
 
+def stepwise(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """At most so many checkpoints go in one step, and none in a single one."""
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._MOST", most)
+    monkeypatch.setattr("langgraph_wyrd.parts.keep._LEAST", min(16, most))
+    monkeypatch.setattr("langgraph_wyrd.plans.shed.SMALL", 0 if most < 500 else 100)
+
+
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
 def asynchronous(request: pytest.FixtureRequest) -> bool:
     return request.param
@@ -152,7 +159,7 @@ def test_what_is_kept_loads_as_before(
     """Random threads with forks, deltas and subgraphs: every kept checkpoint has its values,
     metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
     nothing more; a dry run had said what would go."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", most)
+    stepwise(monkeypatch, most)
     saver = durable.open()
     for seed in range(900, 900 + 3 * MORE):
         thread = played(seed, [saver], asynchronous=False).thread
@@ -190,8 +197,8 @@ def assert_nothing_over(saver: WyrdSaver, url: str) -> None:
             from langgraph_wyrd.store.statements import Ask
 
             rows = yield Ask("checkpoint_ids", (number,))
-            named = yield from retain._named(codec, number, list(map(prune.Light._make, rows)))
-            return named
+            named = yield from retain.named(codec, number, list(map(prune.Light._make, rows)))
+            return set(named)
 
         named = read(saver, plan)
         held = {each["strand"] for each in rows_of(url, "wyrd_splices", f"WHERE thread = {number}")}
@@ -220,7 +227,7 @@ def test_forks_keep_their_chain(saver: WyrdSaver) -> None:
 def labels(monkeypatch: pytest.MonkeyPatch, *keys: tuple[str, str]) -> None:
     """As if these checkpoints had labels; without any, as if all had."""
 
-    def labelled(number: int, all_of_it: Any) -> Any:
+    def labelled(number: int, all_of_it: Any, *, automatic: bool = True) -> Any:
         yield from ()
         return [light for light in all_of_it if not keys or light.key in keys]
 
@@ -283,7 +290,7 @@ def counting(saver: Any) -> Any:
 
 def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writers of the swept thread, and forks from what is about to go, lose nothing."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 5)
+    stepwise(monkeypatch, 5)
     saver, other = durable.open(), durable.open()
     graph, busy = counting(saver), counting(other)
     for _ in range(30):
@@ -318,23 +325,24 @@ def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyP
 
 
 def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 3)
+    """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values.
+    What is too much because of it goes with the next sweep."""
+    stepwise(monkeypatch, 3)
     saver, other = durable.open(), durable.open()
     head = None
     for n in range(12):
         head = put(saver, "t", {"log": [f"m{k}" for k in range(n + 1)]}, parent=head)
     doomed_one = [*saver.list(config("t"))][4]
     forks: list[Any] = []
-    step = retain.shed
+    step = shed.take
 
-    def shed(*args: Any) -> Any:
+    def take(*args: Any) -> Any:
         found = yield from step(*args)
         if not forks:
             forks.append(None)
         return found
 
-    monkeypatch.setattr(retain, "shed", shed)
+    monkeypatch.setattr(shed, "take", take)
     from langgraph_wyrd.parts import keep
 
     around = keep.alone
@@ -351,34 +359,37 @@ def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.M
     saver.sweep(Retention(keep_last=2), dry_run=False)
     values, fork = forks
     assert saver.get_tuple(fork).checkpoint["channel_values"] == values
+    assert len([*saver.list(config("t"))]) == 3
+    saver.sweep(Retention(keep_last=2), dry_run=False)
+    assert saver.get_tuple(fork).checkpoint["channel_values"] == values
     assert len([*saver.list(config("t"))]) == 2
     assert_nothing_over(durable.open(), durable.url)
 
 
-@pytest.mark.parametrize("steps", range(1, 6))
+@pytest.mark.parametrize("steps", range(1, 8))
 def test_a_sweep_that_was_stopped(
     durable: Backend, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after any step, the thread is sound; the next sweep finds the rest."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 2)
+    stepwise(monkeypatch, 2)
     saver = durable.open()
     head = None
     for n in range(14):
         head = put(saver, "t", {"log": [f"m{n}"] * (1 + n % 3), "n": n}, parent=head)
     before = seen(saver, "t")
     left = [steps]
-    step = retain.shed
+    step = shed.take
 
     class Stop(Exception):
         pass
 
-    def shed(*args: Any) -> Any:
+    def take(*args: Any) -> Any:
         left[0] -= 1
         if left[0] < 0:
             raise Stop
         return (yield from step(*args))
 
-    monkeypatch.setattr(retain, "shed", shed)
+    monkeypatch.setattr(shed, "take", take)
     with pytest.raises(Stop):
         saver.sweep(Retention(keep_last=5), dry_run=False)
     after = seen(durable.open(), "t")
@@ -626,7 +637,7 @@ def test_a_long_thread_goes_while_others_are_written(
 ) -> None:
     """Thousands of checkpoints of one thread are swept; who writes to another thread meanwhile
     never waits for all of it."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._STEP", 100)
+    stepwise(monkeypatch, 100)
     saver = durable.open(pillars=False)
     head = None
     made = checkpoint({"log": ["m"]})

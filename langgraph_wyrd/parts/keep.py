@@ -8,40 +8,44 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.alone import alone
 from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, SaverClosed
+from langgraph_wyrd.hooks import afire, fire
 from langgraph_wyrd.later import later
+from langgraph_wyrd.parts.watching import discarded
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Running
 
 if TYPE_CHECKING:
     from langgraph_wyrd import retention
-    from langgraph_wyrd.plans import retain
-    from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.plans import ledger, retain, shed
+    from langgraph_wyrd.plans.known import Known, Memory
     from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
 else:
     retain, retention = later("plans.retain", "retention")
+    ledger, shed = later("plans.ledger", "plans.shed")
 
 T = TypeVar("T")
 Progress = Callable[[int, int], object]
 
 logger = logging.getLogger("langgraph_wyrd")
 
-_STEP = 500  # checkpoints that go in one transaction of a sweep
+_AIM = 0.05  # seconds that a step likes to take: so long it keeps other writers out
+_MOST, _LEAST, _FIRST = 500, 16, 64  # checkpoints, or versions of values, that go in one step
+_TRIES = 3  # steps in vain, because somebody wrote to the thread, before it is locked for them
 _PAGE = 200  # threads that are looked up together
 _ALL = 1 << 62
 _PAUSE = 0.25  # seconds, at most, that others have between two steps
 
-_FEW = 128  # checkpoints that go in one transaction while threads are written
-_STEPS = 4  # such transactions after a write
+_FEW = 512  # checkpoints that go after a write
 _MOST_NOTED = 10_000  # threads whose writes are counted
 _MINUTE = 60.0
 _EXPIRED = 4  # idle threads that go in one minute
@@ -97,17 +101,35 @@ class Keeping:
         async def run(job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
             return await core.arun(job) if asynchronous else core.run(job)
 
+        async def tell(id: str, count: int) -> None:
+            happened = discarded([(id, count)], "sweep")
+            if asynchronous:
+                await afire(core, *happened)
+            else:
+                fire(core, *happened)
+
+        async def shed_(id: str) -> None:
+            gone = Gone()
+            rule_ = shed.Rule(rule)
+            try:
+                await run(lambda core: _shed(core, codec, id, rule_, pace, gone))
+            finally:
+                await tell(id, gone.count)
+
         async def read(plan: Callable[[], Plan[T]]) -> T:
             return await run(lambda core: core.read(plan))
 
         report = retention.SweepReport(dry_run)
         expired: set[str] = set()
+        pace = Pace()
         for id in await read(partial(retain.idle, rule, _ALL)):
-            plan = partial(retain.expire, id, rule, dry_run=dry_run)
             if dry_run:
-                found = await read(plan)
+                found = await read(partial(retain.expire, id, rule, dry_run=True))
             else:
-                found = await run(partial(_alone, thread_id=id, plan=plan))
+                found = await run(
+                    partial(_expired, codec=codec, thread_id=id, rule=rule, pace=pace)
+                )
+                await tell(id, found.checkpoints)
             if found.threads:
                 expired.add(id)
             report += found
@@ -119,7 +141,7 @@ class Keeping:
                     if id not in expired:
                         found = await read(partial(retain.weigh, codec, id, rule))
                         if found != retention.SweepReport() and not dry_run:
-                            await run(partial(_shed, codec=codec, thread_id=id, rule=rule))
+                            await shed_(id)
                         report += found
                 except CheckpointDamaged as error:
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
@@ -132,34 +154,124 @@ class Keeping:
             gone = await (read(plan_) if dry_run else run(lambda core: core.write(plan_)))
             report = replace(report, tombstones=gone)
         if not dry_run:
-            while await run(Running.give_back):
+            while await run(_given_back):
                 pass
         return report
 
 
-async def _alone(core: Running[Memory], *, thread_id: str, plan: Callable[[], Plan[T]]) -> T:
-    return await alone(core, thread_id, plan)
+class Pace:
+    """How much goes in one step: as much as takes about as long as it should."""
+
+    def __init__(self) -> None:
+        self._now = {stage: min(_FIRST, _MOST) for stage in ("rows", "cuts")}
+        self._begun = 0.0
+
+    def most(self, going: shed.Going | None) -> int:
+        return self._now["cuts" if going is not None and going.stage == "cuts" else "rows"]
+
+    def timed(self, plan: Callable[[], Plan[T]]) -> Callable[[], Plan[T]]:
+        """A plan whose transaction is timed from its beginning, not from when it was asked for."""
+
+        def timed() -> Plan[T]:
+            self._begun = time.monotonic()
+            return (yield from plan())
+
+        return timed
+
+    def over(self, going: shed.Going | None) -> float:
+        """The step that was timed is over; how long others should have now."""
+        took = time.monotonic() - self._begun
+        if going is not None and going.stage in self._now:
+            factor = min(2.0, max(0.25, _AIM / max(took, 0.001)))
+            much = int(self._now[going.stage] * factor)
+            self._now[going.stage] = min(max(much, _LEAST), _MOST)
+        return min(took, _PAUSE)
+
+
+@dataclass(slots=True)
+class Gone:
+    """How many checkpoints of a thread went, however it ended."""
+
+    count: int = 0
 
 
 async def _shed(
     core: Running[Memory],
-    *,
     codec: Codec,
     thread_id: str,
-    rule: Retention,
-    most: int | None = None,
-    steps: int = _ALL,
-) -> None:
-    """Let go of a thread's checkpoints, step by step; others have their turns in between."""
-    going: retain.Going | None = None
-    for _ in range(steps):
-        plan = partial(retain.shed, codec, thread_id, rule, most or _STEP, going)
-        begun = time.monotonic()
-        going = await alone(core, thread_id, plan)
+    rule: shed.Rule,
+    pace: Pace,
+    gone: Gone,
+    most: int = _ALL,
+) -> bool:
+    """Let go of a thread's checkpoints, step by step; others have their turns in between.
+
+    False: there are more, but `most` of them are gone.
+    """
+    going: shed.Going | None = None
+    tries = 0
+    while True:
+        asked = (codec, thread_id, rule, going, min(pace.most(going), most))
+        found = await core.read(partial(_looked, asked, thread_id))
+        if found is None:
+            return True
+        step = found[1]
+        if rule.within is None and step.after is not None:
+            rule = replace(rule, within=step.after.keys)
+        if step.small:
+            gone.count += await alone(
+                core, thread_id, pace.timed(partial(shed.whole, codec, thread_id, rule))
+            )
+            await asyncio.sleep(pace.over(None))
+            return True
+        if tries < _TRIES:
+            took = await alone(core, thread_id, pace.timed(partial(shed.take, thread_id, *found)))
+            made = step if took else None
+        else:
+            made = await alone(core, thread_id, pace.timed(partial(shed.at_once, *asked)))
         # SQLite's lock has no queue: another process gets it only while nobody else wants it.
-        await asyncio.sleep(min(time.monotonic() - begun, _PAUSE))
+        await asyncio.sleep(pace.over(going))
+        if made is None:
+            tries += 1
+            continue
+        gone.count += made.gone
+        most -= made.gone
+        going = made.after
         if going is None:
-            return
+            return True
+        if most <= 0 and going.rows:
+            return False
+
+
+def _looked(asked: Any, thread_id: str) -> Plan[tuple[Known, shed.Step] | None]:
+    return ledger.without_damage(shed.look(*asked), thread_id)
+
+
+async def _expired(
+    core: Running[Memory], *, codec: Codec, thread_id: str, rule: Retention, pace: Pace
+) -> SweepReport:
+    """Delete a thread that nobody uses; of a long one, most goes before, step by step."""
+    found = await core.read(partial(retain.expire, thread_id, rule, dry_run=True))
+    if not found.threads:
+        return found
+    gone = Gone()
+    if found.checkpoints > shed.SMALL:
+        rest = retention.Retention(keep_last=1, keep_labels=rule.keep_labels)
+        idle = shed.Rule(rest, idle=rule.thread_ttl)
+        await _shed(core, codec, thread_id, idle, pace, gone)
+    done = await alone(core, thread_id, pace.timed(partial(retain.expire, thread_id, rule)))
+    await asyncio.sleep(pace.over(None))
+    return (
+        found if done.threads else retention.SweepReport(checkpoints=gone.count)
+    )  # somebody came back
+
+
+async def _given_back(core: Running[Memory]) -> bool:
+    """Some of SQLite's free space goes back to the file system; whether there is more."""
+    begun = time.monotonic()
+    more = await core.give_back()
+    await asyncio.sleep(min(time.monotonic() - begun, _PAUSE))
+    return more
 
 
 class Keeper:
@@ -174,6 +286,7 @@ class Keeper:
         self._slack = max(16, (rule.keep_last or 0) // 2)  # each time costs a few puts
         self._since: OrderedDict[str, int] = OrderedDict()
         self._swept = 0.0
+        self._pace = Pace()
 
     def wrote(self, codec: Codec, thread_id: str, ns: str) -> None:
         """A checkpoint was stored."""
@@ -193,9 +306,16 @@ class Keeper:
         if rule.by_checkpoint and await core.read(
             partial(retain.due, thread_id, rule, self._slack)
         ):
-            few = partial(_shed, codec=codec, thread_id=thread_id, rule=rule, most=_FEW)
-            await few(core, steps=_STEPS)
+            gone = Gone()
+            try:
+                rule_ = shed.Rule(rule)
+                over = await _shed(core, codec, thread_id, rule_, self._pace, gone, _FEW)
+                if not over:
+                    self._since[thread_id] = self._slack  # the next write looks again
+            finally:
+                core.happened.extend(discarded([(thread_id, gone.count)], "retention"))
         if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
             self._swept = time.monotonic()
             for id in await core.read(partial(retain.idle, rule, _EXPIRED)):
-                await alone(core, id, partial(retain.expire, id, rule))
+                found = await _expired(core, codec=codec, thread_id=id, rule=rule, pace=self._pace)
+                core.happened.extend(discarded([(id, found.checkpoints)], "retention"))

@@ -52,7 +52,8 @@ class Labelling:
             number, name, id, label.created_at, False, to_json(label.keys), to_json(missing),
             packed(self.codec, [plain.to_dict(item, compact=True) for item in items]),
         )  # fmt: skip
-        yield Tell("put_label", [row])
+        # Whoever is about to let the checkpoint go must look again.
+        yield [Tell("put_label", [row]), Tell("tidy", [(found[0][2], number)])]
         return label
 
     def all(self) -> Plan[list[Label]]:

@@ -123,10 +123,16 @@ def starts(codec: Codec, number: int, all_of_it: Sequence[Light]) -> Plan[dict[s
     return {ns: start for ns, start in found.items() if start is not None}
 
 
-def labelled(number: int, all_of_it: Sequence[Light]) -> Plan[list[Light]]:
-    """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
+def labelled(
+    number: int, all_of_it: Sequence[Light], *, automatic: bool = True
+) -> Plan[list[Light]]:
+    """The checkpoints with a label, and the newest before each of the subgraphs that remember.
+
+    `automatic`: with labels that were set on a boundary as well.
+    """
     found: dict[Key, Light] = {}
-    for label in sorted({row[1] for row in (yield Ask("labels", (number,)))}):
+    rows = yield Ask("labels", (number,))
+    for label in sorted({row[1] for row in rows if automatic or not row[3]}):
         for light in all_of_it:  # ordered by namespace and id: the last one stands
             if light.ns == "" and light.id == label:
                 found[light.key] = light

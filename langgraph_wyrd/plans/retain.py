@@ -1,22 +1,14 @@
-"""Retention: which checkpoints go, what they weigh, and letting them go a batch at a time.
-
-A thread of any length goes in steps, each a transaction of its own, so that nobody waits for long.
-The first one makes what stays independent of what goes; then rows go, oldest first; the last of
-them, with all that only they held, goes in the last step. So a sweep that is stopped in between
-leaves a sound thread, and the next one finds what is left to do.
-"""
+"""Retention: which checkpoints and threads go, and what they weigh. `shed` lets them go."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from langgraph_wyrd.plans import loading, prune
-from langgraph_wyrd.plans.keeping import bases, show_again
-from langgraph_wyrd.plans.known import Known
-from langgraph_wyrd.plans.settling import Key, Light, rewrite, settle
+from langgraph_wyrd.plans.settling import Key, Light
 from langgraph_wyrd.retention import (
     Aged,
     Retention,
@@ -30,6 +22,7 @@ from langgraph_wyrd.retention import (
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 _FRAMES = 256  # frames that are looked at together
@@ -40,113 +33,54 @@ _SIZED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
-    """What is left to do of a thread, as long as nobody changes it."""
-
-    tick: int
-    kept: list[Light]
-    doomed: list[Key]  # oldest first
-    dead: list[int] | None = None  # strands that nothing names; None: not looked for yet
-
-
-def shed(
-    codec: Codec, thread_id: str, rule: Retention, most: int, going: Going | None
-) -> Plan[Going | None]:
-    """One step: at most so many checkpoints, or strands, go. None: there is nothing left to do."""
-    found = yield Ask("lock_to_bury", (thread_key(thread_id),))
-    if not found:
-        return None
-    thread = Known.locked(found[0])
-    number = thread.number
-    if going is None or going.tick != thread.tick:
-        going = yield from _going(codec, thread, thread_id, rule)
-        if going is None:
-            return None
-    if len(going.doomed) <= most and (going.dead is None or len(going.dead) <= most):
-        small = going.dead is not None or len(going.doomed) + len(going.kept) <= 2 * most
-        if small:
-            yield prune.rows_of(number, going.doomed)
-            strands = yield from settle(codec, thread, going.kept, {})
-            yield Tell("moved", [(strands, number)])
-            if (yield Ask("thread_status", (number,)))[0][0] is not None:
-                yield from show_again(codec, number, thread_id)
-            return None
-    after = replace(going, tick=thread.tick + 1)
-    if len(going.doomed) > 1:
-        some = going.doomed[: min(most, len(going.doomed) - 1)]
-        yield prune.rows_of(number, some)
-        after = replace(after, doomed=going.doomed[len(some) :])
-    else:
-        dead = going.dead
-        if dead is None:
-            dead = yield from _dead(codec, thread, going)
-        yield Tell("drop_strand", [(number, strand) for strand in dead[:most]])
-        after = replace(after, dead=dead[most:])
-    yield Tell("moved", [(thread.strands, number)])
-    return after
-
-
-def _going(codec: Codec, thread: Known, thread_id: str, rule: Retention) -> Plan[Going | None]:
-    """Decide, and make what stays independent of what goes."""
-    number = thread.number
-    rows = yield Ask("checkpoint_ids", (number,))
-    all_of_it = list(map(Light._make, rows))
-    strays = yield from _strays(number, all_of_it)
-    if strays:
-        yield prune.rows_of(number, strays)
-    gone = yield from _gone(codec, number, rule, all_of_it)
-    if not gone:
-        return None
-    cut = [
-        each.key for each in all_of_it if each.key not in gone and (each.ns, each.parent) in gone
-    ]
-    held = yield from bases(codec, number, thread_id, cut)
-    if held:
-        yield Tell("put_event", held)
-    adopted = prune.adopted(all_of_it, gone)
-    kept = [light for light in all_of_it if light.key not in gone]
-    yield from rewrite(number, [each for each in kept if each.key in adopted], {}, adopted)
-    kept = [each._replace(parent=adopted.get(each.key, each.parent)) for each in kept]
-    return Going(thread.tick, kept, sorted(gone, key=lambda key: (key[1], key[0])))
-
-
-def _gone(codec: Codec, number: int, rule: Retention, all_of_it: Sequence[Light]) -> Plan[set[Key]]:
+def gone(
+    codec: Codec,
+    number: int,
+    rule: Retention,
+    all_of_it: Sequence[Light],
+    within: Collection[Key] | None = None,
+) -> Plan[set[Key]]:
+    """The checkpoints of a thread that are not kept; `within`: only of these."""
     rows = list(map(Aged._make, (yield Ask("ages", (number,)))))
-    labels: set[Key] = set()
-    if rule.keep_labels:
-        labels = {light.key for light in (yield from prune.labelled(number, all_of_it))}
+    labels = yield from _labelled(number, rule, all_of_it)
     starts = yield from prune.starts(codec, number, all_of_it)
-    gone = doomed(rule, rows, labels, datetime.now(timezone.utc), starts)
-    needed = yield from prune.needed_by_deltas(codec, number, all_of_it, gone)
+    found = doomed(rule, rows, labels, datetime.now(timezone.utc), starts)
+    if within is not None:
+        found &= set(within)
+    needed = yield from prune.needed_by_deltas(codec, number, all_of_it, found)
     if needed:  # they stay whole, with their subgraphs' calls
         needed |= of_calls(rows, needed, starts)
-    return gone - needed
+    return found - needed
 
 
-def _dead(codec: Codec, thread: Known, going: Going) -> Plan[list[int]]:
-    """Strands that neither what is kept names, nor the last checkpoint that is still to go."""
-    rows = yield Ask("checkpoint_ids", (thread.number,))
-    there = list(map(Light._make, rows))
-    named = yield from _named(codec, thread.number, there)
-    newest = yield Ask("strands_of", (thread.number,))
-    return sorted(strand for strand, _ in newest if strand not in named)
+def _labelled(number: int, rule: Retention, all_of_it: Sequence[Light]) -> Plan[set[Key]]:
+    """What the labels keep."""
+    if not rule.keep_labels:
+        return set()
+    automatic = rule.keep_labels == "all"
+    kept = yield from prune.labelled(number, all_of_it, automatic=automatic)
+    return {light.key for light in kept}
 
 
-def _named(codec: Codec, number: int, lights: Sequence[Light]) -> Plan[set[int]]:
-    """The strands that checkpoints name."""
-    named = {light.strand for light in lights}
-    places = sorted({light.place for light in lights})
-    for start in range(0, len(places), _FRAMES):
-        held = yield from loading.read_frames(codec, number, places[start : start + _FRAMES])
-        named |= frames.places(held.values()).keys()
-    return named
+def named(codec: Codec, number: int, lights: Sequence[Light]) -> Plan[dict[int, int]]:
+    """The strands that checkpoints name, and the newest version of each that they do."""
+    found: dict[int, int] = {}
+
+    def name(place: Place) -> None:
+        found[place.strand] = max(place.seq, found.get(place.strand, -1))
+
+    at = sorted({light.place for light in lights})
+    for start in range(0, len(at), _FRAMES):
+        held = yield from loading.read_frames(codec, number, at[start : start + _FRAMES])
+        for each in (*held, *(p for some in frames.places(held.values()).values() for p in some)):
+            name(each)
+    return found
 
 
 # ---- rows of checkpoints that are not there
 
 
-def _strays(number: int, all_of_it: Sequence[Light]) -> Plan[list[Key]]:
+def strays(number: int, all_of_it: Sequence[Light]) -> Plan[list[Key]]:
     """Checkpoints that are not there, but have rows, and won't come any more.
 
     Writes may be stored before their checkpoint; an hour later it does not come.
@@ -185,20 +119,20 @@ def weigh(codec: Codec, thread_id: str, rule: Retention) -> Plan[SweepReport]:
     number = found[0][0]
     rows = yield Ask("checkpoint_ids", (number,))
     all_of_it = list(map(Light._make, rows))
-    strays = yield from _strays(number, all_of_it)
-    gone: set[Key] = set()
+    over = yield from strays(number, all_of_it)
+    going: set[Key] = set()
     if rule.by_checkpoint:
-        gone = yield from _gone(codec, number, rule, all_of_it)
-    if not gone and not strays:
+        going = yield from gone(codec, number, rule, all_of_it)
+    if not going and not over:
         return SweepReport()
-    keep = [light for light in all_of_it if light.key not in gone]
-    named = (yield from _named(codec, number, keep)) if gone else None
-    found_ = yield from _weighed(number, {*gone, *strays}, named)
-    return replace(found_, checkpoints=len(gone), orphans=len(strays))
+    keep = [light for light in all_of_it if light.key not in going]
+    held = (yield from named(codec, number, keep)) if going else None
+    weight = yield from _weighed(number, {*going, *over}, held)
+    return replace(weight, checkpoints=len(going), orphans=len(over))
 
 
 def _weighed(
-    number: int, gone: Collection[Key] | None, named: Collection[int] | None
+    number: int, some: Collection[Key] | None, held: Collection[int] | None
 ) -> Plan[SweepReport]:
     """Rows and bytes of some checkpoints (None: all), and of strands that nothing else names."""
     writes, events, strands = yield [
@@ -206,10 +140,10 @@ def _weighed(
         Ask("events_weighed", (number,)),
         Ask("strands_weighed", (number,)),
     ]
-    writes = [row for row in writes if gone is None or (row[0], row[1]) in gone]
-    events = [row for row in events if gone is None or (row[0], row[1]) in gone]
-    if gone is not None:
-        strands = [row for row in strands if named is not None and row[0] not in named]
+    writes = [row for row in writes if some is None or (row[0], row[1]) in some]
+    events = [row for row in events if some is None or (row[0], row[1]) in some]
+    if some is not None:
+        strands = [row for row in strands if held is not None and row[0] not in held]
     return SweepReport(
         writes=sum(row[2] for row in writes),
         events=sum(row[2] for row in events),
@@ -250,7 +184,7 @@ def expire(thread_id: str, rule: Retention, *, dry_run: bool = False) -> Plan[Sw
         return SweepReport()
     number = found[0][0]
     rows = yield Ask("checkpoint_ids", (number,))
-    if rule.keep_labels and (yield from prune.labelled(number, list(map(Light._make, rows)))):
+    if (yield from _labelled(number, rule, list(map(Light._make, rows)))):
         return SweepReport()
     weight = yield from _weighed(number, None, None)
     if not dry_run:

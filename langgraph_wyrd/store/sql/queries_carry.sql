@@ -46,7 +46,7 @@ SELECT count(*) FROM wyrd_threads WHERE deleted_at IS NULL
 SELECT ns, id, ts FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id
 
 -- name: thread_state
-SELECT id, tick FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
 -- name: moved
 -- As `touch`, but nobody used the thread: when it was used last stays.

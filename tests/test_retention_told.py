@@ -1,0 +1,104 @@
+"""What a retention lets go is told to hooks; automatic labels don't keep everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from conftest import Backend
+from test_retention import age, counting, stepwise
+from test_reweave import talk
+
+from langgraph_wyrd import AutoLabels, Retention
+from langgraph_wyrd.errors import InvalidInput
+from tests.rows import config
+
+Call = Callable[..., Any]
+
+
+async def test_sweeps_are_told(durable: Backend, call: Call) -> None:
+    """As an explicit prune or deletion is: once a thread, with how many checkpoints went; a dry run
+    tells nothing."""
+    saver = durable.open()
+    talk(saver, "a", run="r", words=["one", "two", "three"])
+    talk(saver, "b", run="r", words=["one"])
+    talk(saver, "old", run="r", words=["one", "two"])
+    age(durable.url, "old", days=40)
+    heard: list[Any] = []
+    saver.on("discard", heard.append)
+    rule = Retention(keep_last=1, thread_ttl=timedelta(days=30))
+    told = await call(saver, "sweep", rule)
+    assert not heard
+    done = await call(saver, "sweep", rule, dry_run=False)
+    assert done.checkpoints == told.checkpoints
+    assert {each.thread_id for each in heard} == {"a", "old"}
+    assert all(each.detail["how"] == "sweep" for each in heard)
+    assert sum(each.detail["checkpoints"] for each in heard) == done.checkpoints
+    assert not [*saver.list(config("old"))]
+
+
+async def test_what_goes_as_threads_are_written_is_told(durable: Backend, call: Call) -> None:
+    """By the next call of this saver, never on its own thread."""
+    saver = durable.open(retention=Retention(keep_last=3))
+    heard: list[Any] = []
+    saver.on("discard", heard.append)
+    graph = counting(saver)
+    for _ in range(20):
+        await call(graph, "invoke", {"log": ["in"]}, config("t"))
+        if heard:
+            break
+    assert {(each.thread_id, each.detail["how"]) for each in heard} == {("t", "retention")}
+    assert heard[0].detail["checkpoints"] > 0
+
+
+@pytest.mark.parametrize("most", [500, 2])
+def test_automatic_labels_do_not_keep_everything(
+    durable: Backend, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """keep_labels=True keeps what somebody labelled; "all" keeps automatic labels too."""
+    stepwise(monkeypatch, most)
+    saver = durable.open(labels=AutoLabels(run_end=True, every=2))
+    graph = counting(saver)
+    for n in range(6):
+        graph.invoke({"log": ["in"]}, config("t"))
+        if n == 1:
+            saver.thread("t").label("mine")
+    handle = saver.thread("t")
+    total, labelled = 18, {label.checkpoint_id for label in handle.labels()}
+    assert len([*saver.list(config("t"))]) == total
+    assert len(labelled) > 6
+    assert saver.sweep(Retention(keep_last=1, keep_labels="all")).checkpoints == total - len(
+        labelled | {handle.history()[0].checkpoint_id}
+    )
+    told = saver.sweep(Retention(keep_last=1, keep_labels="manual"))
+    assert told == saver.sweep(Retention(keep_last=1))
+    assert saver.sweep(Retention(keep_last=1), dry_run=False).checkpoints == total - 2
+    assert [label.name for label in handle.labels() if not label.automatic] == ["mine"]
+    age(durable.url, "t", days=40)
+    assert saver.sweep(Retention(thread_ttl=timedelta(days=30))).threads == 0
+    handle.unlabel("mine")
+    assert handle.labels()
+    assert saver.sweep(Retention(thread_ttl=timedelta(days=30))).threads == 1
+    with pytest.raises(InvalidInput, match="keep_labels"):
+        Retention(keep_labels="some")  # type: ignore[arg-type]
+
+
+def test_a_long_idle_thread_goes_in_steps(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is left, and the report says what a dry run had said."""
+    stepwise(monkeypatch, 5)
+    saver = durable.open()
+    graph = counting(saver)
+    for _ in range(10):
+        graph.invoke({"log": ["in"]}, config("t"))
+    age(durable.url, "t", days=40)
+    rule = Retention(thread_ttl=timedelta(days=30))
+    told = saver.sweep(rule)
+    assert (told.threads, told.checkpoints) == (1, 30)
+    done = saver.sweep(rule, dry_run=False)
+    assert (done.threads, done.checkpoints, done.bytes) == (1, 30, told.bytes)
+    found = saver.size_report()
+    assert all(size.rows == 0 for name, size in found.tables.items() if name != "threads")
