@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.values import Codec
 else:
-    names = ("healing.report", "healing.verifying", "healing.whole")
-    report, verifying, whole = later(*names)
+    report, verifying = later("healing.report", "healing.verifying")
+    whole = later("healing.whole")
 
 
 class Verified:
