@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_wyrd.carrying.driving import finish
-from langgraph_wyrd.carrying.official import official
+from langgraph_wyrd.carrying.official import drop, official, rows_there
 from langgraph_wyrd.carrying.passage import Passage, Report
 from langgraph_wyrd.carrying.sides import Side
 from langgraph_wyrd.carrying.theirs import side_of
@@ -73,6 +74,7 @@ def adopt(
     serde: SerializerProtocol | None = None,
     threads: Iterable[str] | None = None,
     progress: Progress | None = None,
+    drop_old: bool = False,
     **options: Any,
 ) -> Report:
     """Take over a database that SqliteSaver, PostgresSaver or their async twins wrote.
@@ -87,17 +89,27 @@ def adopt(
         serde: What the official saver was given as `serde`; ours gets the same.
         threads: The ids to take over; None: all of them.
         progress: Called with how many checkpoints are done, of how many.
+        drop_old: Afterwards compare everything once more, drop the official tables, and give their
+            space back (SQLite: a `VACUUM`, which needs room for a second file and locks it). There
+            is no way back. Not where a thread was left alone, or with `threads` or `into`.
         options: For `WyrdSaver.from_conn_string`, where `into` is no saver.
 
     Raises:
         InvalidInput: The database holds no tables of an official saver.
         MissingExtra: The official saver of that database is not installed.
     """
+    _droppable(drop_old, into, threads)
     with (
         official(conn_string, serde) as theirs,
         _receiver(conn_string, into, serde, options) as ours,
     ):
-        return copy(theirs, ours, threads, progress)
+        seen = rows_there(theirs) if drop_old else []
+        report = copy(theirs, ours, threads, progress)
+        if drop_old:
+            finish(_checked(side_of(theirs, False), side_of(ours, False), report))
+    if drop_old:
+        drop(conn_string, seen)
+    return report
 
 
 async def aadopt(
@@ -107,14 +119,39 @@ async def aadopt(
     serde: SerializerProtocol | None = None,
     threads: Iterable[str] | None = None,
     progress: Progress | None = None,
+    drop_old: bool = False,
     **options: Any,
 ) -> Report:
     """Async version of `adopt`."""
+    _droppable(drop_old, into, threads)
     with official(conn_string, serde) as theirs:
         if isinstance(into, WyrdSaver):
             return await acopy(theirs, into, threads, progress)
         async with WyrdSaver.from_conn_string(into or conn_string, serde=serde, **options) as ours:
-            return await acopy(theirs, ours, threads, progress)
+            seen = rows_there(theirs) if drop_old else []
+            report = await acopy(theirs, ours, threads, progress)
+            if drop_old:
+                await _checked(side_of(theirs, True), side_of(ours, True), report)
+    if drop_old:
+        await asyncio.to_thread(drop, conn_string, seen)
+    return report
+
+
+def _droppable(drop_old: bool, into: object, threads: object) -> None:
+    if drop_old and (into is not None or threads is not None):
+        raise InvalidInput("drop_old is for a whole database that is adopted in place")
+
+
+async def _checked(theirs: Side, ours: Side, report: Report) -> None:
+    """Refuse to drop what is not all here, as it is."""
+    why = next((f"thread {id!r} was left alone: {why}" for id, why in report.left), None)
+    if why is None:
+        for id, _ in await theirs.threads():
+            why = await Passage(theirs, ours, id, lambda done: None).check()
+            if why is not None:
+                break
+    if why is not None:
+        raise InvalidInput(f"the old tables are kept, nothing was dropped: {why}")
 
 
 # ---- copying

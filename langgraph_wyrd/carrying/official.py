@@ -89,3 +89,68 @@ def _postgres(conninfo: str, serde: SerializerProtocol | None) -> Iterator[Saver
                 "with its setup(), then adopt them"
             )
         yield PostgresSaver(raw, serde=serde)
+
+
+# ---- done with
+
+
+def rows_there(saver: Any) -> list[int]:
+    """How many rows the official tables hold."""
+    if hasattr(saver, "cursor"):  # SQLite
+        with saver.cursor(transaction=False) as cursor:
+            return [cursor.execute(_COUNT.format(name)).fetchone()[0] for name in _SQLITE]
+    with saver._cursor() as cursor:
+        return [cursor.execute(_COUNT.format(name)).fetchone()["count"] for name in _POSTGRES]
+
+
+def drop(conn_string: str, seen: list[int]) -> None:
+    """Drop the official tables, if they hold what was seen, and give their space back.
+
+    Raises:
+        InvalidInput: Somebody wrote to them since, or still has them locked.
+    """
+    address = url.parse(conn_string)
+    (_drop_sqlite if address.dialect == "sqlite" else _drop_postgres)(address.target, seen)
+
+
+_SQLITE = ("checkpoints", "writes")
+_POSTGRES = ("checkpoints", "checkpoint_writes", "checkpoint_blobs")
+_COUNT = "SELECT count(*) AS count FROM {}"
+_MEANWHILE = InvalidInput(
+    "the old tables were written to while they were adopted: nothing was dropped. Stop what writes "
+    "there, and adopt again"
+)
+
+
+def _drop_sqlite(path: str, seen: list[int]) -> None:
+    try:
+        uri = f"file:{quote(path)}?mode=rw"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            if [raw.execute(_COUNT.format(name)).fetchone()[0] for name in _SQLITE] != seen:
+                raw.execute("ROLLBACK")
+                raise _MEANWHILE
+            for name in _SQLITE:
+                raw.execute(f"DROP TABLE {name}")
+            raw.execute("COMMIT")
+            raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # sweeps give space back from now on
+            raw.execute("VACUUM")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        raise InvalidInput(f"the old tables of {path!r} could not be dropped: {error}") from error
+
+
+def _drop_postgres(conninfo: str, seen: list[int]) -> None:
+    from psycopg import Connection, Error
+
+    try:
+        with Connection.connect(conninfo) as raw:
+            raw.execute("SET LOCAL lock_timeout = '10s'")
+            raw.execute(f"LOCK TABLE {', '.join(_POSTGRES)} IN ACCESS EXCLUSIVE MODE")
+            found = [raw.execute(_COUNT.format(name)).fetchone() for name in _POSTGRES]
+            if [row and row[0] for row in found] != seen:
+                raise _MEANWHILE
+            raw.execute(f"DROP TABLE {', '.join(_POSTGRES)}")
+            raw.execute("DROP TABLE IF EXISTS checkpoint_migrations")
+    except Error as error:
+        raise InvalidInput(f"the old tables could not be dropped: {error}") from error

@@ -85,6 +85,22 @@ class Passage:
         await self._end(order)
         return self._sent
 
+    async def check(self) -> str | None:
+        """Whether all of the source's thread is at the target as it is; else what is not."""
+        order = in_order(await self.source.outline(self.id))
+        for start in range(0, len(order), _PAGE):
+            keys = order[start : start + _PAGE]
+            found = await self.source.read(self.id, keys)
+            back = await self.target.read(self.id, keys)
+            for key, one, other in zip(keys, found, back, strict=True):
+                if one is None:
+                    continue
+                sent = self._converted(one[0]), one[1]
+                why = "it is not there" if other is None else await self._differs(sent, other)
+                if why is not None:
+                    return f"checkpoint {key[1]} of thread {self.id!r}: {why}"
+        return None
+
     async def _page(self, keys: Sequence[Key], ours: Outline) -> None:
         found = await self.source.read(self.id, keys)
         known = [key for key in keys if key in ours.parents]

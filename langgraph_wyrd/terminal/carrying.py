@@ -8,14 +8,28 @@ from typing import Any
 
 from langgraph_wyrd.pillars.records import record
 from langgraph_wyrd.show.plain import plain
-from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command
+from langgraph_wyrd.terminal.command import (
+    FINE,
+    NOTHING,
+    Asked,
+    Command,
+    confirmed,
+    serde_of_environment,
+)
 
 
 def adopt(asked: Asked) -> int:
     args, screen = asked.args, asked.screen
     port = import_module("langgraph_wyrd.port")
+    if args.drop_old and not asked.sure(
+        "When all of it is adopted and compared, drop the official tables for good?"
+    ):
+        return NOTHING
     bar = screen.progress("adopt")
-    report = port.adopt(asked.url, args.into, threads=args.thread, progress=bar)
+    report = port.adopt(
+        asked.url, args.into, serde=serde_of_environment(), threads=args.thread, progress=bar,
+        drop_old=args.drop_old,
+    )  # fmt: skip
     if screen.json:
         screen.data(record(report))
     else:
@@ -41,6 +55,11 @@ def bring_back(asked: Asked) -> int:
 def _adopt(parser: ArgumentParser) -> None:
     parser.add_argument("--into", metavar="URL", help="another database; else beside their tables")
     parser.add_argument("--thread", action="append", help="only this thread")
+    parser.add_argument(
+        "--drop-old", action="store_true",
+        help="then drop the official tables, and give their space back",
+    )  # fmt: skip
+    confirmed(parser)
 
 
 def _export(parser: ArgumentParser) -> None:

@@ -61,7 +61,7 @@ class Asked:
             schema=self.args.schema,
             setup=setup,
             keys=keys,
-            serde=_serde() if keys is None else None,
+            serde=serde_of_environment() if keys is None else None,
         )
 
     def _keys(self) -> KeyRing | None:
@@ -185,7 +185,7 @@ def confirmed(parser: ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
 
-def _serde() -> SerializerProtocol | None:
+def serde_of_environment() -> SerializerProtocol | None:
     """A store that LangGraph's AES key encrypts is read with that key."""
     if not os.environ.get(_KEY):
         return None
