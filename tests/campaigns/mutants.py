@@ -228,7 +228,7 @@ MUTANTS = (
       HEALING, "said_aloud"),
     M("what is damaged is not built on", "healing/telling",
       "        core.memory.drop(thread_id)  # the next write reads what it builds on, and leaves "
-      "damage be\n", "        pass\n", HEALING, "thread_goes_on or not_built_on"),
+      "damage be\n", "        pass\n", ROWS, "not_built_on"),
     # ---- repairs
     M("a repair reads the pillars anew", "healing/verifying",
       "    if changed and look.woven and not look.lost:", "    if False:",
