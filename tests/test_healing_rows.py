@@ -19,16 +19,24 @@ from langgraph_wyrd.healing.strand import Lost
 from langgraph_wyrd.store.sqlite import drive
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, flipped, garbled, splices_of, spoil_splice, talk
+from tests.outside import path_of
+
+_built: list[bytes] = []  # an SQLite file is built once, and copied
 
 
 @pytest.fixture
 def made(durable: Backend) -> Backend:
     """A thread of two turns, labelled, and one that waits for a person."""
+    if durable.name == "sqlite" and _built:
+        path_of(durable.url).write_bytes(_built[0])
+        return durable
     saver = durable.open()
     talk(saver, "t", 2)
     saver.thread("t").label("done")
     talk(saver, "u", 1, last="approve this")
     saver.close()
+    if durable.name == "sqlite":
+        _built.append(path_of(durable.url).read_bytes())
     return durable
 
 
