@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
@@ -101,6 +101,15 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         super().__init__()
         if saver is not None and not isinstance(saver, Saver):
             raise InvalidInput(f"saver={saver!r}: pass a WyrdSaver, or none")
+        if idle is not None and not isinstance(idle, timedelta):
+            raise InvalidInput(f"idle={idle!r}: pass a timedelta, or None")
+        if not (
+            carry_from is None or isinstance(carry_from, str | Mapping) or callable(carry_from)
+        ):
+            raise InvalidInput(
+                f"carry_from={carry_from!r}: pass a thread's id, filters of saver.threads, or a "
+                "function that gives one of these for the run's config"
+            )
         if isinstance(once, str):
             raise InvalidInput("once is one string: pass a list of tool names")
         if max_chars < 0:

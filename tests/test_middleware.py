@@ -393,6 +393,10 @@ async def test_without_a_wyrd_saver_it_says_what_to_do(durable: Backend, turn: T
         WyrdMiddleware(once="pay")
     with pytest.raises(InvalidInput):
         WyrdMiddleware(max_chars=-1)
+    with pytest.raises(InvalidInput, match="pass a timedelta"):
+        WyrdMiddleware(idle=30)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="carry_from=3: pass a thread's id"):
+        WyrdMiddleware(carry_from=3)  # type: ignore[arg-type]
 
 
 async def test_it_works_with_durability_exit(durable: Backend, turn: Turn) -> None:

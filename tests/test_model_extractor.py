@@ -442,6 +442,8 @@ async def test_nothing_to_read(durable: Backend, call: Call) -> None:
     thread(saver, "")
     found = await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
     assert (found.calls, found.facts) == (0, ())
+    with pytest.raises(InvalidInput, match=r"Reader is no extractor: pass ModelExtractor\(model\)"):
+        await call(saver.thread("t"), "extract_with_model", model)
     bare = durable.open(pillars=False).thread("t")
     with pytest.raises(InvalidInput, match="pillars=False"):
         await call(bare, "extract_with_model", ModelExtractor(model))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph_wyrd.alone import alone
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.editing import Editable, told_of_loops
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.hooks import afire, fire
@@ -18,6 +19,7 @@ from langgraph_wyrd.plans import reports
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.store.values import Codec
 
 
 class Reader(Protocol):
@@ -58,7 +60,7 @@ class Asking(Reading, Editable):
             UnusableAnswer: The model gave no report; nothing is stored.
             EditConflict: The thread was taken back while the model read it; nothing is stored.
         """
-        codec = self._refuse()
+        codec = self._able(extractor)
         given = self._read(partial(reports.to_read, codec, self._stored))
         before = None if again else given.before(extractor.author)
         report = extractor.read(given.messages, given.state, before)
@@ -70,7 +72,7 @@ class Asking(Reading, Editable):
 
     async def aextract_with_model(self, extractor: Reader, *, again: bool = False) -> Findings:
         """Async version of `extract_with_model`."""
-        codec = self._refuse()
+        codec = self._able(extractor)
         given = await self._aread(partial(reports.to_read, codec, self._stored))
         before = None if again else given.before(extractor.author)
         report = await extractor.aread(given.messages, given.state, before)
@@ -79,6 +81,16 @@ class Asking(Reading, Editable):
         was, found = await self._core.arun(lambda core: self._report(core, report))
         await afire(self._core, *told_of_loops(was, found.state, _by(report)))
         return found
+
+    def _able(self, extractor: Reader) -> Codec:
+        """Before a model is paid for, that what it finds can be stored."""
+        if not hasattr(extractor, "aread"):
+            raise InvalidInput(
+                f"{type(extractor).__name__} is no extractor: pass ModelExtractor(model), which is "
+                "in langgraph_wyrd.agents.model_extractor"
+            )
+        codec: Codec = self._refuse()
+        return codec
 
     async def _report(self, core: Running[Memory], report: Report) -> tuple[WorkingState, Findings]:
         codec, token = self._codec, secrets.token_hex(6)
