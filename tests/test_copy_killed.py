@@ -1,0 +1,73 @@
+"""A copy between savers whose process is killed in the middle is run again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Backend
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from test_port import OFFICIAL, another, asking, official_sync
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.port import copy
+from tests.rows import config
+
+
+def filled(saver: Any, threads: int) -> None:
+    graph = asking().compile(checkpointer=saver)
+    for n in range(threads):
+        graph.invoke({"total": n}, config(f"t{n}"))
+
+
+def answered(saver: Any, thread: str) -> Any:
+    graph = asking().compile(checkpointer=saver)
+    return graph.invoke(Command(resume="yes"), config(thread))
+
+
+def killed(ours: str, theirs: str, outwards: bool, after: int) -> None:
+    """Copies, and is gone when so many checkpoints are done."""
+
+    def tell(done: int, total: int) -> None:
+        if done >= after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with WyrdSaver.from_conn_string(ours) as one, official_sync(theirs) as other:
+        copy(*((one, other) if outwards else (other, one)), progress=tell)
+
+
+@pytest.mark.parametrize("kind", OFFICIAL)
+@pytest.mark.parametrize("outwards", [True, False], ids=["to theirs", "to ours"])
+def test_killed_and_run_again(
+    kind: str, outwards: bool, sqlite: Backend, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """From memory into ours, on to the official saver and back: killed twice on the way each time,
+    and every thread has its question, and its answer."""
+    memory = InMemorySaver()
+    filled(memory, 12)
+    ours = sqlite.open()
+    with another(kind, request, tmp_path) as url, official_sync(url) as theirs:
+        source = ours if outwards else theirs
+        total = copy(memory, source).checkpoints
+        ours.close()
+        for after in (total // 3, 2 * total // 3):
+            child = multiprocessing.get_context("spawn").Process(
+                target=killed, args=(sqlite.url, url, outwards, after)
+            )
+            child.start()
+            child.join()
+            assert child.exitcode == -signal.SIGKILL
+        ours = sqlite.open()
+        source, target = (ours, theirs) if outwards else (theirs, ours)
+        told: list[tuple[int, int]] = []
+        report = copy(source, target, progress=lambda *each: told.append(each))
+        assert report.checkpoints + report.there == total
+        assert report.there >= total // 2
+        assert told[-1] == (total, total)
+        for thread in ("t0", "t6", "t11"):
+            assert answered(target, thread) == answered(memory, thread)
