@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from typing import Any
+import operator
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 from test_pillar_tables import (
     asynchronous,
     check_tables,
@@ -126,6 +130,45 @@ def test_a_lost_ledger_comes_back(durable: Backend) -> None:
     again.reweave(teller.thread)
     assert {id: lasting(s) for id, s in states_of(again, teller.thread).items()} == before
     check_tables(again, durable.url, "after the loss")
+
+
+class Asked(TypedDict, total=False):
+    said: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("retried", [False, True], ids=["fails when answered", "asks when retried"])
+async def test_a_question_beside_an_error(durable: Backend, call: Any, retried: bool) -> None:
+    """Asked, answered, and failed before the answer was taken; or failed, and asked the next time:
+    both leave the same writes. What was told stays, and nothing is taken for damage."""
+    fails = [retried]
+
+    def ask(state: Asked) -> Asked:
+        if fails[0]:
+            raise RuntimeError("no")
+        return {"said": [interrupt("go on?")]}
+
+    def last(state: Asked) -> Asked:
+        return {"said": ["last"]}
+
+    saver = durable.open()
+    builder = StateGraph(Asked).add_node("ask", ask).add_node("last", last)
+    graph = builder.add_edge(START, "ask").add_edge("ask", "last").compile(saver)
+    for given in ({"said": ["in"]}, None if retried else Command(resume="yes")):
+        with contextlib.suppress(RuntimeError):
+            await call(graph, "invoke", given, config("t"))
+        fails[0] = not fails[0]
+    thread = saver.thread("t")
+    before = await call(thread, "working_state")
+    open_now = "interrupt" if retried else "error"
+    assert [loop.kind for loop in before.open_loops] == [open_now]
+    assert saver.verify().ok
+    await call(saver, "reweave", "t")
+    assert await call(thread, "working_state") == before
+    fails[0] = False
+    resumed = await call(graph, "invoke", Command(resume="yes") if retried else None, config("t"))
+    assert resumed["said"] == ["in", "yes", "last"]
+    assert (await call(thread, "working_state")).open_loops == ()
+    assert saver.verify().ok
 
 
 # ---- deleting and copying

@@ -61,9 +61,9 @@ def retold(
     versions = {given(name): entry.version for name, entry in channels.items()}
     tasks = _by_task(codec, at, writes)
 
-    def heard(again: bool) -> Woven:
+    def heard(again: bool, failed_last: bool) -> Woven:
         found = start
-        for task, some in _attempts(start, at.ns, tasks, again):
+        for task, some in _attempts(start, at.ns, tasks, again, failed_last):
             if _matter(some):
                 view = task_view(found, at.ns, versions, some)
                 events = weaver.writes(view, found, task, thread_id)
@@ -73,10 +73,13 @@ def retold(
 
     answered = any(given(task) == NULL_TASK for task, _ in tasks)
     again = not answered or any(_may_have_run_on(start, at.ns, each) for each in tasks.items())
-    found = heard(again)
+    ways = [(True, False)]
+    if answered:
+        ways = [(again, True), (not again, True), (again, False), (not again, False)]
+    found = heard(*ways[0])
     if _comes_to_the_same(kept, found, newest):
         return kept
-    if answered and _comes_to_the_same(kept, heard(not again), newest):
+    if any(_comes_to_the_same(kept, heard(*way), newest) for way in ways[1:]):
         return kept
     for here, _ in told:
         if not is_edit(here):
@@ -105,13 +108,17 @@ def _by_task(
 
 
 def _attempts(
-    woven: Woven, ns: str, tasks: Mapping[Place, Sequence[TaskWrite]], again: bool
+    woven: Woven,
+    ns: str,
+    tasks: Mapping[Place, Sequence[TaskWrite]],
+    again: bool,
+    failed_last: bool,
 ) -> list[tuple[str, Sequence[TaskWrite]]]:
     """What each task said, in the order in which it must have been: it asks, is answered, ends.
 
     A question that stands beside an answer may have been asked `again` after it, if a task ran
     that took the answer. One that stands beside an error was asked after it, if it was not
-    answered.
+    answered; else the task may have `failed_last`, with the answer.
     """
     asked: list[tuple[str, Sequence[TaskWrite]]] = []
     answers: list[tuple[str, Sequence[TaskWrite]]] = []
@@ -125,6 +132,10 @@ def _attempts(
             errors = [write for write in control if write.channel in (ERROR, ERROR_SOURCE)]
             others = [write for write in control if write.channel not in (ERROR, ERROR_SOURCE)]
             apart = errors and others and _asks(woven, ns, control)
+            if apart and failed_last:
+                asked.append((task, others))
+                now_asked.append((task, errors))
+                continue
             for part in (errors, others) if apart else (control,):
                 (now_asked if again else asked).append((task, part))
         else:
