@@ -310,6 +310,15 @@ def test_a_class_inside_one_that_is_there(saver: WyrdSaver) -> None:
         assert values(saver)["held"] == values(saver)["log"][-1] == value
 
 
+def test_what_msgpack_makes_of_tuples(saver: WyrdSaver) -> None:
+    """Sets of tuples, and members whose value is one, come back: LangGraph's load gives lists."""
+    with app() as made:
+        held = [{(1, (2, 3))}, frozenset({(4,)}), made.made("Corner.TOP")]
+        graph(saver).invoke({"held": held, "log": held}, at("t"))
+        assert values(saver)["held"] == held
+    assert JsonPlusSerializer().loads_typed(JsonPlusSerializer().dumps_typed({(1, 2)})) == [[1, 2]]
+
+
 def test_sets_of_what_is_gone(saver: WyrdSaver) -> None:
     """What could be in a set still can."""
     with app() as made:

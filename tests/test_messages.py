@@ -42,7 +42,6 @@ from test_odd_input import (
     Model,
     Pair,
     Point,
-    as_serde_gives,
     assert_same,
     at,
     checkpoint,
@@ -316,6 +315,11 @@ def serdes() -> dict[str, Any]:
         "strict": JsonPlusSerializer(allowed_msgpack_modules=None),
         "encrypted": EncryptedSerializer(Ciphered()),
     }
+
+
+def as_serde_gives(serde: Any, value: Any) -> Any:
+    """The serde's own word on this value."""
+    return serde.loads_typed(serde.dumps_typed(value))
 
 
 def reduced(value: Any) -> Any:

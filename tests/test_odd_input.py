@@ -40,6 +40,8 @@ from pydantic import BaseModel, PrivateAttr
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import errors
+from langgraph_wyrd.classes.migrations import Classes
+from langgraph_wyrd.classes.rebuilding import guarded
 
 Call = Callable[..., Any]
 
@@ -131,8 +133,9 @@ def _in_order(made: Any) -> dict[str, Any]:
 
 
 def as_serde_gives(serde: Any, value: Any) -> Any:
-    """What a plain saver would hand back: the serde's word on this value."""
-    return serde.loads_typed(serde.dumps_typed(value))
+    """What a plain saver would hand back: the serde's word on this value, with what it can't
+    rebuild kept."""
+    return guarded(serde, Classes()).loads_typed(serde.dumps_typed(value))
 
 
 # ---- checkpoints through the raw contract

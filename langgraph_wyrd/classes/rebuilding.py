@@ -102,6 +102,8 @@ class Rebuilder:
         except MigrationRaised as error:
             return self._kept(code, data, module, name, payload, "migration", str(error))
         except Exception as error:
+            if key in self._safe:  # as LangGraph gives it
+                return payload
             why = (
                 f"its class does not take the stored fields ({_words(error)}): register a "
                 "migration for it, or let the class take them"
@@ -186,7 +188,12 @@ def _built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: boo
     if code == ONE_ARGUMENT:
         if type(payload) is list and issubclass(cls, Enum):
             payload = _tuples(payload)  # msgpack has no tuples, and a list is no member's value
-        return cls(payload)
+        try:
+            return cls(payload)
+        except TypeError:  # nor can a list be in a set
+            if not issubclass(cls, set | frozenset):
+                raise
+            return cls(_tuples(payload))
     if code == ARGUMENTS:
         if len(payload) == 3 and isinstance(cls, type) and issubclass(cls, Send):
             return cls(payload[0], payload[1], timeout=payload[2])
