@@ -81,6 +81,7 @@ class Rebuilder:
         try:
             module, name, payload, *method = self._unpacked(data)
             key = (module, name, code)
+            hash(key)
         except (TypeError, ValueError):  # nothing that the serializer makes
             return self._unknown(code, data)
         try:
