@@ -7,13 +7,11 @@ call it by one name that no other thread has.
 
 from __future__ import annotations
 
-from typing import Any
-
 from langgraph_wyrd.healing import flips
 from langgraph_wyrd.healing.report import Finding, Space
 from langgraph_wyrd.plans import users
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.store.migrate import MIGRATIONS, unlike
+from langgraph_wyrd.store.migrate import MIGRATIONS, is_newer, unlike
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 
@@ -67,11 +65,8 @@ def names(thread_id: str | None) -> Plan[list[Finding]]:
 def repaired() -> Plan[None]:
     rows = yield Ask("applied")
     if unlike(rows):
-        ours = {each.name for each in MIGRATIONS} | {row[1] for row in rows if row[0] <= 0}
-        yield Tell("drop_migration", [(row[0],) for row in rows if _is_ours(row, ours)])
-        there = {row[0] for row in (yield Ask("applied"))}
-        yield Tell("record_migration", [(*each, now()) for each in MIGRATIONS
-                                        if each.version not in there])  # fmt: skip
+        yield Tell("drop_migration", [(row[0],) for row in rows if not is_newer(row)])
+        yield Tell("record_migration", [(*each, now()) for each in MIGRATIONS])
     for number in dict.fromkeys([row[1] for row in (yield Ask("homeless"))]):
         name = yield from _name(number)
         if name is not None:
@@ -103,10 +98,6 @@ def _misnamed(thread_id: str | None) -> Plan[list[tuple[int, str, bytes]]]:
         for number, name, key, *_ in (yield asked)
         if bytes(key) != key_of(name)
     ]
-
-
-def _is_ours(row: Any, names: set[str]) -> bool:
-    return row[0] in {each.version for each in MIGRATIONS} or row[1] in names or row[2] > row[0]
 
 
 def key_of(thread_id: str) -> bytes:

@@ -63,7 +63,7 @@ def pending(
             "right", where, LEDGER, "; ".join(lost),
         )  # fmt: skip
         if tables:
-            rows = [*MIGRATIONS, *(row for row in rows if _is_newer(row))]
+            rows = [*MIGRATIONS, *(row for row in rows if is_newer(row))]
     applied = max((row[0] for row in rows), default=0)
     reader = max((row[2] for row in rows), default=0)
     if reader > KNOWN:
@@ -83,11 +83,11 @@ def unlike(rows: Sequence[tuple[Any, ...]]) -> list[str]:
     last = max((row[0] for row in told if type(row[0]) is int), default=0)
     wanted = [tuple(each) for each in MIGRATIONS if each.version <= max(last, 1)]
     lost = [f"version {each[0]} is not told of" for each in wanted if each not in told]
-    odd = [row for row in told if row not in wanted and not _is_newer(row)]
+    odd = [row for row in told if row not in wanted and not is_newer(row)]
     return [*lost, *(f"{row} was never written" for row in odd)]
 
 
-def _is_newer(row: Sequence[Any]) -> bool:
+def is_newer(row: Sequence[Any]) -> bool:
     """Whether a row of the ledger may be of a newer release."""
     version, name, reader = row[:3]
     if type(version) is not int or type(reader) is not int:

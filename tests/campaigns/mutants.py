@@ -216,7 +216,7 @@ MUTANTS = (
     M("a ledger is written anew", "healing/whole",
       'yield Tell("record_migration"', 'yield Tell("drop_migration"', ROWS, "migrations"),
     M("strands get numbers of their own", "store/sql/queries_sqlite.sql",
-      "max(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices\n"
+      "max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) FROM wyrd_splices\n"
       "  WHERE thread = wyrd_threads.id))", "strands", ROWS, "count_of_strands and sqlite"),
     M("what was buried is doubted", "plans/threads",
       "if newest is None or newest > thread.buried:", "if True:", ROWS, "was_buried"),

@@ -376,7 +376,7 @@ SELECT thread_id, count(*) FROM (
 GROUP BY thread_id ORDER BY 2 DESC, 1
 
 -- name: strands_given
-SELECT strands FROM wyrd_threads WHERE id = ?
+SELECT CAST(strands AS BIGINT) FROM wyrd_threads WHERE id = ?
 
 -- name: newest_strand
 SELECT coalesce(max(strand), 0) FROM wyrd_splices WHERE thread = ?

@@ -1,7 +1,7 @@
 -- name: lock_thread
 -- No strand's number is given out twice, whatever the row says.
 -- A write transaction has the whole database.
-SELECT id, tick, max(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+SELECT id, tick, max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
@@ -10,7 +10,7 @@ SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
-SELECT id, tick, max(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
+SELECT id, tick, max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
