@@ -7,20 +7,26 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.store.vault import Vault
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
     from langgraph_wyrd.store.keys import KeyRing
 
 
 def driver(
     conn_string: str | os.PathLike[str],
     keys: KeyRing | Mapping[str, bytes] | None,
+    serde: SerializerProtocol | None,
     schema: str | None,
     options: dict[str, Any],
 ) -> Callable[[], Driver]:
@@ -36,7 +42,12 @@ def driver(
         if schema is not None:
             raise InvalidInput("schema= is for Postgres: SQLite has none")
         made = partial(SqliteDriver, address, **options)
-    vault = partial(Vault, made, _ring(keys))
+    texts = None
+    if isinstance(serde, EncryptedSerializer):
+        if keys is not None:
+            raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
+        texts = Codec(serde)
+    vault = partial(Vault, made, _ring(keys), texts)
     vault()
     return vault
 

@@ -16,7 +16,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd import incoming, opening
 from langgraph_wyrd.classes.migrations import Classes, Migration
@@ -187,10 +186,8 @@ class WyrdSaver(
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals, apart = on_damage == "heal", Apart.of(channels)
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
-        if keys is not None and isinstance(serde, EncryptedSerializer):
-            raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
-        core = Core(opening.driver(conn_string, keys, schema, common), Memory)
+        core = Core(opening.driver(conn_string, keys, serde, schema, common), Memory)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         if labels is not None and labels.any and not pillars:
             raise InvalidInput("labels= needs the pillars, which say where the boundaries are")

@@ -16,7 +16,7 @@ from tests.conftest import Backend
 from tests.damage import Rows, flipped, talk
 from tests.damage import at as of
 from tests.planted import CONFIG, THREAD, WORDS, build, found, plant
-from tests.rows import checkpoint
+from tests.rows import checkpoint, put
 
 KEY, OTHER = b"0123456789abcdef0123456789abcdef", b"x" * 32
 RING = {"keys": {"2025": KEY}}
@@ -308,3 +308,36 @@ def test_keys_and_a_serde_that_encrypts(tmp_path: Path) -> None:
     ring = KeyRing(RING["keys"])
     with WyrdSaver.from_conn_string(tmp_path / "a.db", serde=serde, keys=ring) as saver:
         assert saver.get_tuple(of("t")) is not None
+
+
+def test_another_key_is_no_damage(durable: Backend) -> None:
+    """A store that an encrypting serde wrote knows so: another key, a plain saver, and a serde for
+    a plain store are told what is wrong, and nothing is taken for damage or written."""
+    with durable.open(**SERDE) as saver:
+        one_message(saver)
+    other = EncryptedSerializer.from_pycryptodome_aes(key=b"another key, 16b")
+    with durable.open(serde=other) as saver, pytest.raises(errors.KeyMissing, match="another key"):
+        saver.get_tuple(of("t"))
+    with durable.open() as saver:
+        with pytest.raises(errors.KeyMissing):
+            saver.get_tuple(of("t"))
+        with pytest.raises(errors.KeyMissing, match="write to it"):
+            put(saver, "u", {"a": 1})
+        assert [info.thread_id for info in saver.threads()] == ["t"]
+    with durable.open(**SERDE) as saver:
+        assert saver.thread("t").heals() == []
+        assert saver.verify().ok
+    with durable.open() as saver:
+        saver.delete_thread("t")  # what holds no value needs no key
+        assert saver.threads() == []
+
+
+def test_a_plain_store_is_not_read_as_an_encrypted_one(durable: Backend) -> None:
+    """Switching encryption on for a store that is plain heals nothing away: it is refused."""
+    with durable.open() as saver:
+        one_message(saver)
+    with durable.open(**SERDE) as saver, pytest.raises(errors.PlainStore, match="new store"):
+        saver.get_tuple(of("t"))
+    with durable.open() as saver:
+        assert saver.get_tuple(of("t")) is not None
+        assert saver.verify().ok

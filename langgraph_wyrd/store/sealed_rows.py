@@ -333,7 +333,8 @@ INSTEAD = {
 PLAIN = PLAIN_USERS | frozenset((
     "add_thread", "touch", "tidy", "moved", "bury_thread", "clear_thread", "fix_key",
     "fix_columns", "set_times", "drop_strand", "cut_strand", "drop_checkpoint", "drop_writes",
-    "drop_write", "drop_event", "drop_events", "drop_checkpoint_events", "drop_all_checkpoints",
+    "drop_write", "drop_splice", "drop_event", "drop_events", "drop_checkpoint_events",
+    "drop_all_checkpoints",
     "drop_all_splices", "drop_all_writes", "drop_all_events", "drop_all_labels", "drop_all_heals",
     "drop_all_quarantine", "drop_label", "drop_labels", "drop_todo", "drop_context", "drop_loop",
     "drop_intention", "drop_all_todos", "drop_all_contexts", "drop_all_loops",
