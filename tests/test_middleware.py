@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from langgraph.types import Command, interrupt
 from providers import PROVIDERS, Refused, Strict, refused_by
 from test_repair import BROKEN
 
+from langgraph_wyrd.agents import standing
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.middleware import WyrdMiddleware
 
@@ -309,11 +312,16 @@ async def test_the_brief_comes_once_per_resume(durable: Backend, turn: Turn) -> 
     assert "Picked up" not in str((await again.aget_state(config("t"))).values)
 
 
-async def test_the_brief_comes_after_a_pause(durable: Backend, turn: Turn) -> None:
+async def test_the_brief_comes_after_a_pause(
+    durable: Backend, turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the same process, once nothing happened for as long as `idle`."""
-    agent, model = an_agent(durable.open(), idle=timedelta(seconds=0.3))
-    for pause in (0, 0, 0.4, 0):
-        await asyncio.sleep(pause)
+    agent, model = an_agent(durable.open(), idle=timedelta(hours=1))
+    later = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + later[0], sleep=time.sleep)
+    monkeypatch.setattr(standing, "time", clock)
+    for pause in (0, 0, 3601, 0):
+        later[0] += pause
         await turn(agent, person("plan the party"), config("t"))
     assert ["Picked up" in system_of(heard) for heard in model.heard] == [
         False, False, True, False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from langgraph_wyrd.errors import ThreadDeleted
@@ -30,7 +31,7 @@ def lock_or_add(thread_id: str, late: list[str], known: Known | None = None) -> 
         found = yield Ask("lock_thread", (key,))
     locked = Known.locked(found[0])
     if known is not None and (known.number, known.tick) == (locked.number, locked.tick):
-        return known
+        return replace(known, strands=max(known.strands, locked.strands))
     return locked
 
 
