@@ -470,8 +470,11 @@ def test_damage_is_said_aloud(made: Backend, caplog: Any) -> None:
     assert (heal.thread_id, heal.channel, heal.acknowledged_at) == ("t", "messages", None)
     (loop,) = [each for each in thread.working_state().open_loops if each.kind == "error"]
     assert (loop.id, loop.source.rule) == (heal.id, "healed")
-    assert thread.working_state().status == "done", "it is no failure of the run"
+    state = thread.working_state()
+    assert state.status == "done", "it is no failure of the run"
+    assert state.reason == "nothing due; damage that nobody has seen"
     thread.acknowledge(heal)
+    assert thread.working_state().reason == "nothing due, nothing open"
     assert not [each for each in thread.working_state().open_loops if each.kind == "error"]
     assert thread.heals()[0].acknowledged_at is not None
     head(other)

@@ -126,7 +126,10 @@ def shown(codec: Codec, thread_id: str, state: WorkingState) -> Plan[WorkingStat
     """A thread's state with what was healed and nobody has seen yet."""
     heals = yield from of_thread(codec, thread_id)
     loops = tuple(_loop(heal) for heal in heals or () if heal.acknowledged_at is None)
-    return replace(state, loops=state.loops + loops) if loops else state
+    if not loops:
+        return state
+    reason = "nothing due; damage that nobody has seen" if state.status == "done" else state.reason
+    return replace(state, loops=state.loops + loops, reason=reason)
 
 
 def _loop(heal: Heal) -> OpenLoop:
