@@ -12,15 +12,15 @@ pytestmark = pytest.mark.timeout(900)
 def test_some_faults_in_sqlite() -> None:
     """Nothing silently wrong, no load that raises, every thread goes on."""
     with faults.sqlite_copies() as fresh:
-        counts, wrong = faults.campaign(fresh, 25, 5001)
+        counts, wrong = faults.campaign(fresh, 12, 5001)
     assert not wrong, "\n".join(wrong)
-    assert sum(counts.values()) == 25
+    assert sum(counts.values()) == 12
     assert {"exact", "found by verify"} <= {outcome for _, _, outcome in counts}
 
 
 def test_some_faults_in_postgres(postgres_server: str) -> None:
     """The same on the other database."""
     with faults.postgres_copies(postgres_server) as fresh:
-        counts, wrong = faults.campaign(fresh, 25, 7001)
+        counts, wrong = faults.campaign(fresh, 12, 7001)
     assert not wrong, "\n".join(wrong)
-    assert sum(counts.values()) == 25
+    assert sum(counts.values()) == 12

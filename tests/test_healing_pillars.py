@@ -126,5 +126,5 @@ def test_a_damaged_ledger_stops_no_run(made: Backend) -> None:
 def test_on_damage_raise(made: Backend) -> None:
     """Whoever wants none of it is told."""
     spoil(made, events(made)[0], body="{}")
-    with pytest.raises(errors.CheckpointDamaged, match="ledger"):
+    with pytest.raises(errors.CheckpointDamaged, match=r"thread 't.*ledger"):
         made.open(on_damage="raise").thread("t").working_state()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.healing import telling
 from langgraph_wyrd.healing.states import healed
@@ -106,13 +107,24 @@ class Reading(Handle):
 
     async def _healed(self, core: Running[Memory], plan: Callable[[], Plan[T]]) -> T:
         """What a plan reads, as far as it can be had: damage of the ledger is told of."""
-        if not self._heals_damage:
-            return await core.read(plan)
         codec = self._codec
-        found, heals = await core.read(lambda: healed(codec, self._weaver, self._stored, plan))
+        with self._named():
+            if not self._heals_damage:
+                return await core.read(plan)
+            found, heals = await core.read(lambda: healed(codec, self._weaver, self._stored, plan))
         if heals:
             await telling.tell(core, codec, heals)
         return found
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """What is damaged is said with the thread that it is of."""
+        try:
+            yield
+        except CheckpointDamaged as error:
+            if repr(self.id) not in str(error):
+                error.args = (f"thread {self.id!r}: {error}",)
+            raise
 
     def _state(self, at: Point) -> Callable[[Running[Memory]], Coroutine[Any, Any, WorkingState]]:
         codec = self._codec
@@ -127,9 +139,10 @@ class Reading(Handle):
             return found, heals
 
         async def job(core: Running[Memory]) -> WorkingState:
-            if not self._heals_damage:
-                return await core.read(state)
-            found, heals = await core.read(with_heals)
+            with self._named():
+                if not self._heals_damage:
+                    return await core.read(state)
+                found, heals = await core.read(with_heals)
             if not heals:
                 return found
             await telling.tell(core, codec, heals)
