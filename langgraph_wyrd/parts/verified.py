@@ -27,6 +27,8 @@ else:
     report, verifying = later("healing.report", "healing.verifying")
     whole = later("healing.whole")
 
+_ROUNDS = 4  # what was put right may show more that can be
+
 
 class Verified:
     """The part of a saver that finds and repairs damage."""
@@ -118,12 +120,19 @@ class Verified:
         found = await _looked(core, partial(verifying.findings, codec, weaver, row), name)
         if not repair or not any(each.damage for each in found):
             return found
+        left: set[Finding] = set()
         try:
-            await alone(core, row.thread_id, partial(verifying.repaired, codec, weaver, row))
+            for _ in range(_ROUNDS):
+                before = left
+                await alone(core, row.thread_id, partial(verifying.repaired, codec, weaver, row))
+                rows = await core.read(partial(_threads, None))
+                row = next(each for each in rows if each.number == row.number)
+                look = partial(verifying.findings, codec, weaver, row)
+                left = set(await _looked(core, look, name))
+                if left == before or not any(each.damage for each in left):
+                    break
         except DatabaseDamaged as error:
             return [*found, whole.of_file(str(error), name)]
-        now = next(r for r in await core.read(partial(_threads, None)) if r.number == row.number)
-        left = set(await _looked(core, partial(verifying.findings, codec, weaver, now), name))
         return [replace(each, repaired=each.damage and each not in left) for each in found] + [
             each for each in left if each not in found
         ]

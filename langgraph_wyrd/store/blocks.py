@@ -7,6 +7,7 @@ compressed and encrypted where that applies. A block of one plain element is tha
 
 from __future__ import annotations
 
+import re
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ import ormsgpack
 import zstandard
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
+
+_CIPHER = re.compile(r"[\w.+-]{1,40}")  # the name of one, as serdes give it
 
 COMPRESS_FROM = 1024  # bytes
 
@@ -77,11 +80,13 @@ def open_block(block: bytes, unseal: Unseal | None) -> list[bytes]:
             return [block]
         body = block[1:]
         if flags & _SEALED:
+            name = body[1 : 1 + body[0]].decode()
             if unseal is None:
+                if not _CIPHER.fullmatch(name):
+                    raise CheckpointDamaged("a stored block is none")
                 raise KeyMissing(
                     "the stored values are encrypted: open the store with the serde that wrote it"
                 )
-            name = body[1 : 1 + body[0]].decode()
             body = unseal(name, body[1 + body[0] :])
         if flags & _COMPRESSED:
             body = _decompress(body)
