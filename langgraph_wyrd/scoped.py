@@ -52,9 +52,10 @@ T = TypeVar("T")
 # saver learns to do is refused until it is written here.
 REFUSED = frozenset(
     (
-        "aclose", "adelete_for_runs", "aerase_user", "aimport_thread", "asetup", "asize_report",
-        "asweep", "close", "ddl", "delete_for_runs", "erase_user", "for_user", "from_conn_string",
-        "import_thread", "on", "setup", "size_report", "sweep",
+        "aclose", "adelete_for_runs", "aerase_user", "aimport_thread", "arotate_keys", "asetup",
+        "asize_report", "asweep", "close", "ddl", "delete_for_runs", "erase_user", "for_user",
+        "from_conn_string", "import_thread", "on", "register_migration", "rotate_keys", "setup",
+        "size_report", "sweep",
     )
 )  # fmt: skip
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import secrets
 import tempfile
 import threading
 import time
@@ -62,9 +62,6 @@ def postgres_server() -> Iterator[str]:
         server.cleanup()
 
 
-_counter = itertools.count()
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "empty: wants a Postgres database without our tables")
 
@@ -96,7 +93,7 @@ def fresh_postgres(server: str, template: str = "template1") -> Iterator[str]:
     """A database of its own, dropped afterwards; whoever still holds a connection fails here."""
     import psycopg
 
-    name = f"wyrd_{os.getpid()}_{next(_counter)}"
+    name = f"wyrd_{os.getpid()}_{secrets.token_hex(4)}"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         try:

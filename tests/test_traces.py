@@ -64,6 +64,10 @@ def test_ids_tell_nothing_of_sealed_text(durable: Backend) -> None:
     assert len(first) == 2
     assert first == other
     assert longer != first
+
+
+def test_ids_tell_texts_apart(durable: Backend) -> None:
+    """In a plain store, by contrast."""
     plain = durable.open()
     said(plain, "d", "please pay Ann 10")
     said(plain, "e", "please pay Bob 99")

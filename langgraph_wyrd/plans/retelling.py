@@ -75,7 +75,7 @@ def retold(
     again = not answered or any(_may_have_run_on(start, at.ns, each) for each in tasks.items())
     ways = [(True, False)]
     if answered:
-        ways = [(again, True), (not again, True), (again, False), (not again, False)]
+        ways = [(again, False), (not again, False), (again, True), (not again, True)]
     found = heard(*ways[0])
     if _comes_to_the_same(kept, found, newest):
         return kept

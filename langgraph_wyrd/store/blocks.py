@@ -69,6 +69,14 @@ def _together(elements: Sequence[bytes]) -> tuple[int, bytes]:
     return flags, struct.pack("<I", len(head)) + head + body
 
 
+def is_sealed(block: bytes) -> bool:
+    """Whether a block says that a serde encrypted it."""
+    if not block or block[0] & ~(_ROWS | _COMPRESSED | _SEALED | _SIZES | _MIXED):
+        return False
+    name = block[2 : 2 + block[1]] if len(block) > 1 else b""
+    return bool(block[0] & _SEALED and _CIPHER.fullmatch(name.decode(errors="replace")))
+
+
 def open_block(block: bytes, unseal: Unseal | None) -> list[bytes]:
     """The elements of a block. A block that can't be read is damage, and so is a plain one where
     all are sealed: somebody else put it there."""

@@ -15,13 +15,12 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import (
-    CheckpointDamaged,
     KeyMissing,
     PlainStore,
     ReadOnlyDatabase,
     WyrdError,
 )
-from langgraph_wyrd.store import keys
+from langgraph_wyrd.store import keys, serdes
 from langgraph_wyrd.store.keys import HIDDEN, KeyRing, NotOpened, NotSealed, Sealer
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Driver
@@ -29,14 +28,13 @@ from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends
 from langgraph_wyrd.store.sealed_texts import Keys, Place
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell, WriteSet
-from langgraph_wyrd.store.texts import Texts
+from langgraph_wyrd.store.values import Codec
 
 logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 
 _PROOF = ("langgraph-wyrd",)
-SERDE = "(serde)"  # stands among the ids of keys for that of an encrypting serde
 _SPECIAL = frozenset((*COPIED, "reseal", "begin_sealing"))
 _PAGE = 100  # rows that are sealed anew, or copied, in one go
 
@@ -93,7 +91,7 @@ class Vault:
     driver inside."""
 
     def __init__(
-        self, inner: Callable[[], Driver], ring: KeyRing | None, serde: Texts | None = None
+        self, inner: Callable[[], Driver], ring: KeyRing | None, serde: Codec | None = None
     ) -> None:
         self._inner = inner()
         self._keys: Keys = NoKeys() if ring is None else Ring(ring)
@@ -133,10 +131,10 @@ class Vault:
     async def _admit(self) -> None:
         """See whether these keys are the store's. A new store is marked as sealed."""
         known, begun = await self._inner.read(_look)
-        by_serde = known.pop(SERDE, None)
+        by_serde = known.pop(serdes.ID, None)
         if self._ring is None:
             if self._serde is not None:
-                await self._admit_serde(self._serde, by_serde, begun)
+                await serdes.admit(self._inner, self._serde, by_serde, begun)
             elif by_serde is not None:
                 self.write, self.merge = self._write_nothing, self._merge_nothing
             if known:
@@ -163,32 +161,12 @@ class Vault:
             with suppress(ReadOnlyDatabase):  # then nothing is written with it either
                 await self._inner.write(self._marked)
 
-    async def _admit_serde(self, serde: Texts, proof: str | None, begun: bool) -> None:
-        """With another key everything would look damaged, and so would what is plain."""
-        if proof is not None:
-            try:
-                serde.open_text(proof)
-            except CheckpointDamaged:
-                raise KeyMissing(
-                    "the store was encrypted with another key than this serde has, or its proof of "
-                    "the key was damaged"
-                ) from None
-        elif begun:
-            raise PlainStore(
-                "the serde encrypts, and the threads of this store are not encrypted by it: copy "
-                "them into a new store (`port.copy`)"
-            )
-        else:
-            row = (SERDE, serde.seal_text(_PROOF[0]), _now())
-            with suppress(ReadOnlyDatabase):
-                await self._inner.write(lambda: _told(Tell("add_key", [row])))
-
     async def _write_nothing(self, plan: Callable[[], Plan[T]]) -> T:
         """What holds no value may be written: threads can be deleted."""
-        return await self._inner.write(lambda: _without_values(plan()))
+        return await self._inner.write(lambda: serdes.without_values(plan(), SEAL.keys()))
 
     async def _merge_nothing(self, sets: list[WriteSet]) -> set[int]:
-        raise _no_serde()
+        raise serdes.no_serde()
 
     def _prove(self, id: str, proof: str) -> None:
         try:
@@ -388,27 +366,6 @@ def _look() -> Plan[tuple[dict[str, str], bool]]:
     """The keys that a store is sealed with, each with its proof; whether it has checkpoints."""
     known, begun = yield [Ask("keys"), Ask("any_checkpoint")]
     return dict(known), bool(begun)
-
-
-def _told(statement: Tell) -> Plan[None]:
-    yield statement
-
-
-def _without_values(plan: Plan[T]) -> Plan[T]:
-    try:
-        step = next(plan)
-        while True:
-            steps = [step] if isinstance(step, (Ask, Tell)) else step
-            if any(isinstance(each, Tell) and each.name in SEAL and each.rows for each in steps):
-                raise _no_serde()
-            step = plan.send((yield step))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def _no_serde() -> KeyMissing:
-    return KeyMissing("the store is encrypted: open it with the serde that wrote it to write to it")
 
 
 def _thread_of(number: int) -> Plan[list[Row]]:

@@ -9,6 +9,9 @@ INSERT INTO wyrd_keys (id, proof, since) VALUES (?, ?, ?) ON CONFLICT (id) DO NO
 -- name: any_checkpoint
 SELECT 1 FROM wyrd_checkpoints LIMIT 1
 
+-- name: some_writes
+SELECT data FROM wyrd_writes ORDER BY thread DESC LIMIT 5
+
 -- name: thread_of
 SELECT thread_id FROM wyrd_threads WHERE id = ?
 
