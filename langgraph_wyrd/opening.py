@@ -11,11 +11,11 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.store import migrate, url
+from langgraph_wyrd.store.door import Door
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.values import Codec
-from langgraph_wyrd.store.vault import Vault
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -47,9 +47,9 @@ def driver(
         if keys is not None:
             raise InvalidInput("keys= encrypts everything already: leave EncryptedSerializer out")
         texts = Codec(serde)
-    vault = partial(Vault, made, _ring(keys), texts)
-    vault()
-    return vault
+    door = partial(Door, made, _ring(keys), texts)
+    door()
+    return door
 
 
 def _ring(keys: KeyRing | Mapping[str, bytes] | None) -> KeyRing | None:

@@ -6,28 +6,15 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Backend
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
-from test_port import OFFICIAL, another, asking, official_sync
+from test_adopt_command import filled, gone_on
+from test_port import OFFICIAL, another, official_sync
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.port import copy
-from tests.rows import config
-
-
-def filled(saver: Any, threads: int) -> None:
-    graph = asking().compile(checkpointer=saver)
-    for n in range(threads):
-        graph.invoke({"total": n}, config(f"t{n}"))
-
-
-def answered(saver: Any, thread: str) -> Any:
-    graph = asking().compile(checkpointer=saver)
-    return graph.invoke(Command(resume="yes"), config(thread))
 
 
 def killed(ours: str, theirs: str, outwards: bool, after: int) -> None:
@@ -70,4 +57,4 @@ def test_killed_and_run_again(
         assert report.there >= total // 2
         assert told[-1] == (total, total)
         for thread in ("t0", "t6", "t11"):
-            assert answered(target, thread) == answered(memory, thread)
+            assert gone_on(target, thread) == gone_on(memory, thread)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.campaigns import faults
+from tests.campaigns import faults, mutants
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -24,3 +24,9 @@ def test_some_faults_in_postgres(postgres_server: str) -> None:
         counts, wrong = faults.campaign(fresh, 12, 7001)
     assert not wrong, "\n".join(wrong)
     assert sum(counts.values()) == 12
+
+
+def test_what_the_mutants_change_is_there() -> None:
+    """The campaign that takes out every healing branch finds each of them."""
+    there = {each.name: each.old in mutants.source(each).read_text() for each in mutants.MUTANTS}
+    assert [name for name, found in there.items() if not found] == []

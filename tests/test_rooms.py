@@ -69,7 +69,8 @@ ON_DEMAND = (
     " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
     " plans.rotation"
     " plans.settling port redaction repair retention show.changes show.lists show.state"
-    " store.postgres store.process terminal thread"
+    " store.postgres store.process store.proofs store.sealed_rows store.sealed_tables"
+    " store.sealed_texts store.sealed_users store.vault terminal thread"
 )
 
 

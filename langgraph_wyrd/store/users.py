@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput, UserMissing
 from langgraph_wyrd.store.frames import Entry
@@ -36,22 +36,6 @@ class Owned:
 
     user: str | None
     values: Mapping[Any, Any]
-
-
-class UserRow(NamedTuple):
-    """A row of wyrd_user_data, without its thread."""
-
-    strand: int
-    seq: int
-    part: int
-    keep: int
-    cut: int
-    added: int
-    data: bytes
-    sum: int
-    chain: int
-    user: str
-    name: str
 
 
 class Salted(Codec):
@@ -87,7 +71,7 @@ class UserWriter:
         self._thread_id = thread_id
         self._next: int | None = None
         self._writer = Writer(Salted(codec, user or ""), self._strand, inline=-1)
-        self.rows: list[UserRow] = []
+        self.rows: list[tuple[Any, ...]] = []  # of wyrd_user_data, without their thread
 
     def store(
         self, tip: Tip | None, version: Any, value: Any, channel: str, rest: Any
@@ -130,7 +114,7 @@ class UserWriter:
     def _ref(self, entry: Entry, channel: str, rest: Any) -> bytes:
         user = self._named(channel)
         assert entry.place is not None
-        self.rows += [UserRow(*row, user, channel) for row in self._writer.rows]
+        self.rows += [(*row, user, channel) for row in self._writer.rows]
         self._writer.rows.clear()
         ref = Ref(entry.shape, *entry.place)
         if rest is ABSENT:

@@ -1,40 +1,27 @@
-"""A database whose values a key ring seals: a driver around a driver.
+"""A database whose values a key ring seals: what is read is opened, what is written is sealed.
 
-The store itself knows that it is sealed (`wyrd_keys`): a saver without keys, or with others, is
-told so, and never takes what it can't open for damage. Without keys ids, statuses and counts can
-still be looked at.
+Without keys ids, statuses and counts can still be looked at.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from langgraph_wyrd.errors import (
-    KeyMissing,
-    PlainStore,
-    ReadOnlyDatabase,
-    WyrdError,
-)
-from langgraph_wyrd.store import keys, serdes
+from langgraph_wyrd.errors import KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
+from langgraph_wyrd.store import keys, proofs
 from langgraph_wyrd.store.keys import HIDDEN, KeyRing, NotOpened, NotSealed, Sealer
 from langgraph_wyrd.store.names import given
-from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends
 from langgraph_wyrd.store.sealed_texts import Keys, Place
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell, WriteSet
-from langgraph_wyrd.store.values import Codec
-
-logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 
-_PROOF = ("langgraph-wyrd",)
+_PROOF = ("langgraph-wyrd",)  # the place of a key's proof
 _SPECIAL = frozenset((*COPIED, "reseal", "begin_sealing"))
 _PAGE = 100  # rows that are sealed anew, or copied, in one go
 
@@ -86,65 +73,43 @@ class NoKeys:
         return HIDDEN
 
 
-class Vault:
-    """See `store.running.Driver`. Without a ring, and on a store that is not sealed, it is the
-    driver inside."""
+class Room(Protocol):
+    """What of a `store.running.Driver` deals with rows."""
 
-    def __init__(
-        self, inner: Callable[[], Driver], ring: KeyRing | None, serde: Codec | None = None
-    ) -> None:
-        self._inner = inner()
+    async def read(self, plan: Callable[[], Plan[T]]) -> T: ...
+    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]: ...
+    async def write(self, plan: Callable[[], Plan[T]]) -> T: ...
+    async def merge(self, sets: list[WriteSet]) -> set[int]: ...
+
+
+class Unwritable:
+    """A store that an encrypting serde wrote, without that serde: threads can be deleted."""
+
+    def __init__(self, inner: Room) -> None:
+        self._inner = inner
+        self.read = inner.read
+        self.read_all = inner.read_all
+
+    async def write(self, plan: Callable[[], Plan[T]]) -> T:
+        return await self._inner.write(lambda: proofs.without_values(plan(), SEAL.keys()))
+
+    async def merge(self, sets: list[WriteSet]) -> set[int]:
+        raise proofs.no_serde()
+
+
+class Vault:
+    """A sealed store. Without a ring it is looked at from outside."""
+
+    def __init__(self, inner: Room, ring: KeyRing | None) -> None:
+        self._inner = inner
         self._keys: Keys = NoKeys() if ring is None else Ring(ring)
         self._ring = ring
-        self._serde = serde  # it encrypts, and the store is its own
         self._plain = False  # the store is: nothing but sealing all of it is allowed
-        self.read = self._inner.read
-        self.read_all = self._inner.read_all
-        self.write = self._inner.write
-        self.merge = self._inner.merge
-        self.give_back = self._inner.give_back
-        self.close = self._inner.close
-        self.writers = self._inner.writers
-        self.wal_bytes = self._inner.wal_bytes
-        self.scrub = self._inner.scrub
-        self.closes_to_fork = self._inner.closes_to_fork
-        if ring is not None:
-            self._close_in()
 
-    def _close_in(self) -> None:
-        self.read = self._read
-        self.read_all = self._read_all
-        self.write = self._write
-        self.merge = self._merge
-
-    # ---- opening
-
-    async def open(self) -> None:
-        await self._inner.open()
-        self.closes_to_fork = self._inner.closes_to_fork  # known once it is open
-        try:
-            await self._admit()
-        except BaseException:
-            await self._inner.close()
-            raise
-
-    async def _admit(self) -> None:
-        """See whether these keys are the store's. A new store is marked as sealed."""
-        known, begun = await self._inner.read(_look)
-        by_serde = known.pop(serdes.ID, None)
-        if self._ring is None:
-            if self._serde is not None:
-                await serdes.admit(self._inner, self._serde, by_serde, begun)
-            elif by_serde is not None:
-                self.write, self.merge = self._write_nothing, self._merge_nothing
-            if known:
-                self._close_in()
-                logger.warning(
-                    "the store is encrypted (with the keys %s) and no keys were given: texts are "
-                    "shown as %s, and nothing can be loaded or stored. Open it with keys=",
-                    ", ".join(sorted(known)), HIDDEN,
-                )  # fmt: skip
-            return
+    async def admit(self, known: dict[str, str], begun: bool) -> None:
+        """See whether these keys are the store's, which has proofs of those in `known`, and
+        checkpoints if it has `begun`. A new store is marked as sealed."""
+        assert self._ring is not None
         self._plain = begun and not known
         if self._plain:
             return
@@ -161,13 +126,6 @@ class Vault:
             with suppress(ReadOnlyDatabase):  # then nothing is written with it either
                 await self._inner.write(self._marked)
 
-    async def _write_nothing(self, plan: Callable[[], Plan[T]]) -> T:
-        """What holds no value may be written: threads can be deleted."""
-        return await self._inner.write(lambda: serdes.without_values(plan(), SEAL.keys()))
-
-    async def _merge_nothing(self, sets: list[WriteSet]) -> set[int]:
-        raise serdes.no_serde()
-
     def _prove(self, id: str, proof: str) -> None:
         try:
             self._keys.open_text(0, _PROOF, proof)
@@ -183,25 +141,25 @@ class Vault:
 
     def _marked(self) -> Plan[None]:
         assert self._ring is not None
-        proof = self._keys.seal_text(0, _PROOF, "langgraph-wyrd")
-        yield Tell("add_key", [(self._ring.newest, proof, _now())])
+        proof = self._keys.seal_text(0, _PROOF, proofs.TEXT)
+        yield from proofs.mark(self._ring.newest, proof)
 
     # ---- what a driver does
 
-    async def _read(self, plan: Callable[[], Plan[T]]) -> T:
+    async def read(self, plan: Callable[[], Plan[T]]) -> T:
         try:
             return await self._inner.read(lambda: self._through(plan()))
         except KeyMissing as error:
             raise await self._named(error) from None
 
-    async def _read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
+    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
         def wrapped(plan: Callable[[], Plan[Any]]) -> Callable[[], Plan[Any]]:
             return lambda: self._through(plan())
 
         found = await self._inner.read_all([wrapped(plan) for plan in plans])
         return [await self._named(e) if isinstance(e, KeyMissing) else e for e in found]
 
-    async def _write(self, plan: Callable[[], Plan[T]]) -> T:
+    async def write(self, plan: Callable[[], Plan[T]]) -> T:
         plain = self._plain
         try:
             return await self._inner.write(lambda: self._through(plan()))
@@ -211,7 +169,7 @@ class Vault:
             self._plain = plain
             raise
 
-    async def _merge(self, sets: list[WriteSet]) -> set[int]:
+    async def merge(self, sets: list[WriteSet]) -> set[int]:
         self._refuse_plain()
         return await self._inner.merge([self._sealed_set(each) for each in sets])
 
@@ -362,19 +320,9 @@ class Vault:
             yield from self._marked()
 
 
-def _look() -> Plan[tuple[dict[str, str], bool]]:
-    """The keys that a store is sealed with, each with its proof; whether it has checkpoints."""
-    known, begun = yield [Ask("keys"), Ask("any_checkpoint")]
-    return dict(known), bool(begun)
-
-
 def _thread_of(number: int) -> Plan[list[Row]]:
     found: list[Row] = yield Ask("thread_of", (number,))
     return found
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat()
 
 
 # Which rows an answer has: their table, and how many columns tell them apart.

@@ -163,7 +163,7 @@ MUTANTS = (
       "                self.derived[ns, checkpoint] = (due, root)\n", "                pass\n",
       ROWS, "due_is_read_anew"),
     M("a write passes over a damaged ledger", "plans/ledger",
-      "sound = [row for row in rows if is_sound(ns, row)]", "sound = rows",
+      "sound = [row for row in rows if is_sound(ns, row, codec)]", "sound = rows",
       PILLARS, "stops_no_run"),
     # ---- histories, diffs, exports
     M("a history's frames are put right", "healing/states",
@@ -224,7 +224,7 @@ MUTANTS = (
     M("it is told in the log", "healing/telling",
       "    told(heals)\n", "", HEALING, "said_aloud"),
     M("it is an open loop", "healing/telling",
-      "return replace(state, loops=state.loops + loops) if loops else state", "return state",
+      "    if not loops:\n        return state\n    reason", "    return state\n    reason",
       HEALING, "said_aloud"),
     M("what is damaged is not built on", "healing/telling",
       "        core.memory.drop(thread_id)  # the next write reads what it builds on, and leaves "
@@ -259,6 +259,12 @@ MUTANTS = (
 )  # fmt: skip
 
 
+def source(mutant: Mutant, root: Path = ROOT) -> Path:
+    """The file that it changes."""
+    module = mutant.module if mutant.module.endswith(".sql") else f"{mutant.module}.py"
+    return root / "langgraph_wyrd" / module
+
+
 def survives(mutant: Mutant) -> str | None:
     """What is wrong: no test failed, or there was none to fail."""
     with tempfile.TemporaryDirectory(prefix="wyrd-mutant-") as folder:
@@ -266,8 +272,7 @@ def survives(mutant: Mutant) -> str | None:
         shutil.copytree(ROOT / "langgraph_wyrd", place / "langgraph_wyrd")
         shutil.copytree(ROOT / "tests", place / "tests")
         shutil.copy(ROOT / "pyproject.toml", place)
-        module = mutant.module if mutant.module.endswith(".sql") else f"{mutant.module}.py"
-        path = place / "langgraph_wyrd" / module
+        path = source(mutant, place)
         text = path.read_text()
         if text.count(mutant.old) < 1:
             return "its text is not there any more"

@@ -1,4 +1,4 @@
-"""A store that an encrypting serde wrote knows so: a proof of the key stands among the keys."""
+"""Proofs of the keys that a store is encrypted with, by a key ring or by a serde, stand in it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from langgraph_wyrd.store.values import Codec
 
 T = TypeVar("T")
 
-ID = "(serde)"  # among the ids of keys, none of which has parentheses
-_PROOF = "langgraph-wyrd"
+TEXT = "langgraph-wyrd"  # which the key seals
 
 
-async def admit(inner: Driver, codec: Codec, proof: str | None, begun: bool) -> None:
+def mark(id: str, proof: str) -> Plan[None]:
+    yield Tell("add_key", [(id, proof, datetime.now(timezone.utc).isoformat())])
+
+
+async def admit_serde(inner: Driver, id: str, codec: Codec, proof: str | None, begun: bool) -> None:
     """With another key everything would look damaged, and so would what is plain."""
     if proof is not None:
         try:
@@ -29,9 +32,8 @@ async def admit(inner: Driver, codec: Codec, proof: str | None, begun: bool) -> 
         return
     if begun:  # a serde may have been given to a saver after it was made: then there is no proof
         await _look_into(inner, codec)
-    row = (ID, codec.seal_text(_PROOF), datetime.now(timezone.utc).isoformat())
     with suppress(ReadOnlyDatabase):
-        await inner.write(lambda: _told(Tell("add_key", [row])))
+        await inner.write(lambda: mark(id, codec.seal_text(TEXT)))
 
 
 async def _look_into(inner: Driver, codec: Codec) -> None:
@@ -51,10 +53,6 @@ async def _look_into(inner: Driver, codec: Codec) -> None:
 def _some_writes() -> Plan[list[Row]]:
     found: list[Row] = yield Ask("some_writes")
     return found
-
-
-def _told(statement: Tell) -> Plan[None]:
-    yield statement
 
 
 def without_values(plan: Plan[T], sealing: Collection[str]) -> Plan[T]:
