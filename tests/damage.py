@@ -79,20 +79,25 @@ class Agent:
         return {"messages": [AIMessage(f"done at {turn}", id=f"end-{turn}")], "report": "r" * 200}
 
 
-def at(thread: str, checkpoint_id: str | None = None) -> Any:
+def at(thread: str, checkpoint_id: str | None = None, *, user: str | None = None) -> Any:
     found = {"thread_id": thread, "checkpoint_ns": ""}
+    if user is not None:
+        found["user_id"] = user
     if checkpoint_id is not None:
         found["checkpoint_id"] = checkpoint_id
     return {"configurable": found}
 
 
-def talk(saver: Any, thread: str, turns: int = 3, *, last: str = "go on") -> Agent:
+def talk(
+    saver: Any, thread: str, turns: int = 3, *, last: str = "go on", user: str | None = None
+) -> Agent:
     """A thread with some turns; the last one waits for a person if it says "approve"."""
     agent = Agent()
     graph = agent.build(saver)
     for turn in range(turns):
         text = last if turn == turns - 1 else f"turn {turn}"
-        graph.invoke({"messages": [HumanMessage(text, id=f"human-{turn}")]}, at(thread))
+        said = [HumanMessage(text, id=f"human-{turn}")]
+        graph.invoke({"messages": said}, at(thread, user=user))
     return agent
 
 

@@ -262,16 +262,26 @@ async def test_a_users_own_values(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
-def test_a_users_value_that_is_damaged(durable: Backend) -> None:
-    """It is not returned, and `verify` names it; so is one that was given to another user."""
+def test_a_users_value_that_is_damaged(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    """It is not returned, and `verify` names it; the others are. So with one that was given to
+    another user: it is not that one's."""
     saver = durable.open()
-    saver.user("ann").set("name", "Ann")
+    for user, key in (("ann", "name"), ("ann", "age"), ("bob", "age")):
+        saver.user(user).set(key, key)
     with raw(durable.url) as connection:
-        connection.execute("UPDATE wyrd_user_data SET user_id = 'bob'")
-    with pytest.raises(CheckpointDamaged):
-        saver.user("bob").items()
+        connection.execute(
+            "UPDATE wyrd_user_data SET user_id = 'bob' WHERE user_id = 'ann' AND name = 'name'"
+        )
+    assert saver.user("bob").items() == {"age": "age"}
+    assert "user 'bob': the value 'name' is damaged and was left out" in caplog.text
+    assert saver.user("bob").list() == ["age"]
+    assert saver.user("bob").get("name") is None
+    assert saver.user("ann").items() == {"age": "age"}
+    with pytest.raises(CheckpointDamaged, match="user 'bob': the value 'name'"):
+        saver.user("ann").get("name")
     assert "'name'" in str(saver.verify())
-    assert saver.user("ann").items() == {}
+    with pytest.raises(CheckpointDamaged):
+        durable.open(on_damage="raise").user("bob").items()
 
 
 @pytest.mark.parametrize("user", ["", None, 7, "x" * 700])

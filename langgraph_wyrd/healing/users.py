@@ -119,8 +119,10 @@ def wrong(
     for row in (yield Ask("all_user_data", (number,))):
         held.setdefault(row[0], []).append(row)
     named: dict[int, dict[Key, Ref]] = {}
-    for ref in _named(codec, frames, writes):
+    channels: dict[int, str] = {}
+    for channel, ref in _named(codec, frames, writes):
         named.setdefault(ref.strand, {})[ref[:5]] = ref
+        channels[ref.strand] = channel
     users = {row[9] for rows in held.values() for row in rows if row[9] is not None}
     found: list[Wrong] = []
     for at, refs in sorted(named.items()):
@@ -136,18 +138,24 @@ def wrong(
             found.append(Wrong(at, str(error), fixes))
             continue
         found += _owners(number, at, rows, users)
+        found += _names(number, at, rows, channels[at])
     for at in sorted(held.keys() - named.keys()):
         what = f"{len(held[at])} rows that nothing readable names"
         found.append(Wrong(at, what, [], damage=False))
     return found
 
 
-def _named(codec: Codec, frames: Iterable[Frame], writes: Iterable[Write]) -> Iterable[Ref]:
-    blocks = {e.inline for frame in frames for e in frame.channels.values() if e.shape == REF}
-    blocks |= {write.data for write in writes if write.shape == REF}
-    for block in blocks:
-        if block is not None:
-            yield codec.open_value(REF, block)
+def _named(
+    codec: Codec, frames: Iterable[Frame], writes: Iterable[Write]
+) -> Iterable[tuple[str, Ref]]:
+    """What stands for users' values, each with its channel."""
+    for frame in frames:
+        for channel, entry in frame.channels.items():
+            if entry.shape == REF and entry.inline is not None:
+                yield channel, codec.open_value(REF, entry.inline)
+    for write in writes:
+        if write.shape == REF:
+            yield write.channel, codec.open_value(REF, write.data)
 
 
 def _owners(number: int, at: int, rows: Sequence[Row], users: set[str]) -> list[Wrong]:
@@ -164,5 +172,11 @@ def _owners(number: int, at: int, rows: Sequence[Row], users: set[str]) -> list[
     return [Wrong(at, "it is not of the user that it says", fixes)]
 
 
+def _names(number: int, at: int, rows: Sequence[Row], channel: str) -> list[Wrong]:
+    strays = [row for row in rows if row[10] != channel]
+    fixes = [_fix(number, (*row[:10], channel)) for row in strays]
+    return [Wrong(at, "it is not of the channel that it says", fixes)] if strays else []
+
+
 def _fix(number: int, row: Row) -> Tell:
-    return Tell("fix_user_data", [(*row[3:10], number, *row[:3])])
+    return Tell("fix_user_data", [(*row[3:11], number, *row[:3])])

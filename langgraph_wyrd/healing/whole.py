@@ -11,9 +11,12 @@ from langgraph_wyrd.healing import flips
 from langgraph_wyrd.healing.report import Finding, Space
 from langgraph_wyrd.plans import users
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.store import proofs
+from langgraph_wyrd.store.keys import SERDE
 from langgraph_wyrd.store.migrate import MIGRATIONS, is_newer, unlike
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.values import Codec
 
 RIGHT = "can be put right"
 BACKUP = "restore the file from a backup, or `.recover` it"
@@ -26,8 +29,11 @@ def of_file(what: str, thread_id: str | None = None) -> Finding:
     return Finding("the file", thread_id, "pages", what, BACKUP)
 
 
-def findings() -> Plan[list[Finding]]:
-    found = []
+def findings(codec: Codec) -> Plan[list[Finding]]:
+    found = [
+        Finding("wyrd_keys", None, f"the key {id!r}", what, RIGHT)
+        for id, what in (yield from _wrong_proofs(codec))
+    ]
     for what in unlike((yield Ask("applied"))):
         found.append(Finding("wyrd_migrations", None, "rows", what, RIGHT))
     lost: dict[int, str | None] = {}
@@ -62,7 +68,27 @@ def names(thread_id: str | None) -> Plan[list[Finding]]:
     return found
 
 
-def repaired() -> Plan[None]:
+def _wrong_proofs(codec: Codec) -> Plan[list[tuple[str, str]]]:
+    """The keys whose proof is no proof of them, and what it is."""
+    found = []
+    for id, proof, what in (yield Ask("proofs")):
+        if codec.seals and not codec.vaulted:
+            if id != SERDE:
+                what = "it is no key of this store"
+            elif not proofs.opens(codec, proof):
+                what = "it was damaged"
+        if what is not None:
+            found.append((id, what))
+    return found
+
+
+def repaired(codec: Codec) -> Plan[None]:
+    if wrong := (yield from _wrong_proofs(codec)):
+        yield Tell("drop_key", [(id,) for id, _ in wrong])
+        if codec.vaulted:
+            yield Tell("begin_sealing", [])
+        else:
+            yield from proofs.mark(SERDE, codec.seal_text(proofs.TEXT))
     rows = yield Ask("applied")
     if unlike(rows):
         yield Tell("drop_migration", [(row[0],) for row in rows if not is_newer(row)])

@@ -34,10 +34,13 @@ _TRIES = 5  # looks for what runs that go on have written meanwhile
 class UserData:
     """Values that are kept for one user, beside all threads. Made by `saver.user`."""
 
-    def __init__(self, core: Core[Memory], codec: Callable[[], Codec], user: str) -> None:
+    def __init__(
+        self, core: Core[Memory], codec: Callable[[], Codec], user: str, heals: bool
+    ) -> None:
         self._core = core
         self._codec = codec
         self._user = user
+        self._heals = heals
 
     @property
     def id(self) -> str:
@@ -55,7 +58,11 @@ class UserData:
         await self._core.arun(_change(users.set_value, self._codec(), self._user, _key(key), value))
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of this key, or the default."""
+        """The value of this key, or the default.
+
+        Raises:
+            CheckpointDamaged: It is not what was written.
+        """
         found = self._core.run(_look(users.get_value, self._codec(), self._user, _key(key)))
         return default if found is ABSENT else found
 
@@ -73,12 +80,12 @@ class UserData:
         return await self._core.arun(_change(users.drop_value, self._user, _key(key)))
 
     def items(self) -> dict[str, Any]:
-        """All keys and values, sorted by key."""
-        return self._core.run(_look(users.items, self._codec(), self._user))
+        """All keys and values, sorted by key. A damaged one is left out, with a warning."""
+        return self._core.run(_look(users.items, self._codec(), self._user, self._heals))
 
     async def aitems(self) -> dict[str, Any]:
         """Async version of `items`."""
-        return await self._core.arun(_look(users.items, self._codec(), self._user))
+        return await self._core.arun(_look(users.items, self._codec(), self._user, self._heals))
 
     def list(self) -> builtins.list[str]:
         """The keys, sorted. No value is read."""
@@ -94,13 +101,14 @@ class Users:
 
     if TYPE_CHECKING:
         _core: Core[Memory]
+        _heals: bool
 
         @property
         def _codec(self) -> Codec: ...
 
     def user(self, user_id: str) -> UserData:
         """What is kept for a user beside all threads: `set`, `get`, `delete`, `list`, `items`."""
-        return UserData(self._core, lambda: self._codec, of_user(user_id))
+        return UserData(self._core, lambda: self._codec, of_user(user_id), self._heals)
 
     def erase_user(
         self, user_id: str, *, threads: bool = False, vacuum: bool = True

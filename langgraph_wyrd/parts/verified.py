@@ -98,7 +98,8 @@ class Verified:
         look: Callable[[], Plan[list[Finding]]] = partial(whole.names, wanted)
         mend: Callable[[], Plan[None]] = partial(whole.names_repaired, wanted)
         if wanted is None:
-            look, mend = whole.findings, whole.repaired
+            look = partial(whole.findings, self._codec)
+            mend = partial(whole.repaired, self._codec)
             file = await _looked(core, whole.pages) if pages else []
         found = await _looked(core, look)
         if repair and any(each.damage for each in found) and not file:

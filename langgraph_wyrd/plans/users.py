@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from langgraph_wyrd.store.refs import ABSENT
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.users import Salted
 from langgraph_wyrd.store.values import Codec, text_checksum
+
+logger = logging.getLogger("langgraph_wyrd")
 
 TABLE = "wyrd_user_data"
 Counts = dict[str, int]  # rows, by table
@@ -90,12 +93,24 @@ def get_value(codec: Codec, user: str, key: str) -> Plan[Any]:
 
 def keys(user: str) -> Plan[list[str]]:
     rows = yield Ask("user_keys", (user,))
-    return [given(row[0]) for row in rows]
+    return [given(key) for key, strand in rows if strand == _strand(user, key)]
 
 
-def items(codec: Codec, user: str) -> Plan[dict[str, Any]]:
-    rows = yield Ask("user_values", (user,))
-    return {given(row[5]): _opened(codec, row) for row in rows}
+def items(codec: Codec, user: str, heals: bool) -> Plan[dict[str, Any]]:
+    """All values; one that is damaged is left out aloud, if what is damaged is to be healed."""
+    found = {}
+    for row in (yield Ask("user_values", (user,))):
+        key = given(row[5])
+        try:
+            found[key] = _opened(codec, row)
+        except CheckpointDamaged:
+            if not heals:
+                raise
+            logger.warning(
+                "user %r: the value %r is damaged and was left out; verify() tells more",
+                given(user), key,
+            )  # fmt: skip
+    return found
 
 
 def drop_value(user: str, key: str) -> Plan[bool]:
@@ -116,7 +131,9 @@ def damaged() -> Plan[list[str]]:
 def _opened(codec: Codec, row: Row) -> Any:
     _, _, data, _, user, key = row
     if not _is_sound(row):
-        raise CheckpointDamaged(f"the value {given(key)!r} of a user fails its checksum")
+        raise CheckpointDamaged(
+            f"user {given(user)!r}: the value {given(key)!r} is not what was written"
+        )
     shape, *elements = Salted(codec, user).open_block(data)
     return codec.load(shape[1:].decode(), elements)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.later import later
-from langgraph_wyrd.store.keys import HIDDEN, KeyRing
+from langgraph_wyrd.store.keys import HIDDEN, SERDE, Found, KeyRing
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
@@ -56,27 +56,22 @@ class Door:
             raise
 
     async def _admit(self) -> None:
-        known, begun = await self._inner.read(_look)
-        proof = known.pop(_SERDE, None)
+        found = await self._inner.read(_look)
         if self._vault is not None:
-            await self._vault.admit(known, begun)
-        elif known:
+            await self._vault.admit(found)
+        elif sealed := found.sealed_with():
             self._lead_to(vault.Vault(self._inner, None))
             logger.warning(
                 "the store is encrypted (with the keys %s) and no keys were given: texts are "
                 "shown as %s, and nothing can be loaded or stored. Open it with keys=",
-                ", ".join(sorted(known)), HIDDEN,
+                ", ".join(sorted(sealed)), HIDDEN,
             )  # fmt: skip
         elif self._serde is not None:
-            await proofs.admit_serde(self._inner, _SERDE, self._serde, proof, begun)
-        elif proof is not None:
+            await proofs.admit_serde(self._inner, self._serde, found)
+        elif SERDE in found.known:
             self._lead_to(vault.Unwritable(self._inner))
 
 
-_SERDE = "(serde)"  # among the ids of keys, none of which has parentheses
-
-
-def _look() -> Plan[tuple[dict[str, str], bool]]:
-    """The keys that a store is sealed with, each with its proof; whether it has checkpoints."""
-    known, begun = yield [Ask("keys"), Ask("any_checkpoint")]
-    return dict(known), bool(begun)
+def _look() -> Plan[Found]:
+    known, begun = yield [Ask("keys"), Ask("first_checkpoints")]
+    return Found(dict(known), [row[0] for row in begun])

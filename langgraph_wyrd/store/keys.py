@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -28,11 +29,13 @@ from langgraph_wyrd.errors import InvalidInput, KeyMissing, MissingExtra
 _BYTES = 32
 _ID = re.compile(r"[A-Za-z0-9._@-]{1,40}", re.ASCII)
 _MAGIC = 0xC1  # begins nothing that msgpack, or a block, begins with
+_BEGIN = bytes((_MAGIC,))
 _PRINT, _CHECK, _NONCE, _TAG = 4, 4, 12, 16
 _63 = (1 << 63) - 1
 _SEALED = "sealed:"
 _TEXT = re.compile(r"sealed:([A-Za-z0-9._@+-]{1,80}):([A-Za-z0-9+/]*={0,2})", re.ASCII)
 ENV = "WYRD_KEYS"
+SERDE = "(serde)"  # among the ids of keys, none of which has parentheses
 HIDDEN = "(sealed)"  # stands for a text whose key is not there
 UNREADABLE = "(can't be read)"  # stands for one that is damaged, or was planted
 
@@ -125,6 +128,22 @@ class KeyRing:
         return cls.from_text(os.environ[name])
 
 
+class Found(NamedTuple):
+    """What a store says of what it is encrypted with. `known`: proofs by the ids of their keys;
+    `begun`: the beginnings of what some checkpoints hold, as any one row may be damaged."""
+
+    known: dict[str, Any]
+    begun: list[Any]
+
+    def sealed_with(self) -> set[str]:
+        """The ids of keys of a ring."""
+        ids = {id for id in self.known if isinstance(id, str) and _ID.fullmatch(id)}
+        for held in self.begun:
+            with suppress(NotOpened):
+                ids.add(id_of(head_of(held)))
+        return ids
+
+
 class NotOpened(Exception):
     """It is not sealed, or not for this place, or it was changed."""
 
@@ -215,6 +234,10 @@ class Sealer:
             raise missing(head, self.ring.ids)
         return found
 
+    def whose(self, sealed: bytes) -> str:
+        """The id of the key that opens it. Raises as `open` does."""
+        return self._known(head_of(sealed))
+
     def is_newest(self, sealed: bytes | str) -> bool:
         """Whether it is sealed with the newest key (or one of its name)."""
         if isinstance(sealed, str):
@@ -257,7 +280,7 @@ def head_of(sealed: bytes) -> bytes:
 
     A damaged one is told from that of a key that is not there by its check.
     """
-    if not sealed or sealed[0] != _MAGIC:
+    if not isinstance(sealed, bytes) or sealed[:1] != _BEGIN:
         raise NotSealed("it is not sealed")
     end = 2 + (sealed[1] if len(sealed) > 1 else 0) + _PRINT
     if xxhash.xxh32_digest(sealed[2:end]) != sealed[end : end + _CHECK]:

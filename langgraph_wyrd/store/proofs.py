@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing, PlainStore, ReadOnlyDatabase
 from langgraph_wyrd.store.blocks import is_sealed
+from langgraph_wyrd.store.keys import SERDE, Found
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
+
+logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 
@@ -22,32 +26,43 @@ def mark(id: str, proof: str) -> Plan[None]:
     yield Tell("add_key", [(id, proof, datetime.now(timezone.utc).isoformat())])
 
 
-async def admit_serde(inner: Driver, id: str, codec: Codec, proof: str | None, begun: bool) -> None:
+async def admit_serde(inner: Driver, codec: Codec, found: Found) -> None:
     """With another key everything would look damaged, and so would what is plain."""
-    if proof is not None:
-        try:
-            codec.open_text(proof)
-        except CheckpointDamaged:
-            raise _other_key() from None
+    proof = found.known.get(SERDE)
+    if proof is not None and opens(codec, proof):
         return
-    if begun:  # a serde may have been given to a saver after it was made: then there is no proof
-        await _look_into(inner, codec)
+    if found.begun:  # its proof may be damaged; or the serde was given to a saver after it was made
+        held = [bytes(row[0]) for row in await inner.read(_some_writes)]
+        sealed = [block for block in held if is_sealed(block)]
+        if held and not sealed:
+            raise PlainStore(
+                "the serde encrypts, and the threads of this store are not encrypted by it: copy "
+                "them into a new store (`port.copy`)"
+            )
+        if not any(_opens_block(codec, block) for block in sealed):
+            raise _other_key()
+        if proof is not None:
+            logger.warning("the store's proof of its key is damaged: verify() tells more")
+    elif proof is not None:
+        raise _other_key()
     with suppress(ReadOnlyDatabase):
-        await inner.write(lambda: mark(id, codec.seal_text(TEXT)))
+        await inner.write(lambda: mark(SERDE, codec.seal_text(TEXT)))
 
 
-async def _look_into(inner: Driver, codec: Codec) -> None:
-    held = [bytes(row[0]) for row in await inner.read(_some_writes)]
-    if held and not any(map(is_sealed, held)):
-        raise PlainStore(
-            "the serde encrypts, and the threads of this store are not encrypted by it: copy them "
-            "into a new store (`port.copy`)"
-        )
-    for block in filter(is_sealed, held):
-        try:
-            codec.open_block(block)
-        except CheckpointDamaged:
-            raise _other_key() from None
+def opens(codec: Codec, proof: Any) -> bool:
+    """Whether a proof is of the serde's key."""
+    try:
+        return codec.open_text(proof) == TEXT
+    except (CheckpointDamaged, TypeError, AttributeError):
+        return False
+
+
+def _opens_block(codec: Codec, block: bytes) -> bool:
+    try:
+        codec.open_block(block)
+    except CheckpointDamaged:
+        return False
+    return True
 
 
 def _some_writes() -> Plan[list[Row]]:

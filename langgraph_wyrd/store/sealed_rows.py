@@ -339,7 +339,7 @@ PLAIN = PLAIN_USERS | frozenset((
     "drop_all_quarantine", "drop_label", "drop_labels", "drop_todo", "drop_context", "drop_loop",
     "drop_intention", "drop_all_todos", "drop_all_contexts", "drop_all_loops",
     "drop_all_intentions", "acknowledge_heal", "drop_tombstone", "record_migration", "add_key",
-    "fix_thread_id", "not_deleted", "drop_heal", "drop_moved", "drop_migration",
+    "drop_key", "fix_thread_id", "not_deleted", "drop_heal", "drop_moved", "drop_migration",
     "add_thread_again", "want_lease", "hear_lease", "leave_lease", "drop_lease", "add_lease",
     "take_lease",
     "beat_lease",

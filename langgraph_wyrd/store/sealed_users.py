@@ -38,11 +38,9 @@ def open_user_row(keys: Keys, thread: int, row: Sequence[object]) -> Row:
 
 
 def _seal_fixed(keys: Keys, row: Row) -> Row:
-    keep, cut, count, data, total, chain, user, thread, strand, seq, part = row
-    made = seal_user_row(
-        keys, (thread, strand, seq, part, keep, cut, count, data, total, chain, user, "")
-    )
-    return (keep, cut, count, *made[7:10], user, thread, strand, seq, part)
+    *values, thread, strand, seq, part = row
+    made = seal_user_row(keys, (thread, strand, seq, part, *values))
+    return (*made[4:], thread, strand, seq, part)
 
 
 def _seal_value(keys: Keys, row: Row) -> Row:

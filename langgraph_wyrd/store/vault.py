@@ -5,6 +5,7 @@ Without keys ids, statuses and counts can still be looked at.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,17 +13,19 @@ from typing import Any, Protocol, TypeVar
 
 from langgraph_wyrd.errors import KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
 from langgraph_wyrd.store import keys, proofs
-from langgraph_wyrd.store.keys import HIDDEN, KeyRing, NotOpened, NotSealed, Sealer
+from langgraph_wyrd.store.keys import HIDDEN, Found, KeyRing, NotOpened, NotSealed, Sealer
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends
 from langgraph_wyrd.store.sealed_texts import Keys, Place
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Statement, Tell, WriteSet
 
+logger = logging.getLogger("langgraph_wyrd")
+
 T = TypeVar("T")
 
 _PROOF = ("langgraph-wyrd",)  # the place of a key's proof
-_SPECIAL = frozenset((*COPIED, "reseal", "begin_sealing"))
+_SPECIAL = frozenset((*COPIED, "reseal", "begin_sealing", "proofs"))
 _PAGE = 100  # rows that are sealed anew, or copied, in one go
 
 
@@ -103,46 +106,66 @@ class Vault:
     def __init__(self, inner: Room, ring: KeyRing | None) -> None:
         self._inner = inner
         self._keys: Keys = NoKeys() if ring is None else Ring(ring)
-        self._ring = ring
         self._plain = False  # the store is: nothing but sealing all of it is allowed
 
-    async def admit(self, known: dict[str, str], begun: bool) -> None:
-        """See whether these keys are the store's, which has proofs of those in `known`, and
-        checkpoints if it has `begun`. A new store is marked as sealed."""
-        assert self._ring is not None
-        self._plain = begun and not known
+    async def admit(self, found: Found) -> None:
+        """See whether these keys are the store's. A new store is marked as sealed."""
+        assert isinstance(self._keys, Ring)
+        ring, known = self._keys.ring, found.known
+        proven, others = self._proven(found)
+        self._plain = bool(found.begun) and not proven and not others
         if self._plain:
             return
-        for id in self._ring.ids:
-            if id in known:
-                self._prove(id, known[id])
-        if known and not set(known) & set(self._ring.ids):
+        if others and not proven:
             raise KeyMissing(
-                f"the store is encrypted with the keys {', '.join(sorted(known))}, and the ring "
-                f"has only {', '.join(self._ring.ids)}",
-                key_id=max(known),
+                f"the store is encrypted with the keys {', '.join(sorted(others))}, and the ring "
+                f"has only {', '.join(ring.ids)}",
+                key_id=max(others),
             )
-        if self._ring.newest not in known:
+        if ring.newest not in known:
             with suppress(ReadOnlyDatabase):  # then nothing is written with it either
                 await self._inner.write(self._marked)
 
-    def _prove(self, id: str, proof: str) -> None:
-        try:
-            self._keys.open_text(0, _PROOF, proof)
-        except NotOpened:
-            raise KeyMissing(
-                f"the key {id!r} does not open the proof that the store has of it: it was damaged",
-                key_id=id,
-            ) from None
-        except KeyMissing as error:
-            raise KeyMissing(
-                f"the key {id!r} is another one than the key {id!r} of this store", key_id=id
-            ) from error
+    def _proven(self, found: Found) -> tuple[set[str], set[str]]:
+        """The keys of the ring that the store is sealed with, and others. Where no proof tells,
+        what is stored does: the proofs may be lost."""
+        assert isinstance(self._keys, Ring)
+        proven, others = set(), set()
+        for id, proof in found.known.items():
+            try:
+                proven.add(self._proof(proof))
+            except NotOpened:
+                logger.warning(
+                    "the store's proof of the key %r is damaged: verify() tells more", id
+                )
+            except KeyMissing as error:
+                if error.key_id == id and id in self._keys.ring.ids:
+                    raise KeyMissing(
+                        f"the key {id!r} is another one than the key {id!r} of this store",
+                        key_id=id,
+                    ) from error
+                others.add(id)
+        for held in () if proven else found.begun:
+            try:
+                proven.add(self._keys.whose(held))
+            except NotOpened:
+                pass
+            except KeyMissing as error:
+                others.add(error.key_id or "")
+        return proven, others
+
+    def _proof(self, proof: Any) -> str:
+        """The key that it proves. Raises as `Sealer.open` does."""
+        assert isinstance(self._keys, Ring)
+        if not isinstance(proof, str):
+            raise NotOpened("it is no text")
+        self._keys.open_text(0, _PROOF, proof)
+        return self._keys.whose(keys.of_text(proof))
 
     def _marked(self) -> Plan[None]:
-        assert self._ring is not None
+        assert isinstance(self._keys, Ring)
         proof = self._keys.seal_text(0, _PROOF, proofs.TEXT)
-        yield from proofs.mark(self._ring.newest, proof)
+        yield from proofs.mark(self._keys.ring.newest, proof)
 
     # ---- what a driver does
 
@@ -257,6 +280,8 @@ class Vault:
         if statement.name == "begin_sealing":
             yield from self._begin_sealing()
             return None
+        if statement.name == "proofs":
+            return [self._judged(row) for row in (yield statement)]
         if statement.name in COPIED:
             assert isinstance(statement, Tell)
             self._refuse_plain()
@@ -265,6 +290,18 @@ class Vault:
             return None
         found = yield self._out(statement)
         return self._in(statement, found)
+
+    def _judged(self, row: Row) -> Row:
+        """A proof with what is wrong with it; None: nothing, or that can't be told."""
+        id, proof, what = row
+        if isinstance(self._keys, Ring):
+            try:
+                what = None if self._proof(proof) == id else "it is the proof of another key"
+            except NotOpened:
+                what = "it was damaged"
+            except KeyMissing:
+                pass
+        return (id, proof, what)
 
     # ---- rows that come to stand elsewhere, or under another key
 
@@ -314,10 +351,9 @@ class Vault:
         return Resealed(len(made), left, end)
 
     def _begin_sealing(self) -> Plan[None]:
-        """A plain store becomes a sealed one: from here on whatever is plain in it is refused."""
-        if self._plain:
-            self._plain = False
-            yield from self._marked()
+        """The store knows that it is sealed: from here on whatever is plain in it is refused."""
+        self._plain = False
+        yield from self._marked()
 
 
 def _thread_of(number: int) -> Plan[list[Row]]:

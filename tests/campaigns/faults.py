@@ -1,10 +1,11 @@
 """Faults in single rows of every table, one at a time, and what a saver makes of them.
 
-    python -m tests.campaigns.faults --n 2000 --backend sqlite --first 1
+    python -m tests.campaigns.faults --n 2000 --backend sqlite --first 1 [--sealed]
 
-Every fault is drawn from its seed: a flipped bit, a cut or zeroed cell, a deleted row, two rows
-swapped. After each: what loads is as it was, or the damage was told; every thread goes on; verify()
-finds what no load looks at. Counted by table, by kind of fault and by what came of it.
+Two channels belong to a user; `--sealed`: the database is encrypted with a key ring. Every fault is
+drawn from its seed: a flipped bit, a cut or zeroed cell, a deleted row, two rows swapped. After
+each: what loads is as it was, or the damage was told; every thread goes on; verify() finds what no
+load looks at. Counted by table, by kind of fault and by what came of it.
 """
 
 from __future__ import annotations
@@ -23,25 +24,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
-from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd import Channels, WyrdSaver, errors
 from langgraph_wyrd.healing.report import Report
 from langgraph_wyrd.plans.sums import moved_row
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import thread_key
 from langgraph_wyrd.store.sql import TABLE_NAMES
+from langgraph_wyrd.store.statements import Plan, Tell
 from tests.damage import Agent, Rows, at, flipped, splices_of, spoil_splice, talk
 from tests.outside import is_postgres, own_server, raw
 
 WEIGHTS = {
     "splices": 12, "checkpoints": 8, "writes": 8, "events": 6, "threads": 4, "todos": 2,
     "context": 2, "open_loops": 2, "intentions": 2, "labels": 2, "heals": 1, "quarantine": 1,
-    "leases": 1, "migrations": 1, "keys": 0, "user_data": 0,  # neither has rows here
+    "leases": 1, "migrations": 1, "user_data": 4, "keys": 2,  # without a key ring it has no rows
 }  # fmt: skip
 TABLES = tuple(f"wyrd_{name}" for name in TABLE_NAMES)
 PUBLIC = ("wyrd_todos", "wyrd_context", "wyrd_open_loops", "wyrd_intentions")
@@ -50,40 +53,59 @@ UNTOLD = {
     "wyrd_threads": ("created", "updated", "buried", "tick", "strands", "user_id"),
     "wyrd_migrations": ("applied_at",),
     "wyrd_heals": ("acknowledged_at",),
+    "wyrd_keys": ("since",),
 }
 KINDS = ("flip", "cut", "zero", "delete", "swap")
 ORDER = ("exact", "placeholder", "left_out", "ancestor", "empty")
 OUTCOMES = (*ORDER, "found by verify", "no difference", "unknowable", "?")
 THREADS = ("t", "u")
+Opened = Callable[..., contextlib.AbstractContextManager[WyrdSaver]]
+Fresh = Callable[[], contextlib.AbstractContextManager[str]]
 Counts = Counter[tuple[str, str, str]]  # table, kind of fault, what came of it
 
 
-def build(url: str) -> None:
+def opened(url: str, **options: Any) -> contextlib.AbstractContextManager[WyrdSaver]:
+    return WyrdSaver.from_conn_string(url, channels=Channels(user={"log", "report"}), **options)
+
+
+sealed = partial(opened, keys={"k": bytes(range(32))})
+
+
+def build(url: str, opened: Opened = opened) -> None:
     """Thread t has three turns behind it; u waits for a person. Each table has some rows."""
-    with WyrdSaver.from_conn_string(url) as saver:
-        talk(saver, "t", 2)
+    with opened(url) as saver:
+        talk(saver, "t", 2, user="ann")
         saver.thread("t").set_context("budget", {"euros": 500})
         saver.thread("t").label("half-way")
-        talk(saver, "t", 1)
-        talk(saver, "u", 2, last="approve this")
+        talk(saver, "t", 1, user="ann")
+        talk(saver, "u", 2, last="approve this", user="bob")
         for thread in map(saver.thread, THREADS):
             thread.add_todo("write it down")
             thread.complete_todo(thread.add_todo("look it up").id)
             thread.label("now")
-    (row,) = splices_of(url, "u", b"ai-1")
+        saver.user("ann").set("city", "Ghent")
+        saver.user("bob").set("city", ["Bath"])
+    row = max(splices_of(url, "u", b""), key=lambda row: len(row["data"]))
     spoil_splice(url, row, data=flipped(row["data"]))
-    with WyrdSaver.from_conn_string(url) as saver:
+    with opened(url) as saver:
         assert saver.get_tuple(at("u"))
         assert saver.thread("u").heals()
         saver.thread("u").acknowledge()
     spoil_splice(url, row, data=row["data"])
-    moved, lease = Rows(url, "wyrd_quarantine"), Rows(url, "wyrd_leases")
-    for place in ("[1]", "[2]"):
-        values = moved_row(1, "wyrd_writes", place, '[1, {"base64": "AAAA"}]', now())
-        moved.run(f"INSERT INTO {{}} VALUES ({', '.join('?' * len(values))})", *values)
+    with opened(url) as saver:
+        moved = [
+            moved_row(1, "wyrd_writes", place, '[1, {"base64": "AAAA"}]', now())
+            for place in ("[1]", "[2]")
+        ]
+        saver._core.run(lambda core: core.write(lambda: _told("put_quarantine", moved)))
+    lease = Rows(url, "wyrd_leases")
     for thread in THREADS:  # whose process is long gone
         values = (thread_key(thread), thread, f"run of {thread}", "elsewhere", "there", 77, "then")
         lease.run("INSERT INTO {} VALUES (?, ?, ?, ?, ?, ?, ?, 1.6e9, 1.6e9, 0)", *values)
+
+
+def _told(name: str, rows: list[Any]) -> Plan[None]:
+    yield Tell(name, rows)
 
 
 # ---- what is seen of a database
@@ -94,6 +116,7 @@ def seen(saver: Any, thread: str) -> dict[str, Any]:
     graph = Agent().build(saver)
     found = saver.get_tuple(at(thread))
     made: dict[str, Any] = {"head": found and (found.checkpoint, found.pending_writes)}
+    made["kept"] = {user: saver.user(user).items() for user in ("ann", "bob")}
     made["values"] = graph.get_state(at(thread)).values
     made["list"] = {
         each.checkpoint["id"]: (each.checkpoint, each.metadata, each.parent_config)
@@ -139,6 +162,7 @@ class Fault:
         self.kind = self.dice.choice(KINDS)
         self.column = ""
         self.told = ""
+        self.beside = False  # in what is kept for a user beside the threads
 
     @property
     def moves(self) -> bool:
@@ -159,7 +183,10 @@ class Fault:
         names = [column[0] for column in found.description]
         rows = sorted(found.fetchall(), key=str)
         keys = _keys(connection, self.table)
+        if not rows:
+            return False
         one = self.dice.choice(rows)
+        self.beside = self.table == "wyrd_user_data" and one[names.index("thread")] == 0
         if self.kind == "delete":
             return self._run(connection, f"DELETE FROM {self.table}", names, one, keys) == 1
         if self.kind == "swap":
@@ -255,10 +282,15 @@ def _text(data: bytes) -> str:
 # ---- one fault, looked at
 
 
-def look(url: str, fault: Fault, sound: dict[str, dict[str, Any]]) -> tuple[str, list[str]]:
+def look(
+    url: str, fault: Fault, sound: dict[str, dict[str, Any]], opened: Opened = opened
+) -> tuple[str, list[str]]:
     """What came of it, and what went wrong."""
-    with WyrdSaver.from_conn_string(url, single_writer=fault.table == "wyrd_leases") as saver:
-        return _Look(saver, fault, sound).all()
+    try:
+        with opened(url, single_writer=fault.table == "wyrd_leases") as saver:
+            return _Look(saver, fault, sound).all()
+    except Exception as error:
+        return "?", [f"the database can't be opened: {_said(error)}"]
 
 
 class _Look:
@@ -311,13 +343,17 @@ class _Look:
             only |= {"state", "history", "labels"}  # what a person said, or a task
         if self.fault.table == "wyrd_labels" and self.fault.moves:
             only |= {"labels", "history"}
-        unknowable = self.fault.kind == "delete" and self.fault.table == "wyrd_labels"
+        if self.fault.table == "wyrd_user_data":
+            only.add("kept")
+        unknowable = self.fault.kind == "delete" and (
+            self.fault.table == "wyrd_labels" or self.fault.beside
+        )
         told: Any = new or any(
             each.thread_id is None or each.table == "wyrd_threads" for each in self.found.damages
         )
         if whole and not differs - only:
             told = told or self.found.damages
-        if unknowable and differs <= {"labels", "history"}:
+        if unknowable and differs <= {"labels", "history", "kept"}:
             told = True
         if (differs or not whole) and not told:
             what = sorted(differs) or "an explicit id"
@@ -363,32 +399,33 @@ def _only_missing(now: dict[str, Any], sound: dict[str, Any]) -> bool:
 
 
 def go_on(saver: Any, thread: str) -> None:
-    graph = Agent().build(saver)
+    graph, run = Agent().build(saver), at(thread, user={"t": "ann", "u": "bob"}[thread])
     if thread == "u":
         try:
-            graph.invoke(Command(resume="yes"), at(thread))
+            graph.invoke(Command(resume="yes"), run)
         except errors.ConcurrentRun:  # a lease of nobody: a person frees the thread
             saver.thread(thread).release()
-            graph.invoke(Command(resume="yes"), at(thread))
+            graph.invoke(Command(resume="yes"), run)
     before = saver.get_tuple(at(thread))
-    graph.invoke({"messages": [HumanMessage("and now", id="new")]}, at(thread))
+    graph.invoke({"messages": [HumanMessage("and now", id="new")]}, run)
     after = saver.get_tuple(at(thread))
     assert after.checkpoint["id"] > (before.checkpoint["id"] if before else "")
     assert "new" in [m.id for m in after.checkpoint["channel_values"]["messages"]]
 
 
 def campaign(
-    fresh: Callable[[], contextlib.AbstractContextManager[str]],
+    fresh: Fresh,
     n: int,
     first: int,
     *,
+    opened: Opened = opened,
     aloud: bool = False,
     until: float = math.inf,
 ) -> tuple[Counts, list[str]]:
     """`fresh` gives addresses of new copies of the database."""
     counts: Counts = Counter()
     wrong: list[str] = []
-    with fresh() as url, WyrdSaver.from_conn_string(url) as saver:
+    with fresh() as url, opened(url) as saver:
         sound = {thread: seen(saver, thread) for thread in THREADS}
         assert saver.verify().ok, str(saver.verify())
     seed = first
@@ -396,7 +433,7 @@ def campaign(
         with fresh() as url:
             fault = Fault(url, seed)
             if fault.strike():
-                outcome, bad = look(url, fault, sound)
+                outcome, bad = look(url, fault, sound, opened)
                 counts[fault.table, fault.kind, outcome] += 1
                 wrong += [f"seed {seed}, {fault.kind} in {fault.table} ({fault.told}): {each}"
                           for each in bad]  # fmt: skip
@@ -429,10 +466,12 @@ def tabled(counts: Counts) -> str:
 
 
 @contextlib.contextmanager
-def sqlite_copies() -> Iterator[Callable[[], contextlib.AbstractContextManager[str]]]:
+def sqlite_copies(
+    opened: Opened = opened,
+) -> Iterator[Callable[[], contextlib.AbstractContextManager[str]]]:
     with tempfile.TemporaryDirectory(prefix="wyrd-faults-") as folder:
         original = Path(folder) / "sound.db"
-        build(f"sqlite:///{original}")
+        build(f"sqlite:///{original}", opened)
 
         @contextlib.contextmanager
         def fresh() -> Iterator[str]:
@@ -448,13 +487,13 @@ def sqlite_copies() -> Iterator[Callable[[], contextlib.AbstractContextManager[s
 
 
 @contextlib.contextmanager
-def postgres_copies(server: str) -> Iterator[Callable[[], contextlib.AbstractContextManager[str]]]:
+def postgres_copies(server: str, opened: Opened = opened) -> Iterator[Fresh]:
     import psycopg
 
     from tests.conftest import fresh_postgres, postgres_url
 
     with fresh_postgres(server) as original:
-        build(original)
+        build(original, opened)
         template = psycopg.conninfo.conninfo_to_dict(original)["dbname"]
 
         @contextlib.contextmanager
@@ -473,18 +512,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=2000)
     parser.add_argument("--backend", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--sealed", action="store_true", help="encrypted with a key ring")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
     parser.add_argument("--sum", type=Path, help="a file in which slices are added up")
     given = parser.parse_args()
     logging.getLogger("langgraph_wyrd").setLevel(logging.CRITICAL)
+    opener = sealed if given.sealed else opened
     with contextlib.ExitStack() as stack:
         if given.backend == "sqlite":
-            fresh = stack.enter_context(sqlite_copies())
+            fresh = stack.enter_context(sqlite_copies(opener))
         else:
             server = stack.enter_context(own_server())
-            fresh = stack.enter_context(postgres_copies(server.get_uri()))
-        counts, wrong = campaign(fresh, given.n, given.first, aloud=True,
+            fresh = stack.enter_context(postgres_copies(server.get_uri(), opener))
+        counts, wrong = campaign(fresh, given.n, given.first, opened=opener, aloud=True,
                                  until=time.monotonic() + 60 * given.minutes)  # fmt: skip
     ended = sum(counts.values())
     if given.sum is not None:

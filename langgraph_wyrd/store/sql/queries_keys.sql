@@ -6,8 +6,15 @@ SELECT id, proof FROM wyrd_keys
 -- name: add_key
 INSERT INTO wyrd_keys (id, proof, since) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING
 
--- name: any_checkpoint
-SELECT 1 FROM wyrd_checkpoints LIMIT 1
+-- name: proofs
+-- The last is for what is wrong with one.
+SELECT id, proof, NULL FROM wyrd_keys ORDER BY id
+
+-- name: drop_key
+DELETE FROM wyrd_keys WHERE id = ?
+
+-- name: first_checkpoints
+SELECT substr(exact, 1, 80) FROM wyrd_checkpoints LIMIT 5
 
 -- name: some_writes
 SELECT data FROM wyrd_writes ORDER BY thread DESC LIMIT 5

@@ -48,7 +48,8 @@ SELECT strand, seq, part, keep, cut, count, data, sum, chain, user_id, name FROM
 WHERE thread = ? ORDER BY strand, seq, part
 
 -- name: fix_user_data
-UPDATE wyrd_user_data SET keep = ?, cut = ?, count = ?, data = ?, sum = ?, chain = ?, user_id = ?
+UPDATE wyrd_user_data SET keep = ?, cut = ?, count = ?, data = ?, sum = ?, chain = ?, user_id = ?,
+  name = ?
 WHERE thread = ? AND strand = ? AND seq = ? AND part = ?
 
 -- name: size_user_data
@@ -123,7 +124,7 @@ SELECT strand, count, data, sum, user_id, name FROM wyrd_user_data
 WHERE thread = 0 AND user_id = ? ORDER BY name
 
 -- name: user_keys
-SELECT name FROM wyrd_user_data WHERE thread = 0 AND user_id = ? ORDER BY name
+SELECT name, strand FROM wyrd_user_data WHERE thread = 0 AND user_id = ? ORDER BY name
 
 -- name: all_user_values
 SELECT strand, count, data, sum, user_id, name FROM wyrd_user_data WHERE thread = 0
