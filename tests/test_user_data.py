@@ -17,6 +17,8 @@ from langgraph.types import Command, Send, interrupt
 
 from langgraph_wyrd import Channels, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, UserMissing
+from tests.damage import Rows, garbled, talk
+from tests.damage import at as of
 from tests.outside import is_postgres, path_of, raw, tables
 from tests.rows import put
 
@@ -371,6 +373,73 @@ def test_in_a_schema(postgres: Backend) -> None:
     assert {"wyrd_threads", "wyrd_checkpoints", "wyrd_writes", "wyrd_user_data"} <= counts.keys()
     assert all(name.startswith("wyrd_") for name in counts)
     assert places(postgres.url) == set()
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
+def test_a_users_messages_heal_as_others_do(durable: Backend, sealed: bool) -> None:
+    """A list is had back from what the task wrote; else a placeholder stands for the message that
+    is lost, and the others are there. What swapped places is put back."""
+    options: Any = {"channels": Channels(user={"messages"})}
+    if sealed:
+        options["keys"] = {"k": b"k" * 32}
+    with durable.open(**options) as saver:
+        for thread in "abc":
+            talk(saver, thread, 2, user="ann")
+        whole = {t: saver.get_tuple(of(t)).checkpoint["channel_values"]["messages"] for t in "abc"}
+    rows = Rows(durable.url, "wyrd_user_data")
+    numbers = {r["thread_id"]: r["id"] for r in Rows(durable.url, "wyrd_threads").all()}
+
+    def list_rows(thread: str) -> list[dict[str, Any]]:
+        found = rows.all("WHERE thread = ? ORDER BY strand, seq", numbers[thread])
+        longest = max(found, key=lambda row: row["seq"])["strand"]
+        return [row for row in found if row["strand"] == longest]
+
+    def change(row: dict[str, Any], **columns: Any) -> None:
+        sets = ", ".join(f"{name} = ?" for name in columns)
+        place = [row[name] for name in ("thread", "strand", "seq", "part")]
+        query = f"UPDATE {{}} SET {sets} WHERE thread = ? AND strand = ? AND seq = ? AND part = ?"
+        assert rows.run(query, *columns.values(), *place) == 1
+
+    row = list_rows("a")[1]  # of the message, no more than its salt is left
+    change(row, data=bytes(row["data"])[:16] if not sealed else garbled(bytes(row["data"])))
+    row = list_rows("b")[2]
+    change(row, data=garbled(bytes(row["data"])))
+    one, two = list_rows("c")[1:3]
+    for here, there in ((one, two), (two, one)):
+        change(here, **{n: there[n] for n in ("keep", "cut", "count", "data", "sum", "chain")})
+    with durable.open(**options) as saver:
+        held = {t: saver.get_tuple(of(t)).checkpoint["channel_values"] for t in "abc"}
+        found = {t: values.get("messages") for t, values in held.items()}
+        assert found["a"] == whole["a"] or sealed
+        assert found["c"] == (None if sealed else whole["c"])  # in another place nothing opens
+        for thread in "ab":
+            lost = [n for n, message in enumerate(found[thread]) if message != whole[thread][n]]
+            assert lost == ([] if found[thread] == whole[thread] else [{"a": 1, "b": 2}[thread]])
+            assert all("could not be read" in str(found[thread][n].content) for n in lost)
+        kinds = {t: {heal.kind for heal in saver.thread(t).heals()} for t in "abc"}
+        worst = {"a": "placeholder", "b": "placeholder", "c": "left_out"}
+        assert kinds == {"a": {"exact"}, "b": {"placeholder"}, "c": {"exact"}} or sealed
+        assert kinds == {t: {kind} for t, kind in worst.items()} or not sealed
+        talk(saver, "b", 1, user="ann")
+        saver.verify(repair=True)
+        left = {f.thread_id for f in saver.verify().findings if f.damage}
+        assert left == (set("abc") if sealed else {"b"})
+        saver.erase_user("ann")
+        assert saver.verify().ok
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
+def test_what_nothing_names_is_dropped(durable: Backend, sealed: bool) -> None:
+    """Prunes take users' rows along, in a store that is sealed as well."""
+    options: Any = {"keys": {"k": b"k" * 32}} if sealed else {}
+    with durable.open(channels=USERS, **options) as saver:
+        story(saver)
+        graph(saver).invoke(INPUT, run("ann"))  # at the question, with what was written so far
+        before = len(Rows(durable.url, "wyrd_user_data").all())
+        saver.prune(["t"])
+        rows = Rows(durable.url, "wyrd_user_data").all()
+        assert (before, len(rows)) == (27, 8)
+        assert saver.verify().ok
 
 
 def test_erasing_is_no_damage_and_damage_no_erasing(durable: Backend) -> None:

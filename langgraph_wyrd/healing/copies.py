@@ -8,8 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from langgraph_wyrd.plans import loading
+from langgraph_wyrd.store.refs import REF
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.strands import ReadRow
+from langgraph_wyrd.store.users import Salted
 from langgraph_wyrd.store.values import Codec, checksum, kind
 
 _MOST_ROWS = 20_000  # of each table that are looked through
@@ -60,7 +62,7 @@ class Copies:
             for ns, checkpoint, *columns in group:
                 try:
                     write = loading.checked_write(ns, checkpoint, columns)
-                    elements = self._elements(write.shape, write.data)
+                    elements = self.elements(write.shape, write.data)
                 except Exception:
                     continue
                 self.add(elements)
@@ -68,9 +70,10 @@ class Copies:
             for elements in by_channel.values():
                 self._lists.append(elements)
 
-    def _elements(self, shape: str, data: bytes) -> list[bytes]:
+    def elements(self, shape: str, data: bytes) -> list[bytes]:
+        """What a write holds, as it stands in a list now if it came alone."""
         elements = self._codec.open_block(data)
-        if kind(shape) == "w":  # a message that came alone stands in a list now
+        if kind(shape) == "w":
             return self._codec.pack_elements([self._codec.load(shape, elements)], "")
         return elements
 
@@ -139,4 +142,20 @@ def of_thread(codec: Codec, number: int) -> Plan[Copies]:
     made = Copies(codec)
     made.add_writes(writes)
     made.add_splices(splices)
+    return made
+
+
+def of_users(codec: Codec, number: int) -> Plan[Copies]:
+    """What a thread has of its users: what their runs' tasks wrote stands among it."""
+    rows, writes = yield [
+        Ask("all_user_data", (number,)),
+        Ask("writes_of_users", (number, REF)),
+    ]
+    made = Copies(Salted(codec))
+    made.add_splices([row[:9] for row in rows])
+    for row in writes:
+        with suppress(Exception):
+            ref = codec.open_value(REF, row[7])
+            (alone,) = [each[6] for each in rows if each[0] == ref.strand]
+            made.add(made.elements(ref.shape, alone))
     return made

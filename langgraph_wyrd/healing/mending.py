@@ -36,6 +36,7 @@ class Mender:
         self.thread_id = thread_id
         self.found: dict[str, Found] = {}
         self._held: Copies | None = None
+        self._held_of_users: Copies | None = None
         self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
         self._frames: dict[Place, Frame | None] = {}
@@ -142,46 +143,41 @@ class Mender:
         made = yield from self.strand(place)
         if made is None:
             return None
+        return self.valued(made, ns, id, name, entry.shape, place, self.codec)
+
+    def valued(
+        self, made: Mended, ns: str, id: str, name: str, shape: str, place: Place, codec: Codec
+    ) -> tuple[Any] | None:
+        """What the rows of a strand come to, with placeholders for the messages that are lost."""
         if not made.lost:
             for what in made.done:
                 self.note("exact", ns, id, what, what, name)
             try:
-                blocks = [self.codec.open_block(row[6]) for row in made.exact if row[6]]
+                blocks = [codec.open_block(row[6]) for row in made.exact if row[6]]
                 loaded = LoadedStrand(made.exact, [each for block in blocks for each in block])
-                return (loading.values_at(self.codec, entry.shape, loaded, {place})[place],)
+                return (loading.values_at(codec, shape, loaded, {place})[place],)
             except CheckpointDamaged:
                 return None
-        if kind(entry.shape) != "l":
+        if kind(shape) != "l":
             return None
-        pieces = self._pieces(made, place)
-        values = None if pieces is None else placeholders.filled(self.codec, pieces)
+        pieces = _pieces(codec, made, place)
+        values = None if pieces is None else placeholders.filled(codec, pieces)
         if values is None:
             return None
         for lost in made.lost:
             what = f"{lost.count} messages of splice {place.strand}/{lost.seq}/{lost.part} are lost"
             self.note("placeholder", ns, id, what, what, name)
-        return (self.codec.wrap(entry.shape, values),)
-
-    def _pieces(self, made: Mended, place: Place) -> list[bytes | Gap] | None:
-        """The elements of a list, with gaps; None if they don't come to the length they had."""
-        live: list[bytes | Gap] = []
-        for row in made.rows:
-            new: list[bytes | Gap]
-            if isinstance(row, strand.Lost):
-                new = [Gap(place.strand, row, at) for at in range(row.count)]
-                live[row.keep : row.keep + row.cut] = new
-            else:
-                try:
-                    new = [*self.codec.open_block(row[6])] if row[6] else []
-                except CheckpointDamaged:  # plain, where all are sealed
-                    return None
-                live[row[3] : row[3] + row[4]] = new
-        return live if len(live) == place.length else None
+        return (codec.wrap(shape, values),)
 
     def _copies(self) -> Plan[Copies]:
         if self._held is None:
             self._held = yield from copies.of_thread(self.codec, self.number)
         return self._held
+
+    def user_copies(self) -> Plan[Copies]:
+        if self._held_of_users is None:
+            self._held_of_users = yield from copies.of_users(self.codec, self.number)
+        return self._held_of_users
 
     def _lengths(self, number: int) -> Plan[dict[int, int]]:
         """How many elements the versions of a strand have, by the frames that name them."""
@@ -294,3 +290,20 @@ class Mender:
 def _is_text(*ids: Any) -> bool:
     """Whether these can be ids: what is no UTF-8 can't be asked for."""
     return all(isinstance(id, str) and not inspect.has_surrogate(id) for id in ids)
+
+
+def _pieces(codec: Codec, made: Mended, place: Place) -> list[bytes | Gap] | None:
+    """The elements of a list, with gaps; None if they don't come to the length they had."""
+    live: list[bytes | Gap] = []
+    for row in made.rows:
+        new: list[bytes | Gap]
+        if isinstance(row, strand.Lost):
+            new = [Gap(place.strand, row, at) for at in range(row.count)]
+            live[row.keep : row.keep + row.cut] = new
+        else:
+            try:
+                new = [*codec.open_block(row[6])] if row[6] else []
+            except CheckpointDamaged:  # plain, where all are sealed
+                return None
+            live[row[3] : row[3] + row[4]] = new
+    return live if len(live) == place.length else None

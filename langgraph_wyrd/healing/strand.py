@@ -215,7 +215,7 @@ class _Mending:
         if self._copies is None or not self._blocks:
             return None
         for elements in self._copies.runs(row[5], row[6]):
-            data = self._codec.block(elements)
+            data = self._codec.block_again(elements, row[6])
             total = checksum(data, *row[:6])
             if proves(total):
                 self._made.done.append(f"splice {_name(row)} was copied from where it also stands")

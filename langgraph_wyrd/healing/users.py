@@ -5,12 +5,13 @@ What was erased is no damage: its rows are there, and empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import strand
+from langgraph_wyrd.healing import copies, strand
+from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.plans import owned
 from langgraph_wyrd.plans.loading import Write
 from langgraph_wyrd.plans.owned import Key
@@ -38,7 +39,8 @@ def healed(mender: Mender, made: Read) -> Plan[Read]:
     refs = refs_of(made)
     if not refs:
         return made
-    values, lost = yield from _values(mender, made.ns, made.id, refs)
+    written = {ref[:5] for ref in owned.among(write[2] for write in made.writes)}
+    values, lost = yield from _values(mender, made.ns, made.id, refs, written)
     if lost:
         gone = {task for task, _, held in made.writes if _is_one_of(held, lost)}
         writes = [w for w in made.writes if w[0] not in gone or w[1].startswith("__")]
@@ -55,9 +57,10 @@ def healed_history(
 ) -> Plan[None]:
     """The same for what rebuilds delta channels."""
     refs = owned.among(value for found in seeds.values() for value in found)
-    refs += owned.among(write[2] for found in writes.values() for write in found)
-    if refs:
-        values, _ = yield from _values(mender, ns, id, refs)
+    written = owned.among(write[2] for found in writes.values() for write in found)
+    if refs or written:
+        whole = {ref[:5] for ref in written}
+        values, _ = yield from _values(mender, ns, id, [*refs, *written], whole)
         owned.put_in(writes, seeds, values)
 
 
@@ -66,9 +69,10 @@ def _is_one_of(held: Any, lost: set[Key]) -> bool:
 
 
 def _values(
-    mender: Mender, ns: str, id: str, refs: Iterable[Ref]
+    mender: Mender, ns: str, id: str, refs: Iterable[Ref], whole: Collection[Key]
 ) -> Plan[tuple[dict[Key, Any], set[Key]]]:
-    """The values that can be had, ABSENT for the others; and which those are."""
+    """The values that can be had, ABSENT for the others; and which those are. Nothing stands in
+    for a part of what must be `whole`: what tasks wrote."""
     codec, found, lost = mender.codec, {}, set()
     for ref in {ref[:5]: ref for ref in refs}.values():
         rows = yield Ask("user_strand", (mender.number, ref.strand, ref.seq))
@@ -78,25 +82,27 @@ def _values(
             found.update(owned.loaded(codec, rows, {key: ref}))
             continue
         except Exception:
-            right = _mended(codec, rows, Place(*ref[1:5]))
-        place = f"user data {ref.strand}/{ref.seq}"
-        if right is None:
-            found[key] = ABSENT
+            value = yield from _mended_value(mender, ns, id, name, rows, ref, key in whole)
+        found[key] = ABSENT if value is None else value[0]
+        if value is None:
             lost.add(key)
             what = "a value of a user can't be read, and is left out"
-            mender.note("left_out", ns, id, what, place, name)
-        else:
-            found.update(owned.loaded(codec, right, {key: ref}))
-            mender.note("exact", ns, id, "a value of a user was put right", place, name)
+            mender.note("left_out", ns, id, what, f"user data {ref.strand}/{ref.seq}", name)
     return found, lost
 
 
-def _mended(codec: Codec, rows: Sequence[Row], place: Place) -> list[Row] | None:
-    """The rows that bear a place, put right; None if that can't be proved."""
-    made = strand.mend(Salted(codec), [row[:9] for row in rows], place)
-    if made is None or made.lost or len(made.exact) != len(rows):
+def _mended_value(
+    mender: Mender, ns: str, id: str, name: str, rows: Sequence[Row], ref: Ref, whole: bool
+) -> Plan[tuple[Any] | None]:
+    codec, place = Salted(mender.codec), Place(*ref[1:5])
+    splices = [row[:9] for row in rows]
+    made = strand.mend(codec, splices, place)
+    if made is None or made.lost:
+        copied = yield from mender.user_copies()
+        made = strand.mend(codec, splices, place, copies=copied)
+    if made is None or (whole and made.lost):
         return None
-    return [(*row, *old[9:]) for row, old in zip(made.exact, rows, strict=True)]
+    return mender.valued(made, ns, id, name, ref.shape, place, codec)
 
 
 # ---- verifying
@@ -124,6 +130,7 @@ def wrong(
         named.setdefault(ref.strand, {})[ref[:5]] = ref
         channels[ref.strand] = channel
     users = {row[9] for rows in held.values() for row in rows if row[9] is not None}
+    copied: Copies | None = None
     found: list[Wrong] = []
     for at, refs in sorted(named.items()):
         newest = max(refs.values(), key=lambda ref: ref.seq)
@@ -133,8 +140,8 @@ def wrong(
         try:
             strands.verify([row[:9] for row in rows], [Place(*ref[1:5]) for ref in refs.values()])
         except CheckpointDamaged as error:
-            right = _mended(codec, rows, Place(*newest[1:5]))
-            fixes = [] if right is None else [_fix(number, r) for r in right if r not in rows]
+            copied = copied or (yield from copies.of_users(codec, number))
+            fixes = _fixes(codec, number, rows, Place(*newest[1:5]), copied)
             found.append(Wrong(at, str(error), fixes))
             continue
         found += _owners(number, at, rows, users)
@@ -143,6 +150,17 @@ def wrong(
         what = f"{len(held[at])} rows that nothing readable names"
         found.append(Wrong(at, what, [], damage=False))
     return found
+
+
+def _fixes(
+    codec: Codec, number: int, rows: Sequence[Row], place: Place, copied: Copies
+) -> list[Tell]:
+    """What makes rows those that bear a place, if that can be proved."""
+    made = strand.mend(Salted(codec), [row[:9] for row in rows], place, copies=copied)
+    if made is None or made.lost or len(made.exact) != len(rows):
+        return []
+    right = [(*row, *old[9:]) for row, old in zip(made.exact, rows, strict=True)]
+    return [_fix(number, row) for row in right if row not in rows]
 
 
 def _named(

@@ -138,7 +138,7 @@ def settle(codec: Codec, number: int, kept: Iterable[Frame]) -> Plan[None]:
     blocks = {
         entry.inline for frame in kept for entry in frame.channels.values() if entry.shape == REF
     }
-    blocks |= {row[3] for row in (yield Ask("writes_of_users", (number, REF)))}
+    blocks |= {row[7] for row in (yield Ask("writes_of_users", (number, REF)))}
     for block in blocks:
         try:
             ref = codec.open_value(REF, bytes(block or b""))

@@ -289,6 +289,7 @@ OPEN: dict[str, Opening] = {
     "writes": lambda keys, params, row: open_write(keys, params[0], (*params[1:3], *row))[2:],
     "writes_between": lambda keys, params, row: open_write(keys, params[0], (params[1], *row))[1:],
     "writes_of_thread": lambda keys, params, row: open_write(keys, params[0], row),
+    "writes_of_users": lambda keys, params, row: open_write(keys, params[0], row),
     "all_writes": lambda keys, params, row: open_write(keys, params[0], row),
     "checkpoint": _open_stored,
     "latest": _open_stored,

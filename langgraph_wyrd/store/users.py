@@ -49,6 +49,9 @@ class Salted(Codec):
         salt = secrets.token_bytes(SALT // 2)
         return salt + _owner(salt, self._user) + super().block(elements)
 
+    def block_again(self, elements: Sequence[bytes], damaged: bytes) -> bytes:
+        return damaged[:SALT] + super().block(elements)
+
     def open_block(self, block: bytes) -> list[bytes]:
         return super().open_block(block[SALT:])
 

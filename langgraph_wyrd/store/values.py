@@ -306,6 +306,10 @@ class Codec(Texts):
     def block(self, elements: Sequence[bytes]) -> bytes:
         return make_block(elements, self._seal)
 
+    def block_again(self, elements: Sequence[bytes], damaged: bytes) -> bytes:
+        """The block that these bytes were, if it held these elements."""
+        return self.block(elements)
+
     def open_block(self, block: bytes) -> list[bytes]:
         return open_block(block, self._unseal)
 

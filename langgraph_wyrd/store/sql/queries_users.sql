@@ -26,7 +26,8 @@ SELECT strand, max(seq) FROM wyrd_user_data WHERE thread = ? GROUP BY strand
 
 -- name: writes_of_users
 -- What stands among a thread's writes for what belongs to users.
-SELECT ns, checkpoint, shape, data FROM wyrd_writes WHERE thread = ? AND shape = ?
+SELECT ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
+WHERE thread = ? AND shape = ?
 
 -- name: drop_user_strand
 DELETE FROM wyrd_user_data WHERE thread = ? AND strand = ?
