@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import beside, copies, rows, strand, users
+from langgraph_wyrd.healing import alike, beside, copies, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.report import Finding
 from langgraph_wyrd.healing.states import Reading, event_put_right
@@ -98,6 +97,7 @@ class _Look:
         self.lost = False  # a checkpoint is: what followed it can't be told anew
         self._copies: Copies | None = None
         self._frames: list[Frame] = []
+        self._roots: set[str] = set()  # checkpoints of the root
         self._sound: list[Write] = []
 
     def all(self) -> Plan[None]:
@@ -158,6 +158,8 @@ class _Look:
                 fix = Tell("fix_checkpoint", [values])
                 self._note("checkpoints", id, "a column is not what was written", RIGHT, [fix])
             stored.append(_Checkpoint(right))
+            if not right.ns:
+                self._roots.add(right.id)
             self._beside(right, beside.get((ns, id)))
         yield from self._parents(stored)
         newest = max((row.key[1] for row in stored), default=None)
@@ -380,7 +382,7 @@ class _Look:
                 one, other = here.get(id), there.get(id)
                 if one is None or other is None:
                     what = "is missing" if one is None else "is not in the ledger"
-                elif self._same(one, other):
+                elif alike.same_item(self.codec, one, other, self._roots):
                     continue
                 else:
                     what = "is not what the ledger says"
@@ -392,26 +394,10 @@ class _Look:
         told[3] = told[3] or None
         if told[4] is None:  # nobody said whose it is: it may be known from elsewhere
             told[4] = shown[4]
-        if weave.top is not None and not self._same(shown, tuple(told)):
+        if weave.top is not None and not alike.same(self.codec, shown, tuple(told)):
             what = "status, reason, due, title, user or counts differ from the ledger"
             self._note("threads", "columns", what, "can be made anew from the ledger")
             self.pillars_differ = True
-
-    def _same(self, one: Row, other: Row) -> bool:
-        return all(self._value(a) == self._value(b) for a, b in zip(one, other, strict=True))
-
-    def _value(self, held: Any) -> Any:
-        if isinstance(held, datetime):
-            return held.astimezone(timezone.utc).isoformat(timespec="microseconds")
-        if isinstance(held, str):
-            text = held
-            if self.codec.sealed and held.startswith('"sealed:'):
-                text = json.loads(held)
-            try:
-                return self.codec.open_text(text)
-            except Exception:
-                return held
-        return held
 
 
 @dataclass(frozen=True, slots=True)

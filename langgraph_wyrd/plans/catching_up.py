@@ -113,9 +113,7 @@ class ColdWeave:
             weave = weave.aside(ns, child)
         if put.id != weave.top and woven.root != weave.top:
             return weave
-        weave, made, columns = show(
-            self.codec, self.number, self.thread_id, weave, put.id, put.user
-        )
+        weave, made, columns = show(self.codec, self.number, self.thread_id, weave, put.user)
         yield merged([WriteSet(rows=made)])
         yield Tell("show_thread", [(*columns, self.number)])
         return weave

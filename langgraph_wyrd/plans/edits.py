@@ -77,7 +77,7 @@ def lay(
         at = moment_of(woven.checkpoint, ns, None, task)
         weave = weave.aside(ns, over(woven, at, tuple(events)))
         yield Tell("put_event", event_rows(codec, thread.number, at, events))
-    weave, made, columns = show(codec, thread.number, thread_id, weave, weave.top or "", None)
+    weave, made, columns = show(codec, thread.number, thread_id, weave, None)
     yield merged([WriteSet(rows=made)])
     yield Tell("show_thread", [(*columns, thread.number)])
     yield Tell("touch", [(thread.strands, now(), thread.number)])

@@ -136,9 +136,7 @@ class PutWrites:
         columns, weave = UNSHOWN, thread.weave
         if shown and weave is not None:
             weave = weave.aside(self.ns, over(woven, at, events))
-            weave, more, columns = show(
-                self.codec, thread.number, self.thread_id, weave, self.checkpoint, None
-            )
+            weave, more, columns = show(self.codec, thread.number, self.thread_id, weave, None)
             rows.rows.update(more)
         rows.rows["put_event"] = event_rows(
             self.codec, thread.number, at, events, len(said_by(woven, self.task))

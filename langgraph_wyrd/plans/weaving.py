@@ -184,11 +184,14 @@ def event_rows(
 
 
 def show(
-    codec: Codec, number: int, thread_id: str, weave: Weave, at: str, user: str | None
+    codec: Codec, number: int, thread_id: str, weave: Weave, user: str | None
 ) -> tuple[Weave, dict[str, list[Row]], Row]:
-    """The weave with its tables up to date, the rows for that, and the thread's columns."""
+    """The weave with its tables up to date, the rows for that, and the thread's columns.
+
+    What a subgraph changed counts as changed at the root's checkpoint, as in tables made anew.
+    """
     state = weave.visible()
-    rows = changed_rows(codec, number, thread_id, weave.shown, state, at)
+    rows = changed_rows(codec, number, thread_id, weave.shown, state, weave.top or "")
     return replace(weave, shown=state), rows, columns(codec, state, user)
 
 

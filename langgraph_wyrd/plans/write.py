@@ -252,10 +252,8 @@ class Put:
             at = Moment(self.id, self.ns, self.ts)
             due = due_json(woven.due) if woven.due else None
             if self._is_shown(weave):
-                weave, more, shown = show(
-                    self.codec, number, self.thread_id, weave.moved(self.ns, woven), self.id,
-                    self.user,
-                )  # fmt: skip
+                weave = weave.moved(self.ns, woven)
+                weave, more, shown = show(self.codec, number, self.thread_id, weave, self.user)
                 policy, top = self.weaver.labels, weave.top
                 if policy is not None and top is not None:
                     names, weave = labels.boundaries(

@@ -1,0 +1,39 @@
+"""Whether rows of the public tables say what the ledger does, as both databases give them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from datetime import datetime, timezone
+from typing import Any
+
+from langgraph_wyrd.store.statements import Row
+from langgraph_wyrd.store.values import Codec
+
+
+def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> bool:
+    """Whether a row of a pillar's table is the one that the ledger makes.
+
+    Which checkpoint changed it last depends on what was shown in between, as tasks ended: any of
+    the root's may have.
+    """
+    changed_in = one[-2] == other[-2] or one[-2] in roots
+    return changed_in and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]))
+
+
+def same(codec: Codec, one: Row, other: Row) -> bool:
+    return all(_value(codec, a) == _value(codec, b) for a, b in zip(one, other, strict=True))
+
+
+def _value(codec: Codec, held: Any) -> Any:
+    if isinstance(held, datetime):
+        return held.astimezone(timezone.utc).isoformat(timespec="microseconds")
+    if isinstance(held, str):
+        text = held
+        if codec.sealed and held.startswith('"sealed:'):
+            text = json.loads(held)
+        try:
+            return codec.open_text(text)
+        except Exception:
+            return held
+    return held
