@@ -342,7 +342,7 @@ def test_a_class_that_refuses_what_is_stored(
         held = values(saver)["held"]
         assert isinstance(held, Kept)
         assert held.what == "dig"
-    assert "does not take the stored fields (TypeError" in caplog.text
+    assert "does not take what is stored (TypeError" in caplog.text
     assert "'what'" in caplog.text
 
 

@@ -3,14 +3,16 @@
 LangGraph imports whatever module a row names and calls whatever it finds in it. Here it must be a
 class of a kind that the serializer packs (an enum, a dataclass, a pydantic model …), and a module
 is only imported if its source defines a class of that name: no function is ever called, and no
-script run, because a row says so.
+script run, because a row says so. So names are looked up in what modules and classes hold, never
+asked for: a module's `__getattr__` and a property are functions, too.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
-import re
 import sys
+import time as clock
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import is_dataclass
@@ -27,7 +29,7 @@ from ipaddress import (
     IPv6Network,
 )
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -46,21 +48,34 @@ class NoData(Exception):
     """What the name stands for is no class of data."""
 
 
-def found(module: str, name: str, code: int, *, trusted: bool = False) -> tuple[Any, list[str]]:
-    """The class of data of that name, and the way to it from its module.
+class Found(NamedTuple):
+    """A class, and where it was found."""
 
-    `trusted`: the user named it, so its module may be imported.
+    cls: Any
+    module: str
+    way: list[str]  # from the module
+    end: Any  # what is there: the class itself, or the generic one that it was made of
+
+    def stands(self) -> bool:
+        """Whether it is still there: modules are loaded anew, and classes defined again."""
+        return at(sys.modules.get(self.module), self.way) is self.end
+
+
+def found(module: str, name: str, code: int, *, trusted: bool = False) -> Found:
+    """The class of data of that name.
+
+    `trusted`: the user named it, so its module may be imported, and asked.
 
     Raises:
         Gone: There is none.
         NoData: It is something else, which is not to be called.
     """
-    held, way = _in(_imported(module, name, trusted), name)
-    if not isinstance(held, type):
+    made = _in(_imported(module, name, trusted), module, name, trusted)
+    if not isinstance(made.cls, type):
         raise NoData(f"{module}:{name} is no class")
-    if not _is_data(code, held):
+    if not _is_data(code, made.cls, trusted):
         raise NoData(f"{module}:{name} is no class of data")
-    return held, way
+    return made
 
 
 _NOTHING = object()
@@ -68,7 +83,50 @@ _DEEPEST = 4  # classes inside classes
 
 
 def at(held: Any, way: Sequence[str]) -> Any:
-    """What is at the end of a way, or something that nothing is."""
+    """What is at the end of a way through a module's classes, or something that nothing is."""
+    for depth, part in enumerate(way):
+        if depth and not isinstance(held, type):
+            return _NOTHING
+        held = _held_by(held).get(part, _NOTHING)
+    return held
+
+
+def _held_by(holder: Any) -> Any:
+    try:
+        return vars(holder)
+    except TypeError:
+        return {}
+
+
+def parts(name: str) -> list[str]:
+    """`Outer.Box[a.B]` -> `Outer`, `Box[a.B]`."""
+    plain, bracket, rest = name.partition("[")
+    *outer, last = plain.split(".")
+    return [*outer, last + bracket + rest]
+
+
+def generic(name: str) -> str:
+    """The name of the class that a generic one was made of; of others their own."""
+    return name.partition("[")[0]
+
+
+def _in(held: Any, module: str, name: str, trusted: bool) -> Found:
+    """What a module calls so; a class inside one of its classes is stored by its own name only."""
+    way = parts(name)
+    if (end := at(held, way)) is not _NOTHING:
+        return Found(end, module, way, end)
+    if trusted and (end := _asked(held, way)) is not _NOTHING:
+        return Found(end, module, way, end)
+    inside = _nested(module, name, held, [])
+    if len(inside) == 1:
+        end, way = inside.popitem()
+        return Found(end, module, way, end)
+    if generic(name) != name:
+        return _made_of(_in(held, module, generic(name), trusted), name)
+    raise Gone(f"module {module} has no {name}")
+
+
+def _asked(held: Any, way: Sequence[str]) -> Any:
     try:
         for part in way:
             held = getattr(held, part)
@@ -77,20 +135,24 @@ def at(held: Any, way: Sequence[str]) -> Any:
     return held
 
 
-def _in(module: Any, name: str) -> tuple[Any, list[str]]:
-    """What a module calls so; a class inside one of its classes is stored by its own name only."""
-    way = name.split(".")
-    if (held := at(module, way)) is not _NOTHING:
-        return held, way
-    inside = _nested(module.__name__, name, module, [])
-    if len(inside) == 1:
-        return inside.popitem()
-    raise Gone(f"module {module.__name__} has no {name}")
+def _made_of(origin: Found, name: str) -> Found:
+    """A pydantic model as `Box[int]`: nothing holds it by its name unless it is written at the top
+    of a module, but whoever has it in an annotation has made it."""
+    last, cls = parts(name)[-1], origin.cls
+    below: list[type] = type.__subclasses__(cls) if isinstance(cls, type) else []
+    made = {each for each in below if (each.__module__, each.__name__) == (cls.__module__, last)}
+    if len(made) != 1:
+        which = "no" if not made else "more than one"
+        raise Gone(
+            f"of {origin.module}:{generic(name)} this process has made {which} {last}: write it at "
+            f"the top of its module, as in `Mine = {last}`"
+        )
+    return origin._replace(cls=made.pop())
 
 
 def _nested(module: str, name: str, holder: Any, way: list[str]) -> dict[Any, list[str]]:
     inside: dict[Any, list[str]] = {}
-    for key, value in list(vars(holder).items()):
+    for key, value in list(_held_by(holder).items()):
         if isinstance(value, type) and value.__module__ == module and len(way) < _DEEPEST:
             here = [*way, key]
             if value.__name__ == name:
@@ -111,13 +173,14 @@ _PLAIN: tuple[type, ...] = (str, int, float, bytes, list, tuple)  # what users m
 _OF_A_RECORD = ("_asdict", "model_dump", "dict")
 
 
-def _is_data(code: int, cls: type) -> bool:
+def _is_data(code: int, cls: type, trusted: bool) -> bool:
     """Whether the serializer could have made this of an object of the class, or of what it was.
 
     Records are taken for one another: a dataclass becomes a pydantic model sooner or later.
     """
     if code == ONE_ARGUMENT:
-        return issubclass(cls, _ONE) or cls in _PLAIN or hasattr(cls, "get_secret_value")
+        plain = trusted and cls in _PLAIN
+        return plain or issubclass(cls, _ONE) or hasattr(cls, "get_secret_value")
     if code == METHOD:
         return issubclass(cls, datetime)
     if code == ARGUMENTS:
@@ -135,12 +198,24 @@ def _is_data(code: int, cls: type) -> bool:
 # ---- modules
 
 
+_FEW_SECONDS = 2.0
+_MOST_ABSENT = 1000
+_absent: dict[tuple[str, str], float] = {}  # what was looked for lately on the disk, in vain
+
+
 def _imported(module: str, name: str, trusted: bool) -> Any:
     held = sys.modules.get(module)
     if held is not None:
         return held
-    if not (trusted or _defines(module, name)):
-        raise Gone(f"no module {module} that defines {name} was found")
+    if not trusted:
+        now = clock.monotonic()
+        if now - _absent.get((module, name), -_FEW_SECONDS) < _FEW_SECONDS:
+            raise Gone(f"no module {module} that defines {name} was found")
+        if not _defines(module, generic(name)):
+            if len(_absent) >= _MOST_ABSENT:
+                _absent.clear()
+            _absent[module, name] = now
+            raise Gone(f"no module {module} that defines {name} was found")
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:
@@ -167,7 +242,7 @@ def _defines(module: str, name: str) -> bool:
         if count < len(parts) and path is None:
             return False
     source = _source(spec, module)
-    return source is None or _class_of(name).search(source) is not None
+    return source is None or _has_class(source, name)
 
 
 def _spec(full: str, path: Any) -> ModuleSpec | None:
@@ -190,6 +265,29 @@ def _source(spec: ModuleSpec | None, module: str) -> str | None:
     return source
 
 
-def _class_of(name: str) -> re.Pattern[str]:
-    escaped = re.escape(name)
-    return re.compile(rf"\bclass\s+{escaped}\b|[\"']{escaped}[\"']")
+# What makes a class of its name and what is in it.
+_MAKERS = {
+    "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "namedtuple", "NamedTuple", "TypedDict",
+    "make_dataclass", "create_model",
+}  # fmt: skip
+
+
+def _has_class(source: str, name: str) -> bool:
+    """Whether a class of that name is defined in a source, not only named in it."""
+    if name not in source:
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(_makes(node, name) for node in ast.walk(tree))
+
+
+def _makes(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return node.name == name
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    maker, first = node.func, node.args[0]
+    called = maker.attr if isinstance(maker, ast.Attribute) else getattr(maker, "id", None)
+    return called in _MAKERS and isinstance(first, ast.Constant) and first.value == name

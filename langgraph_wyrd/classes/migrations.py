@@ -7,6 +7,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
+from langgraph.types import Overwrite
+
+from langgraph_wyrd.classes.finding import generic, parts
 from langgraph_wyrd.errors import InvalidInput
 
 VERSION = "schema_version"
@@ -27,8 +31,9 @@ class Migration:
         target: A class, its `"module:Name"` of today, or the name of a channel. A channel's
             payload is its value, or each element of its list.
         from_version: The version of the data that `migrate` takes.
-        migrate: Takes the stored fields (a dict; of a channel whatever it held) and returns those
-            of the next version. It may change and return what it was given.
+        migrate: Takes the stored fields (a dict; of an enum's member its value; of a channel
+            whatever it held) and returns those of the next version. It may change and return what
+            it was given.
     """
 
     target: str | type
@@ -88,6 +93,11 @@ class Classes:
         steps: dict[int, Migration]
         if ":" in target and not target.startswith("branch:to:"):
             module, name = _parsed(target, "migration")
+            if (module, name) in SAFE_MSGPACK_TYPES:
+                raise InvalidInput(
+                    f"{target} is one of LangGraph's own types, whose data is not migrated: "
+                    "register the migration for the channel that holds it"
+                )
             steps = self.types.setdefault((module, _last(name)), {})
         elif target in self.users:
             raise InvalidInput(
@@ -100,23 +110,44 @@ class Classes:
             raise InvalidInput(f"there are two migrations of {target} from version {version}")
         steps[version] = migration
 
+    def target(self, module: str, name: str) -> Name | None:
+        """Where the user says that a stored class is now."""
+        found = self.aliases.get((module, name))
+        if found is None and (plain := generic(name)) != name:  # Box[int], where Box has moved
+            moved = self.aliases.get((module, plain))
+            return moved and (moved[0], moved[1] + name[len(plain) :])
+        return found
+
     def fields(self, name: Name, payload: Any) -> Any:
-        """The fields of an object, brought up to date."""
-        steps = self.types.get(name)
+        """What is stored of an object, brought up to date."""
+        steps = self.types.get(name) or self.types.get((name[0], generic(name[1])))
         return payload if steps is None else _brought(steps, payload)
 
     def value(self, channel: str, value: Any) -> Any:
-        """What a channel holds, brought up to date."""
+        """What a channel holds, or what was written to it, brought up to date."""
         steps = self.channels.get(channel)
         if steps is None:
             return value
+        if type(value) is Overwrite:
+            return Overwrite(self.value(channel, value.value))
+        if type(value) is dict and value.keys() == {_OVERWRITE}:
+            return {_OVERWRITE: self.value(channel, value[_OVERWRITE])}
         if type(value) is list:
             return [_brought(steps, each) for each in value]
         return _brought(steps, value)
 
 
+_OVERWRITE = "__overwrite__"  # how a write without LangGraph's class says so
+
+
+def _version(payload: Any) -> Any:
+    if isinstance(payload, Mapping):
+        return payload.get(VERSION)
+    return getattr(payload, VERSION, None)  # a channel may hold an object
+
+
 def _brought(steps: dict[int, Migration], payload: Any) -> Any:
-    stated = payload.get(VERSION) if isinstance(payload, Mapping) else None
+    stated = _version(payload)
     version = stated if type(stated) is int else 1
     while (step := steps.get(version)) is not None:
         try:
@@ -128,9 +159,11 @@ def _brought(steps: dict[int, Migration], payload: Any) -> Any:
                 f"{type(error).__name__}"
             ) from error
         version += 1
-        if isinstance(payload, dict) and VERSION in payload:
-            payload[VERSION] = max(version, payload[VERSION])
-            version = payload[VERSION]
+        stated = _version(payload)
+        if type(stated) is int and stated > version:
+            version = stated
+        elif isinstance(payload, dict) and VERSION in payload:
+            payload[VERSION] = version
     return payload
 
 
@@ -167,11 +200,13 @@ def _aliases(given: Mapping[str, str]) -> dict[Name, Name]:
 def _parsed(text: object, what: str) -> Name:
     if isinstance(text, str):
         module, colon, name = text.partition(":")
-        parts = [*module.split("."), *name.split(".")]
-        if colon and all(part.isidentifier() for part in parts):
+        plain = generic(name)
+        words = [*module.split("."), *plain.split(".")]
+        ends = plain == name or name.endswith("]")
+        if colon and ends and all(word.isidentifier() for word in words):
             return module, name
     raise InvalidInput(f'{what} {text!r}: write "package.module:Name"')
 
 
 def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+    return parts(name)[-1]

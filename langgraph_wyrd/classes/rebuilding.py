@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import copy
 import re
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from enum import Enum
 from typing import Any, TypeVar
 
 import ormsgpack
@@ -22,9 +20,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.event_hooks import emit_serde_event
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
-from langgraph.types import Send
 
-from langgraph_wyrd.classes.finding import Gone, NoData, at, found
+from langgraph_wyrd.classes.building import built
+from langgraph_wyrd.classes.finding import Found, Gone, NoData, found
 from langgraph_wyrd.classes.kept import (
     ARGUMENTS,
     FIELDS,
@@ -32,13 +30,13 @@ from langgraph_wyrd.classes.kept import (
     ONE_ARGUMENT,
     PYDANTIC_V1,
     PYDANTIC_V2,
-    Kept,
     Kind,
     Stored,
     kept_of,
     made,
 )
 from langgraph_wyrd.classes.migrations import Classes, MigrationRaised
+from langgraph_wyrd.classes.nested import brought
 
 S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
@@ -46,7 +44,6 @@ _OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTI
 _SNAPSHOT = 7
 _HOOK = "_unpack_ext_hook"
 _WHOLE_OPTION = ormsgpack.OPT_NON_STR_KEYS
-_FROM_TEXT = "fromisoformat"
 
 
 class Rebuilder:
@@ -57,7 +54,7 @@ class Rebuilder:
         self._allowed: Any = getattr(serde, "_allowed_msgpack_modules", True)
         self._theirs: Callable[[int, bytes], Any] = serde._unpack_ext_hook
         self._safe: dict[Key, Any] = {}  # they never go away
-        self._lately: dict[Key, tuple[str, list[str], Any]] = {}  # where others were found
+        self._lately: dict[Key, Found] = {}  # where others were found
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
@@ -88,7 +85,7 @@ class Rebuilder:
             cls = self._safe.get(key)
             if cls is None:
                 cls, payload = self._found(key, payload)
-            return _built(code, cls, payload, method, made() > before)
+            return built(code, cls, payload, method, made() > before)
         except _NotAllowed as error:
             return self._kept(code, data, module, name, payload, "blocked", str(error))
         except Gone as error:
@@ -103,42 +100,39 @@ class Rebuilder:
         except MigrationRaised as error:
             return self._kept(code, data, module, name, payload, "migration", str(error))
         except Exception as error:
-            if key in self._safe:  # as LangGraph gives it
-                return payload
             why = (
-                f"its class does not take the stored fields ({_words(error)}): register a "
-                "migration for it, or let the class take them"
+                f"it can't be made of what is stored, here and now ({_words(error)}): it is whole "
+                "again where it can (a path on its own system, a time zone with its tzdata)"
+                if key in self._safe
+                else f"its class does not take what is stored ({_words(error)}): register a "
+                "migration for it, or let the class take it"
             )
             return self._kept(code, data, module, name, payload, "refused", why)
 
     def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
         lately = self._lately.get(key)
-        if lately is None or at(sys.modules.get(lately[0]), lately[1]) is not lately[2]:
+        if lately is None or not lately.stands():
             lately = self._look(key)
             if lately is None:
                 return self._safe[key], payload
             self._lately[key] = lately
-        if self._classes.types and isinstance(payload, dict):
-            payload = self._classes.fields((lately[0], lately[2].__name__), payload)
-        return lately[2], payload
+        if self._classes.types:
+            payload = brought(self._classes, lately.module, lately.cls, payload)
+        return lately.cls, payload
 
-    def _look(self, key: Key) -> tuple[str, list[str], Any] | None:
+    def _look(self, key: Key) -> Found | None:
         """The class of a stored name, and where it was found; None: it is one of the safe ones."""
         module, name, code = key
         if (module, name) in SAFE_MSGPACK_TYPES:
             if (module, name) == ("re", "compile"):
                 self._safe[key] = re.compile
             else:
-                self._safe[key], _ = found(module, name, code, trusted=True)
+                self._safe[key] = found(module, name, code, trusted=True).cls
             return None
-        target = self._classes.aliases.get((module, name))
-        if target is None:
-            target, trusted = (module, name), self._allows(module, name)
-        else:
-            trusted = True
-        cls, way = found(*target, code, trusted=trusted)
-        return target[0], way, cls
+        target = self._classes.target(module, name)
+        trusted = target is not None or self._allows(module, name)
+        return found(*(target or (module, name)), code, trusted=trusted)
 
     def _allows(self, module: str, name: str) -> bool:
         """Whether the user named the type; not so, all are allowed.
@@ -182,53 +176,6 @@ def _warn_as_langgraph_does(module: str, name: str) -> None:
 
 class _NotAllowed(Exception):
     """The type is none of those that may be rebuilt."""
-
-
-def _built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool) -> Any:
-    """The object. The fallbacks are LangGraph's."""
-    if code == ONE_ARGUMENT:
-        if type(payload) is list and issubclass(cls, Enum):
-            payload = _tuples(payload)  # msgpack has no tuples, and a list is no member's value
-        try:
-            return cls(payload)
-        except TypeError:  # nor can a list be in a set
-            if not issubclass(cls, set | frozenset):
-                raise
-            return cls(_tuples(payload))
-    if code == ARGUMENTS:
-        if len(payload) == 3 and isinstance(cls, type) and issubclass(cls, Send):
-            return cls(payload[0], payload[1], timeout=payload[2])
-        return cls(*payload)
-    if code == METHOD:
-        if method != [_FROM_TEXT]:
-            raise NoData(f"{cls.__name__}.{method[0] if method else ''} is no way to read a date")
-        return cls.fromisoformat(payload)
-    if code == FIELDS:
-        return cls(**payload)
-    try:
-        return cls(**payload)
-    except Exception:
-        if holds_kept:  # a field whose class became plain data
-            try:
-                return cls(**plain(payload))
-            except Exception:
-                pass
-        return (cls.construct if code == PYDANTIC_V1 else cls.model_construct)(**payload)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if type(value) is list else value
-
-
-def plain(value: Any) -> Any:
-    """A value with what placeholders hold in their stead."""
-    if isinstance(value, Kept):
-        return plain(value.kept_data)
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(plain, value))
-    return value
 
 
 def _words(error: Exception) -> str:

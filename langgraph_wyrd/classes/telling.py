@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import ormsgpack
@@ -36,16 +38,27 @@ def kept_in(value: Any) -> Iterator[Any]:
         if isinstance(value, dict):
             waiting += value.keys()
             waiting += value.values()
-        elif isinstance(value, list | tuple | set | frozenset):
+        elif isinstance(value, list | tuple | set | frozenset | deque):
             waiting += value
         elif isinstance(value, BaseModel):
             waiting += value.__dict__.values()
             waiting += (value.__pydantic_extra__ or {}).values()
         else:
             waiting += getattr(value, "__dict__", {}).values()
-            for name in getattr(type(value), "__slots__", ()):
-                if isinstance(name, str) and hasattr(value, name):
+            kind: Any = type(value)
+            for name in _slots(kind):
+                if hasattr(value, name):
                     waiting.append(getattr(value, name))
+
+
+@lru_cache(maxsize=1024)
+def _slots(cls: Any) -> tuple[str, ...]:
+    """Those of its bases, too: each class names only what it adds."""
+    found: list[str] = []
+    for each in cls.__mro__:
+        slots = vars(each).get("__slots__", ())
+        found += [slots] if isinstance(slots, str) else slots
+    return tuple(found)
 
 
 def refused(value: Any, error: Exception) -> str:
