@@ -182,6 +182,13 @@ class DatabaseDamaged(StoreError):
     can; `verify()` says more. Restore it from a backup (of an SQLite file, `.recover` may do)."""
 
 
+class DatabaseGone(StoreError):
+    """The file was deleted, moved or replaced while it was open; nothing of this call was stored.
+    The saver goes on when that file is there again; another one needs another saver."""
+
+    opens_anew = False  # it was a file beside it: the next call just works
+
+
 class ForeignDatabase(StoreError):
     """The database, or tables of our names, belong to another program. Nothing was touched."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from langgraph_wyrd.store.door import Door
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.url import Address
 from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ def driver(
     else:
         if schema is not None:
             raise InvalidInput("schema= is for Postgres: SQLite has none")
-        made = partial(SqliteDriver, address, **options)
+        made = partial(SqliteDriver, _lasting(address), **options)
     texts = None
     if isinstance(serde, EncryptedSerializer):
         if keys is not None:
@@ -50,6 +53,15 @@ def driver(
     door = partial(Door, made, _ring(keys), texts)
     door()
     return door
+
+
+def _lasting(address: Address) -> Address:
+    """The same file wherever the process, or a child of it, goes from here."""
+    if address.in_memory:
+        return address
+    with suppress(OSError):  # there is no folder to start from
+        return replace(address, target=os.path.abspath(address.target))
+    return address
 
 
 def _ring(keys: KeyRing | Mapping[str, bytes] | None) -> KeyRing | None:

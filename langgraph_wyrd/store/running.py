@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
-from langgraph_wyrd.errors import SaverClosed
+from langgraph_wyrd.errors import DatabaseGone, SaverClosed
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.store import alive
 from langgraph_wyrd.store.statements import Plan, Stale, WriteSet
@@ -226,13 +226,22 @@ class Running(Generic[M]):
     async def _drive(self, work: Callable[[Driver], Awaitable[T]]) -> T:
         await self.ready()
         self._busy += 1
+        opened = self._opened
         try:
             return await work(self._driver)
+        except DatabaseGone as error:
+            if error.opens_anew and self._opened is opened:
+                self._begin(self._open_anew())
+            raise
         finally:
             self._busy -= 1
 
+    async def _open_anew(self) -> None:
+        await self._stand_still()
+        self._go_on()
+
     def pause(self, timeout: float) -> bool:
-        """Close the connections and hold every call back; False if there is no need, or no way."""
+        """Close the connections and hold every call back; False if there is no need."""
         if not self._driver.closes_to_fork:
             return False
         still = threading.Event()
@@ -242,15 +251,13 @@ class Running(Generic[M]):
         return True
 
     def resume(self) -> None:
-        """Let the calls go on."""
+        self.loop.call_soon_threadsafe(self._go_on)
 
-        def go_on() -> None:
-            self._pauses -= 1
-            if not self._pauses and self._paused is not None:
-                self._paused.set_result(None)
-                self._paused = None
-
-        self.loop.call_soon_threadsafe(go_on)
+    def _go_on(self) -> None:
+        self._pauses -= 1
+        if not self._pauses and self._paused is not None:
+            self._paused.set_result(None)
+            self._paused = None
 
     async def _stand_still(self) -> None:
         self._pauses += 1

@@ -24,6 +24,7 @@ from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
+from langgraph_wyrd.store.whereabouts import Whereabouts, lost_its_head, needs_immutable
 
 T = TypeVar("T")
 
@@ -76,6 +77,7 @@ class SqliteDriver:
             raise InvalidInput(f"unknown options for SQLite: {', '.join(sorted(unknown))}")
         self._address = address
         self._where = "the in-memory database" if address.in_memory else f"{address.target!r}"
+        self._whereabouts = Whereabouts(self._where)
         self._read_only = address.mode == "ro"
         self._setup = setup
         self._timeout = timeout
@@ -112,10 +114,12 @@ class SqliteDriver:
 
     async def close(self) -> None:
         connections, self._all, self._writer = self._all, [], None
-        for connection in reversed(connections):  # the writer last: it tidies the WAL away
+        for connection in connections:  # the writer last: it tidies the WAL away
             await connection.close()
+        self._whereabouts.let_go()
 
     def _raw(self) -> sqlite3.Connection:
+        self._whereabouts.look()  # before SQLite makes a file, or a WAL, where one is missing
         if self._connect is not None:
             raw = self._connect()
             raw.isolation_level = None
@@ -125,14 +129,15 @@ class SqliteDriver:
             options = {**self._options, "isolation_level": None}
             made: sqlite3.Connection = sqlite3.connect(":memory:", **options)
             return made
-        path, mode = self._address.target, self._address.mode or "rwc"
-        if os.path.isdir(path):
-            raise sqlite3.OperationalError("unable to open database file: it is a directory")
-        if _lost_its_head(path):  # SQLite would throw the rest away, and begin anew
+        before = self._whereabouts.path
+        path, mode = before or self._address.target, self._address.mode or "rwc"
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise sqlite3.OperationalError("unable to open database file: it is no file")
+        if lost_its_head(path):  # SQLite would throw the rest away, and begin anew
             raise sqlite3.DatabaseError("malformed: the file is empty, its WAL is not")
-        if self._setup == "never" and mode == "rwc":
+        if mode == "rwc" and (before or self._setup == "never"):
             mode = "rw"
-        if mode == "ro" and _needs_immutable(path):
+        if mode == "ro" and needs_immutable(path):
             mode = "ro&immutable=1"
         options = {
             "cached_statements": 256,
@@ -153,7 +158,8 @@ class SqliteDriver:
         if not raw.execute("PRAGMA secure_delete").fetchone()[0]:
             raw.execute("PRAGMA secure_delete = FAST")  # what is deleted is gone from its page
         # Each connection to memory would have a database of its own: one serves all.
-        self._shared = not raw.execute("PRAGMA database_list").fetchone()[2]
+        path = raw.execute("PRAGMA database_list").fetchone()[2]
+        self._shared = not path
         self.closes_to_fork = not self._shared
         wanted = self._pending(raw, tables)
         if wanted and (self._read_only or self._setup == "never"):
@@ -163,6 +169,8 @@ class SqliteDriver:
             self._write_ahead(raw)
             if wanted:
                 self._migrate(raw)
+        if path:
+            self._whereabouts.noted(path)
 
     def _refuse_foreign(self, raw: sqlite3.Connection) -> set[str]:
         """Those of our tables that are there."""
@@ -287,6 +295,7 @@ class SqliteDriver:
         try:
             await reader.opened()
         except sqlite3.Error as error:
+            self._whereabouts.look()
             raise self._translated(error) from error
         self._all.insert(0, reader)
         return reader
@@ -298,7 +307,12 @@ class SqliteDriver:
         try:
             return await connection.call(work)
         except sqlite3.Error as error:
+            self._whereabouts.look()  # it may be the reason
             raise self._translated(error) from error
+        finally:
+            if self._whereabouts.lost and self._writer is not None:
+                with contextlib.suppress(ValueError):  # it is closed by now
+                    await self._writer.call(self._whereabouts.save)
 
     def _run(self, raw: sqlite3.Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
         def run() -> T:
@@ -355,6 +369,7 @@ class SqliteDriver:
         raw.execute(begin)
         try:
             yield
+            self._whereabouts.look(beside=begin != "BEGIN")
             raw.execute("COMMIT")
         except BaseException:
             if raw.in_transaction:
@@ -408,21 +423,3 @@ def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
-
-
-def _lost_its_head(path: str) -> bool:
-    """Whether a database is empty whose WAL is not: its first page is written before any WAL."""
-    try:
-        return os.path.getsize(path) == 0 < os.path.getsize(f"{path}-wal")
-    except OSError:
-        return False
-
-
-def _needs_immutable(path: str) -> bool:
-    """A WAL database without its side files, where none can be made, is only readable as fixed."""
-    folder = os.path.dirname(os.path.abspath(path))
-    return (
-        os.path.exists(path)
-        and not os.path.exists(f"{path}-wal")
-        and not os.access(folder, os.W_OK)
-    )
