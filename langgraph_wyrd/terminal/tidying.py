@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from datetime import timedelta
@@ -38,6 +39,23 @@ def sweep(asked: Asked) -> int:
             return NOTHING
         report = saver.sweep(rule, dry_run=False, progress=bar)
     return asked.done(str(report), **record(report))
+
+
+def erase_user(asked: Asked) -> int:
+    args, saver = asked.args, asked.saver
+    what = f"Erase all that belongs to user {args.user}"
+    if args.threads:
+        theirs = asked.all_of(saver.threads, user_id=args.user)
+        what += f", and delete {count(len(theirs), 'thread')} of theirs"
+    if not asked.sure(f"{what}?"):
+        return NOTHING
+    rows = saver.erase_user(args.user, threads=args.threads, vacuum=not args.no_vacuum)
+    told = [f"{n:,} of {table}" for table, n in rows.items() if n]
+    said = f"erased rows of user {args.user}: {', '.join(told)}"
+    if not told:
+        said = f"nothing that belongs to user {args.user} was there"
+    code = asked.done(said, user_id=args.user, rows=rows)
+    return code if told else NOTHING
 
 
 def size(asked: Asked) -> int:
@@ -124,6 +142,14 @@ def _sweep(parser: ArgumentParser) -> None:
     confirmed(parser)
 
 
+def _erase_user(parser: ArgumentParser) -> None:
+    parser.add_argument("user", help="the user's id")
+    parser.add_argument("--threads", action="store_true", help="their threads go as well")
+    parser.add_argument("--no-vacuum", action="store_true", help="only rows go, traces stay")
+    parser.set_defaults(limit=sys.maxsize)
+    confirmed(parser)
+
+
 def _size(parser: ArgumentParser) -> None:
     limited(parser, 20)
 
@@ -141,6 +167,7 @@ def _reweave(parser: ArgumentParser) -> None:
 COMMANDS = (
     Command("prune", "delete what threads no longer need", prune, _prune),
     Command("sweep", "delete what is old, in all threads", sweep, _sweep, "saver:WyrdSaver.sweep"),
+    Command("erase-user", "erase all that belongs to a user", erase_user, _erase_user),
     Command("size", "where the bytes are", size, _size, "saver:WyrdSaver.size_report"),
     Command(
         "verify",
