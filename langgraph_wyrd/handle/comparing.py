@@ -7,7 +7,9 @@ from functools import partial
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
-from langgraph_wyrd.handle.reading import Reading
+from langgraph_wyrd.handle.reading import Heal, Reading
+from langgraph_wyrd.healing import compared as side_by_side
+from langgraph_wyrd.healing import states
 from langgraph_wyrd.pillars.diff import StateDiff
 from langgraph_wyrd.pillars.model import ContextItem, Intention, Item, OpenLoop, Todo
 from langgraph_wyrd.pillars.past import HistoryEntry
@@ -17,6 +19,7 @@ from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.store.statements import Plan
 
 Compared = When | Handle | tuple[Handle, When]
+Sides = tuple[Reading, Callable[[], Plan[list[Side]]], Heal[list[Side]]]
 
 
 class Comparing(Reading):
@@ -39,17 +42,21 @@ class Comparing(Reading):
         A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
         be compared: where it was written to, `channels.unread` has its name.
 
+        Of a value that is damaged all that can be read is compared: a message that can't be is one
+        that says so. `channels.damaged` names such channels; what was healed is said as ever.
+
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
-            CheckpointDamaged: A value that is compared can't be read.
+            CheckpointDamaged: Nothing of a point can be read; or with `on_damage="raise"`, at any
+                damage.
         """
-        found = [s for handle, plan in self._sides(a, b, channels) for s in handle._read(plan)]
-        return compared(*found)
+        wanted = self._sides(a, b, channels)
+        return compared(*(side for on, plan, heal in wanted for side in on._read(plan, heal)))
 
     async def adiff(self, a: Compared, b: Compared = None, channels: bool = True) -> StateDiff:
         """Async version of `diff`."""
         wanted = self._sides(a, b, channels)
-        found = [side for handle, plan in wanted for side in await handle._aread(plan)]
+        found = [side for on, plan, heal in wanted for side in await on._aread(plan, heal)]
         return compared(*found)
 
     def first_change(self, what: str | Item, a: When = None, b: When = None) -> HistoryEntry | None:
@@ -87,16 +94,19 @@ class Comparing(Reading):
         """Async version of `first_change`."""
         return await self._aread(self._first_change(what, a, b))
 
-    def _sides(
-        self, a: Compared, b: Compared, channels: bool
-    ) -> list[tuple[Reading, Callable[[], Plan[list[Side]]]]]:
-        """What is to be read, and from where: both at once if it is one thread."""
+    def _sides(self, a: Compared, b: Compared, channels: bool) -> list[Sides]:
+        """What is to be read, from where, and how if it is damaged: both at once if it is one
+        thread."""
         one, other = self._point(a), self._point(b)
         groups = [(one[0], [one[1], other[1]])]
         if (one[0]._core, one[0]._stored) != (other[0]._core, other[0]._stored):
             groups = [(handle, [at]) for handle, at in (one, other)]
         return [
-            (handle, partial(comparing.sides, handle._codec, handle._stored, points, channels))
+            (
+                handle,
+                partial(comparing.sides, handle._codec, handle._stored, points, channels),
+                partial(side_by_side.healed, points) if channels else states.healed,
+            )
             for handle, points in groups
         ]
 

@@ -21,9 +21,15 @@ from langgraph_wyrd.store.statements import Plan
 if TYPE_CHECKING:
     from langgraph_wyrd.healing.found import Found
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.plans.weaving import Weaver
     from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.store.values import Codec
 
 T = TypeVar("T")
+# How a plan reads what is damaged: what it gives, and what was met.
+Heal = Callable[
+    ["Codec", "Weaver | None", str, Callable[[], Plan[T]]], Plan[tuple[T, "tuple[Found, ...]"]]
+]
 _MOST = 1_000_000  # checkpoints of a tree
 
 
@@ -99,19 +105,21 @@ class Reading(Handle):
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
         return partial(past.tree, self._stored, limit)
 
-    def _read(self, plan: Callable[[], Plan[T]]) -> T:
-        return self._core.run(lambda core: self._healed(core, plan))
+    def _read(self, plan: Callable[[], Plan[T]], heal: Heal[T] = healed) -> T:
+        return self._core.run(lambda core: self._healed(core, plan, heal))
 
-    async def _aread(self, plan: Callable[[], Plan[T]]) -> T:
-        return await self._core.arun(lambda core: self._healed(core, plan))
+    async def _aread(self, plan: Callable[[], Plan[T]], heal: Heal[T] = healed) -> T:
+        return await self._core.arun(lambda core: self._healed(core, plan, heal))
 
-    async def _healed(self, core: Running[Memory], plan: Callable[[], Plan[T]]) -> T:
+    async def _healed(
+        self, core: Running[Memory], plan: Callable[[], Plan[T]], heal: Heal[T] = healed
+    ) -> T:
         """What a plan reads, as far as it can be had: damage of the ledger is told of."""
         codec = self._codec
         with self._named():
             if not self._heals_damage:
                 return await core.read(plan)
-            found, heals = await core.read(lambda: healed(codec, self._weaver, self._stored, plan))
+            found, heals = await core.read(lambda: heal(codec, self._weaver, self._stored, plan))
         if heals:
             await telling.tell(core, codec, heals)
         return found

@@ -35,6 +35,7 @@ class Mender:
         self.number = number
         self.thread_id = thread_id
         self.found: dict[str, Found] = {}
+        self.stood_in: set[Place] = set()  # lists with placeholders
         self._held: Copies | None = None
         self._held_of_users: Copies | None = None
         self._seen: dict[tuple[int, int], Frame] | None = None
@@ -167,6 +168,7 @@ class Mender:
         for lost in made.lost:
             what = f"{lost.count} messages of splice {place.strand}/{lost.seq}/{lost.part} are lost"
             self.note("placeholder", ns, id, what, what, name)
+        self.stood_in.add(place)
         return (codec.wrap(shape, values),)
 
     def _copies(self) -> Plan[Copies]:

@@ -40,12 +40,12 @@ def healed(mender: Mender, made: Read) -> Plan[Read]:
     if not refs:
         return made
     written = {ref[:5] for ref in owned.among(write[2] for write in made.writes)}
-    values, lost = yield from _values(mender, made.ns, made.id, refs, written)
+    there, lost = yield from values(mender, made.ns, made.id, refs, written)
     if lost:
-        gone = {task for task, _, held in made.writes if _is_one_of(held, lost)}
+        gone = {task for task, _, held in made.writes if is_one_of(held, lost)}
         writes = [w for w in made.writes if w[0] not in gone or w[1].startswith("__")]
-        made = replace(made, writes=[w for w in writes if not _is_one_of(w[2], lost)])
-    return filled(made, values)
+        made = replace(made, writes=[w for w in writes if not is_one_of(w[2], lost)])
+    return filled(made, there)
 
 
 def healed_history(
@@ -60,16 +60,16 @@ def healed_history(
     written = owned.among(write[2] for found in writes.values() for write in found)
     if refs or written:
         whole = {ref[:5] for ref in written}
-        values, _ = yield from _values(mender, ns, id, [*refs, *written], whole)
-        owned.put_in(writes, seeds, values)
+        there, _ = yield from values(mender, ns, id, [*refs, *written], whole)
+        owned.put_in(writes, seeds, there)
 
 
-def _is_one_of(held: Any, lost: set[Key]) -> bool:
+def is_one_of(held: Any, lost: set[Key]) -> bool:
     return type(held) is Ref and held[:5] in lost
 
 
-def _values(
-    mender: Mender, ns: str, id: str, refs: Iterable[Ref], whole: Collection[Key]
+def values(
+    mender: Mender, ns: str, id: str, refs: Iterable[Ref], whole: Collection[Key] = ()
 ) -> Plan[tuple[dict[Key, Any], set[Key]]]:
     """The values that can be had, ABSENT for the others; and which those are. Nothing stands in
     for a part of what must be `whole`: what tasks wrote."""

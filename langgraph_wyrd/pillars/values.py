@@ -35,11 +35,12 @@ class ChannelsDiff:
     changed: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # old and new
     messages: Mapping[str, MessagesDiff] = field(default_factory=dict)
     unread: tuple[str, ...] = ()  # changed too; but kept as deltas, without a value to compare
+    damaged: tuple[str, ...] = ()  # channels of which something could not be read
 
     @property
     def empty(self) -> bool:
-        parts = (self.added, self.removed, self.changed, self.messages, self.unread)
-        return not any(parts)
+        values = (self.added, self.removed, self.changed, self.messages)
+        return not any((*values, self.unread, self.damaged))
 
     def summary(self) -> str:
         """One line: `+2 messages, ~1 values`."""
@@ -52,6 +53,7 @@ class ChannelsDiff:
             "-%d values": len(self.removed),
             "~%d values": len(self.changed),
             "~%d deltas": len(self.unread),
+            "%d damaged": len(self.damaged),
         }
         return ", ".join(words % n for words, n in count.items() if n) or "no changes"
 
@@ -65,7 +67,8 @@ class ChannelsDiff:
         said += [f"+ {path}: {value_text(value)}" for path, value in self.added.items()]
         said += [f"~ {p}: {value_text(a)} -> {value_text(b)}" for p, (a, b) in self.changed.items()]
         said += [f"- {path}: {value_text(value)}" for path, value in self.removed.items()]
-        return said + [f"~ {path}: written to; kept as deltas, no value" for path in self.unread]
+        said += [f"~ {path}: written to; kept as deltas, no value" for path in self.unread]
+        return said + [f"~ {path}: damaged; only what can be read is told" for path in self.damaged]
 
 
 def is_users(channel: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,8 +14,15 @@ from langgraph_wyrd.pillars.model import Item, WorkingState
 from langgraph_wyrd.pillars.overlay import advance, overlaid
 from langgraph_wyrd.pillars.pairing import PILLARS, Change
 from langgraph_wyrd.pillars.past import HistoryEntry
-from langgraph_wyrd.pillars.values import NOTHING, diff_values, is_same_at, is_users, keys_of
+from langgraph_wyrd.pillars.values import (
+    NOTHING,
+    diff_values,
+    is_same_at,
+    is_users,
+    keys_of,
+)
 from langgraph_wyrd.plans import loading, moments, owned, past, states
+from langgraph_wyrd.plans.loading import Stored
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.states import SILENT
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
@@ -39,6 +46,7 @@ class Side(NamedTuple):
     values: Mapping[str, Any] | None = None
     versions: Mapping[str, Any] = {}
     deltas: frozenset[str] = frozenset()  # channels that are kept as deltas, and have no value here
+    damaged: frozenset[str] = frozenset()  # channels whose values are not all here
 
 
 def sides(
@@ -59,10 +67,7 @@ def sides(
     answers = yield [Ask("checkpoint", (thread_key(thread_id), "", id)) for id in ids]
     rows = [loading.checked(row) for (row,) in answers]
     frames = yield from loading.read_frames(codec, number, [row.place for row in rows])
-    held = [_users_values(frames[row.place]) for row in rows]
-    if len(held) > 1:
-        same = {name for name, e in held[0].items() if all(e == h.get(name) for h in held)}
-        held = [{n: entry for n, entry in each.items() if n not in same} for each in held]
+    held = differing([frames[row.place] for row in rows])
     values, _ = yield from loading.read_values(codec, number, [Frame(h, {}, {}) for h in held])
     whole = yield from owned.of_entries(
         codec,
@@ -73,20 +78,39 @@ def sides(
         ],
     )
     return [
-        Side(
-            side.state,
-            {given(n): codec.bare(value) for n, value in each.items()},
-            {given(n): e.version for n, e in frames[row.place].channels.items()},
-            frozenset(past.deltas(codec, row.metadata, row.exact)).intersection(
-                given(n) for n, e in frames[row.place].channels.items() if not e.has_value
-            ),
-        )
+        with_values(codec, side, row, frames[row.place], each)
         for side, row, each in zip(found, rows, whole, strict=True)
     ]
 
 
-def _users_values(frame: Frame) -> dict[str, Entry]:
-    return {n: entry for n, entry in frame.channels.items() if entry.has_value and is_users(n)}
+def differing(frames: Sequence[Frame]) -> list[dict[str, Entry]]:
+    """The values that are not the same in all of these frames."""
+    held = [
+        {n: e for n, e in frame.channels.items() if e.has_value and is_users(n)} for frame in frames
+    ]
+    if len(held) < 2:
+        return held
+    same = {name for name, e in held[0].items() if all(e == each.get(name) for each in held)}
+    return [{n: entry for n, entry in each.items() if n not in same} for each in held]
+
+
+def with_values(
+    codec: Codec,
+    side: Side,
+    row: Stored,
+    frame: Frame,
+    values: Mapping[str, Any],
+    damaged: Iterable[str] = (),
+) -> Side:
+    """A side with loaded values."""
+    hidden = frozenset(given(n) for n, e in frame.channels.items() if not e.has_value)
+    return Side(
+        side.state,
+        {given(n): codec.bare(value) for n, value in values.items()},
+        {given(n): e.version for n, e in frame.channels.items()},
+        hidden.intersection(past.deltas(codec, row.metadata, row.exact)),
+        frozenset(map(given, damaged)),
+    )
 
 
 def compared(a: Side, b: Side) -> StateDiff:
@@ -94,13 +118,15 @@ def compared(a: Side, b: Side) -> StateDiff:
     found = diff(a.state, b.state)
     if a.values is None or b.values is None:
         return found
-    hidden = sorted(a.deltas | b.deltas)
+    lost = (a.damaged - a.values.keys()) | (b.damaged - b.values.keys())
+    hidden = sorted((a.deltas | b.deltas) - lost)
     one, other = (
-        {name: value for name, value in each.items() if name not in hidden}
+        {name: value for name, value in each.items() if name not in lost.union(hidden)}
         for each in (a.values, b.values)
     )
     unread = tuple(name for name in hidden if a.versions.get(name) != b.versions.get(name))
-    return replace(found, channels=replace(diff_values(one, other), unread=unread))
+    damaged = tuple(sorted(a.damaged | b.damaged))
+    return replace(found, channels=replace(diff_values(one, other), unread=unread, damaged=damaged))
 
 
 # ---- the first change
