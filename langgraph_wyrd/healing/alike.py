@@ -14,10 +14,10 @@ from langgraph_wyrd.store.values import Codec
 def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> bool:
     """Whether a row of a pillar's table is the one that the ledger makes.
 
-    Which checkpoint changed it last depends on what was shown in between, as tasks ended: any of
-    the root's may have.
+    A later checkpoint of the root may have written it once more: by `changed_in` it is only found
+    when a thread is taken back, so it may be newer than the change was, but never older.
     """
-    changed_in = one[-2] == other[-2] or one[-2] in roots
+    changed_in = one[-2] == other[-2] or (one[-2] in roots and one[-2] > other[-2])
     return changed_in and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]))
 
 
