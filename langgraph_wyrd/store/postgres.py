@@ -7,12 +7,11 @@ share a pipeline: a merged write is two round trips, whatever it holds.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import logging
+import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from datetime import datetime, timezone
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import (
@@ -21,7 +20,6 @@ from langgraph_wyrd.errors import (
     DatabaseBusy,
     MissingExtra,
 )
-from langgraph_wyrd.store import migrate
 from langgraph_wyrd.store.sql import TABLES, Sql
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
@@ -39,6 +37,8 @@ except ImportError as error:
     ) from error
 
 from langgraph_wyrd.store.postgres_errors import lost, said, translated
+from langgraph_wyrd.store.postgres_pipeline import pipeline
+from langgraph_wyrd.store.postgres_setup import set_up
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Any]
@@ -47,6 +47,7 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_PATIENCE = 5.0  # seconds that a connection may take at least
 _INSIST_ALIVE = "if_there alive or_fail"
 _INSIST_ADVANCE = "if_there advance returned or_fail"
 _POOL_OPTIONS = frozenset(
@@ -54,7 +55,6 @@ _POOL_OPTIONS = frozenset(
      "max_waiting", "name")
 )  # fmt: skip
 _PSYCOPG_S = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
-_SETUP_LOCK = 0x77797264  # "wyrd"
 
 
 class PostgresDriver:
@@ -96,18 +96,23 @@ class PostgresDriver:
         self._lent = 0
         self._renewing = asyncio.Lock()
         self._where = "the Postgres database"
+        self._limit = f"lock_timeout = {max(1, int(timeout * 1000))}"  # 0: for ever
+
+    @property
+    def _prepares(self) -> bool:
+        return self._connect_options["prepare_threshold"] is not None
 
     # ---- life
 
     async def open(self) -> None:
         """Look, set up, then open the pool: what is wrong is said at once, not after a time-out."""
         try:
-            first = await self._dial(self._conninfo, **self._connect_options)
+            first = await self._reached()
         except psycopg.Error as error:
             raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
         try:
             self._where = f"the Postgres database {first.info.dbname!r}"
-            await self._prepare(first)
+            await set_up(first, self._sql, self._schema, self._setup, self._where, self._limit)
         except psycopg.Error as error:
             raise translated(error, self._where, self._timeout) from error
         finally:
@@ -138,6 +143,15 @@ class PostgresDriver:
             pool, self._pool = self._pool, None
             await pool.close()
 
+    async def _reached(self) -> Connection:
+        """A connection, within the timeout: a server may take it, and never answer."""
+        limit = max(self._timeout, _PATIENCE)
+        dialling = self._dial(self._conninfo, **self._connect_options)
+        try:
+            return await asyncio.wait_for(dialling, limit)
+        except asyncio.TimeoutError:
+            raise psycopg.OperationalError(f"no answer for {limit:g} s") from None
+
     async def _dial(self, conninfo: str, **kwargs: Any) -> Connection:
         """A connection; through the user's callable, which may also give just a conninfo."""
         if self._connect is not None:
@@ -155,60 +169,17 @@ class PostgresDriver:
     async def _configure(self, connection: Connection) -> None:
         # One type for every int: prepared statements are told apart by their parameters' types.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
-        if self._connect_options["prepare_threshold"] is not None:  # a session of our own
-            await connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
-
-    # ---- setup
-
-    async def _prepare(self, connection: Connection) -> None:
-        wanted = await self._pending(connection)
-        if not wanted:
-            return
-        cursor = await connection.execute("SHOW transaction_read_only")
-        row = await cursor.fetchone()
-        if row is not None and row[0] == "on":
-            raise migrate.missing(self._where, "it only allows reading")
-        if self._setup == "never":
-            raise migrate.missing(self._where, 'setup="never" was asked for')
-        while wanted:
-            async with connection.transaction():
-                # Held to the end of the transaction, so it works behind a pooler too.
-                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
-                if self._schema is not None:
-                    await connection.execute(
-                        quoting.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(
-                            quoting.Identifier(self._schema)
-                        )
-                    )
-                wanted = await self._pending(connection)  # others may have been quicker
-                if not wanted:
-                    return
-                for statement in self._sql.migration(wanted[0].version):
-                    await connection.execute(statement.encode())
-                await connection.execute(
-                    self._sql["record_migration"].encode(),
-                    (*wanted[0], datetime.now(timezone.utc)),
-                )
-
-    async def _pending(self, connection: Connection) -> list[migrate.Migration]:
-        cursor = await connection.execute(
-            "SELECT c.relname, a.attname FROM pg_class c "
-            "JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
-            "WHERE n.nspname = coalesce(%s, current_schema()) "
-            "AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY(%s)",
-            (self._schema, [*migrate.OURS, migrate.LEDGER]),
-        )
-        tables: dict[str, set[str]] = {}
-        for table, column in await cursor.fetchall():
-            tables.setdefault(table, set()).add(column)
-        migrate.refuse_foreign(tables, self._where)
-        rows: list[Any] = []
-        if migrate.LEDGER in tables:
-            rows = await (await connection.execute(self._sql["applied"].encode())).fetchall()
-        return migrate.pending(rows, tables.keys() - {migrate.LEDGER}, self._where)
+        if self._prepares:  # a session of our own
+            # Where it is not, as behind a pooler, what others prepared must not pass for ours.
+            connection._prepared._prepared_idx = secrets.randbits(62)
+            await connection.execute(f"SET {self._limit}")
 
     # ---- plans
+
+    async def _begin(self, connection: Connection, how: str) -> None:
+        await connection.execute(how)
+        if not self._prepares:  # the session may be anybody's: say it each time
+            await connection.execute(f"SET LOCAL {self._limit}")
 
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
         return await self._sure(lambda connection: self._run(connection, _READ, plan))
@@ -223,8 +194,8 @@ class PostgresDriver:
         return await self._sure(lambda connection: self._merge(connection, sets))
 
     async def _run(self, connection: Connection, begin: str, plan: Callable[[], Plan[T]]) -> T:
-        async with _pipeline(connection):
-            await connection.execute(begin)
+        async with pipeline(connection):
+            await self._begin(connection, begin)
             made = plan()
             try:
                 step = next(made)
@@ -250,8 +221,8 @@ class PostgresDriver:
             except Exception as error:
                 found[index] = error
 
-        async with _pipeline(connection):
-            await connection.execute(_READ)
+        async with pipeline(connection):
+            await self._begin(connection, _READ)
             for index, plan in enumerate(plans):
                 go_on(index, plan(), None)
             while asked:
@@ -295,8 +266,8 @@ class PostgresDriver:
         )
         if not leases:
             try:
-                async with _pipeline(connection):
-                    await connection.execute(_WRITE)
+                async with pipeline(connection):
+                    await self._begin(connection, _WRITE)
                     for number in alive:
                         await self._send(connection, Ask(_INSIST_ALIVE, (number,)))
                     for row, _ in moves:
@@ -307,8 +278,8 @@ class PostgresDriver:
                 return set()
             except psycopg.errors.DivisionByZero:
                 await connection.rollback()
-        async with _pipeline(connection) as pipeline:  # which ones?
-            await connection.execute(_WRITE)
+        async with pipeline(connection) as pipe:  # which ones?
+            await self._begin(connection, _WRITE)
             held = [
                 await self._send(connection, Ask(name, (key, owner)))
                 for (key, name, owner), _ in leases
@@ -318,7 +289,7 @@ class PostgresDriver:
             if leases:
                 for statement in merged(sets):
                     await self._send(connection, statement)
-            await pipeline.sync()
+            await pipe.sync()
             gone = {n for n, cursor in zip(alive, there, strict=True) if not cursor.rowcount}
             stale = {i for i, each in enumerate(sets) if gone & set(each.alive)}
             stale |= {i for (_, i), cursor in zip(leases, held, strict=True) if not cursor.rowcount}
@@ -354,6 +325,13 @@ class PostgresDriver:
             ) as error:
                 if last:
                     raise translated(error, self._where, self._timeout) from error
+            except (
+                psycopg.errors.InvalidSqlStatementName,
+                psycopg.errors.DuplicatePreparedStatement,
+            ) as error:
+                if last:
+                    raise translated(error, self._where, self._timeout) from error
+                self._prepare_no_more(error)
             except psycopg.Error as error:
                 if last or not lost(error):
                     raise translated(error, self._where, self._timeout) from error
@@ -362,8 +340,19 @@ class PostgresDriver:
                     await self._pool.check()  # the others may be dead too
         raise AssertionError
 
+    def _prepare_no_more(self, error: psycopg.Error) -> None:
+        """What was prepared is gone from its connection, or is another connection's by now."""
+        if self._prepares:
+            self._connect_options["prepare_threshold"] = None
+            logger.warning(
+                "%s forgets what is prepared (%s), as behind PgBouncer in transaction mode, or "
+                "after DISCARD ALL: nothing is prepared from now on; prepare=False says so at once",
+                self._where, said(error),
+            )  # fmt: skip
+
     async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         pool, connection = await self._borrowed()
+        connection.prepare_threshold = self._connect_options["prepare_threshold"]
         self._lent += 1
         try:
             return await work(connection)
@@ -417,27 +406,9 @@ class PostgresDriver:
         async with self._renewing:
             if self._pool is not broken:
                 return
-            await (await self._dial(self._conninfo, **self._connect_options)).close()
+            await (await self._reached()).close()
             self._pool = await self._new_pool()
         await broken.close(timeout=0)
-
-
-@contextlib.asynccontextmanager
-async def _pipeline(connection: Connection) -> AsyncGenerator[psycopg.AsyncPipeline]:
-    """A pipeline that is in order again when it ends, so that psycopg need not complain."""
-    failed: BaseException | None = None
-    try:
-        async with connection.pipeline() as pipeline:
-            try:
-                yield pipeline
-            except BaseException as error:
-                failed = error
-                await pipeline.sync()
-    except psycopg.Error:
-        if failed is None:
-            raise
-    if failed is not None:
-        raise failed
 
 
 def sql_for(schema: str | None) -> Sql:

@@ -48,6 +48,11 @@ def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
             f"{where}: this role may not do that ({text}). Tables can be made by another "
             'role: see WyrdSaver.ddl(), and setup="never"'
         )
+    if state == "25P03":
+        return ConnectionLost(
+            f"{where}: the server ends a transaction that waits for us too soon, twice ({text}): "
+            "raise its idle_in_transaction_session_timeout"
+        )
     if lost(error):
         return ConnectionLost(f"{where}: the connection was lost, twice ({text})")
     return StoreError(f"{where}: {text}")
@@ -62,5 +67,8 @@ def lost(error: psycopg.Error) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """The driver's words, on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """The server's or the driver's words, on one line; without the statement."""
+    words = [str(error)]
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        words = [error.diag.message_primary, error.diag.message_detail or ""]
+    return " ".join(" ".join(words).split()) or type(error).__name__

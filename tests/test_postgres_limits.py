@@ -1,0 +1,214 @@
+"""A Postgres server that forgets, refuses or does not answer: retried, or a clear error in time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from typing import Any
+
+import psycopg
+import pytest
+from langchain_core.messages import HumanMessage
+from psycopg.conninfo import make_conninfo
+
+from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd.store import postgres as driver
+from tests.damage import Agent, at
+from tests.outside import at_rest, raw, tables
+from tests.steps import aappend, append, config, head_tokens, next_step, tokens, tree
+
+pytestmark = pytest.mark.timeout(60, method="thread")
+
+
+class Sessions:
+    """A saver's connections, so that what a pooler does may be done to them."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.made: list[psycopg.AsyncConnection[Any]] = []
+
+    async def connect(self) -> psycopg.AsyncConnection[Any]:
+        made = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+        self.made.append(made)
+        return made
+
+    def told(self, sql: str) -> list[bytes]:
+        """Say it to the server behind psycopg's back; the first column of what it answers."""
+        found = []
+        for each in self.made:
+            if not each.closed:
+                result = each.pgconn.exec_(sql.encode())
+                found += [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+        return found
+
+
+@pytest.mark.parametrize("sql", ["DEALLOCATE ALL", "DISCARD ALL"])
+async def test_what_was_prepared_is_gone(
+    postgres: Any, sql: str, call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each call works at once, done once; it is said once, with what would spare it."""
+    sessions = Sessions(postgres.url)
+    saver = postgres.open(connect=sessions.connect, min_size=1, max_size=2, timeout=1)
+    for token in "abcd":
+        append(saver, "t", token)
+    caplog.set_level(logging.WARNING, "langgraph_wyrd")
+    for token in "efg":
+        head = saver.get_tuple(config("t"))
+        sessions.told(sql)
+        await call(saver, "put", *next_step(saver, head, "t", token))
+        sessions.told(sql)
+        assert tokens(await call(saver, "get_tuple", config("t")))[-1] == token
+    assert head_tokens(saver, "t") == [*"abcdefg"]
+    tree(saver, "t")
+    assert [each.message.count("prepare=False") for each in caplog.records] == [1]
+    with raw(postgres.url) as blocker:  # the limit of waiting is not forgotten with the rest
+        blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(errors.DatabaseBusy):
+            await call(saver, "get_tuple", config("t"))
+    at_rest(postgres.url)
+
+
+class Forgetful(psycopg.AsyncConnection[Any]):
+    """Before each transaction, its session is another one."""
+
+    def pipeline(self) -> Any:
+        self.pgconn.exec_(b"DISCARD ALL")
+        return super().pipeline()
+
+
+async def test_an_agent_whose_sessions_are_others_each_time(postgres: Any) -> None:
+    """Every step runs once, and all is stored."""
+    saver = postgres.open(connect=lambda: Forgetful.connect(postgres.url, autocommit=True))
+    agent = Agent()
+    graph = agent.build(saver)
+    for turn in range(2):
+        await graph.ainvoke({"messages": [HumanMessage("go", id=f"h{turn}")]}, at("t"))
+    assert agent.ran == ["model", "tools", "ask", "answer"] * 2
+    assert len(graph.get_state(at("t")).values["messages"]) == 8
+    assert saver.verify().ok
+
+
+def test_no_name_is_prepared_twice(postgres: Any) -> None:
+    """What one connection prepared can't pass for another's, wherever a pooler sends it."""
+    names = []
+    for _ in range(2):
+        sessions = Sessions(postgres.url)
+        saver = postgres.open(connect=sessions.connect, min_size=1, max_size=1)
+        for token in "abcd":
+            append(saver, "t" + token, token)
+        names += sessions.told("SELECT name FROM pg_prepared_statements")
+    assert len(names) > 4
+    assert len(set(names)) == len(names)
+
+
+def test_a_lock_behind_a_pooler(postgres: Any) -> None:
+    """Where no session is ours, `timeout` still ends the waiting for a lock."""
+    saver = postgres.open(prepare=False, timeout=0.3)
+    head = saver.get_tuple(append(saver, "t", "a"))
+    with raw(postgres.url) as blocker:
+        blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
+        for name, *arguments in (
+            ("put", *next_step(saver, head, "t", "lost")),
+            ("get_tuple", config("t")),
+            ("delete_thread", "t"),
+        ):
+            with pytest.raises(errors.DatabaseBusy, match=r"lock.*0\.3 s"):
+                getattr(saver, name)(*arguments)
+    assert head_tokens(saver, "t") == ["a"]
+    at_rest(postgres.url)
+
+
+@pytest.mark.parametrize("prepare", [True, False])
+def test_opening_while_the_tables_are_locked(postgres: Any, prepare: bool) -> None:
+    """DatabaseBusy in time, and the same saver opens once they are free."""
+    saver = postgres.open(timeout=0.5, prepare=prepare)
+    with raw(postgres.url) as blocker:
+        blocker.execute("BEGIN")
+        for name in tables(blocker):
+            blocker.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        with pytest.raises(errors.DatabaseBusy, match=r"lock.*0\.5 s"):
+            saver.get_tuple(config("t"))
+        assert time.monotonic() - began < 10
+    append(saver, "t", "a")
+    at_rest(postgres.url)
+
+
+def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the connection and says nothing: ConnectionLost after `timeout`."""
+    monkeypatch.setattr(driver, "_PATIENCE", 0.2)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        url = f"postgresql://u@127.0.0.1:{deaf.getsockname()[1]}/d?sslmode=disable"
+        began = time.monotonic()
+        with (
+            WyrdSaver.from_conn_string(url, timeout=0.3) as saver,
+            pytest.raises(errors.ConnectionLost, match=r"no answer for 0\.3 s"),
+        ):
+            saver.get_tuple(config("t"))
+        assert time.monotonic() - began < 10
+
+
+def test_a_transaction_may_not_wait_at_all(postgres: Any) -> None:
+    """`idle_in_transaction_session_timeout` of a millisecond: an error, and nothing half done."""
+    with postgres.open() as saver:
+        head = saver.get_tuple(append(saver, "t", "a"))
+    strict = postgres.open(options="-c idle_in_transaction_session_timeout=1ms")
+    stored = ["a"]
+    for token in "bcdef":
+        try:
+            strict.put(*next_step(strict, head, "t", token))
+            stored = ["a", token]
+        except errors.ConnectionLost:
+            pass
+    free = postgres.open()
+    assert {*tree(free, "t").popitem()[1]} <= {*"abcdef"}
+    assert head_tokens(free, "t") == stored
+    assert free.verify().ok
+    at_rest(postgres.url)
+
+
+async def test_a_role_with_few_connections(postgres: Any) -> None:
+    """Many calls share what there is; where there is none, the error says so, and it passes."""
+    with postgres.open() as saver:
+        saver.setup()
+    with raw(postgres.url) as admin:
+        admin.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 2")
+        admin.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO few")
+        admin.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO few")
+    url = make_conninfo(postgres.url, user="few")
+    try:
+        with WyrdSaver.from_conn_string(url, timeout=5) as saver:
+            await asyncio.gather(*(aappend(saver, f"t{n}", "a") for n in range(30)))
+        with psycopg.connect(url), WyrdSaver.from_conn_string(url, timeout=5) as saver:
+            with psycopg.connect(url), pytest.raises(errors.ConnectionLost, match="too many"):
+                head_tokens(saver, "t1")
+            for _ in range(50):  # a closed connection's backend needs a moment to go
+                try:
+                    assert head_tokens(saver, "t1") == ["a"]
+                    break
+                except errors.ConnectionLost:
+                    await asyncio.sleep(0.1)
+            append(saver, "t1", "b")
+    finally:
+        with raw(postgres.url) as admin:
+            admin.execute("DROP OWNED BY few")
+            admin.execute("DROP ROLE few")
+    assert head_tokens(postgres.open(), "t1") == ["a", "b"]
+
+
+def test_tables_that_were_dropped(postgres: Any) -> None:
+    """SchemaMissing, without a statement of ours in it."""
+    saver = postgres.open()
+    head = saver.get_tuple(append(saver, "t", "a"))
+    with raw(postgres.url) as admin:
+        for name in tables(admin):
+            admin.execute(f"DROP TABLE {name} CASCADE")
+    with pytest.raises(errors.SchemaMissing) as caught:
+        saver.put(*next_step(saver, head, "t", "b"))
+    assert "LINE 1" not in str(caught.value)
+    with pytest.raises(errors.SchemaMissing):
+        saver.get_tuple(config("t"))
