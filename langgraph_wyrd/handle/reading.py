@@ -103,7 +103,7 @@ class Reading(Handle):
     def _tree(self, limit: int) -> Callable[[], Plan[Tree]]:
         if type(limit) is not int or not 0 < limit <= _MOST:
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
-        return partial(past.tree, self._stored, limit)
+        return partial(past.tree, self._codec, self._stored, limit)
 
     def _read(self, plan: Callable[[], Plan[T]], heal: Heal[T] = healed) -> T:
         return self._core.run(lambda core: self._healed(core, plan, heal))

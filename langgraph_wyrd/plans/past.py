@@ -333,37 +333,38 @@ def _length(codec: Codec, entry: Entry) -> int | None:
 # ---- the tree
 
 
-def tree(thread_id: str, limit: int) -> Plan[Tree]:
+def tree(codec: Codec, thread_id: str, limit: int) -> Plan[Tree]:
     """All checkpoints of the root, at most so many, without what they changed."""
     number = yield from moments.number_of(thread_id)
-    rows: list[Row] = []
-    more = True
-    while more and len(rows) < limit:
-        size = min(_PAGE, limit - len(rows))
-        before = ("past_before", (rows[-1][0],)) if rows else None
-        names, params = ("", ()) if before is None else before
-        page = yield Ask(f"tree {names} past_newest", (number, *params, size + 1))
-        more = len(page) > size
-        rows += page[:size]
-    ids = {row[0] for row in rows}
-    children: dict[str, list[str]] = {}
-    for id, parent, *_ in reversed(rows):
-        children.setdefault(parent, []).append(given(id))
+    found: dict[str, Step] = {}
+    page = yield Ask("past past_newest", (number, min(_PAGE, limit)))
+    # What can't be read is in no page, and an id that was put right stands in another place.
+    while new := [Step(*row) for row in page if row[0] not in found]:
+        if len(found) == limit:
+            break
+        found.update((step.id, _checked(codec, number, step)) for step in new)
+        size = min(_PAGE, max(limit - len(found), 1))
+        page = yield Ask("past past_before past_newest", (number, new[-1].id, size))
+    ids = found.keys()
+    steps = [found[id] for id in sorted(ids, reverse=True)]
+    children: dict[str | None, list[str]] = {}
+    for step in reversed(steps):
+        children.setdefault(step.parent, []).append(given(step.id))
     labels = yield from labels_on(number, ids)
     entries = {
-        given(id): HistoryEntry(
-            given(id),
-            None if parent is None else given(parent),
-            ts,
-            step,
-            source,
-            None if run_id is None else given(run_id),
-            labels.get(id, ()),
-            tuple(children.get(id, ())),
-            id == rows[0][0],
+        given(step.id): HistoryEntry(
+            given(step.id),
+            None if step.parent is None else given(step.parent),
+            step.ts,
+            step.step,
+            step.source,
+            None if step.run_id is None else given(step.run_id),
+            labels.get(step.id, ()),
+            tuple(children.get(step.id, ())),
+            step is steps[0],
         )
-        for id, parent, ts, step, source, run_id in rows
+        for step in steps
     }
-    roots = tuple(given(row[0]) for row in reversed(rows) if row[1] not in ids)
-    head = given(rows[0][0]) if rows else None
-    return Tree(given(thread_id), entries, roots, head, not more)
+    roots = tuple(given(step.id) for step in reversed(steps) if step.parent not in ids)
+    head = given(steps[0].id) if steps else None
+    return Tree(given(thread_id), entries, roots, head, not new)

@@ -592,9 +592,6 @@ AND id < ?
 -- name: past_newest
 ORDER BY id DESC LIMIT ?
 
--- name: tree
-SELECT id, parent, ts, step, source, run_id FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
-
 -- name: offspring
 -- The children of a stretch of root checkpoints, wherever their own ids stand.
 SELECT parent, id FROM wyrd_checkpoints
