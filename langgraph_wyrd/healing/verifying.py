@@ -24,7 +24,7 @@ from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.sums import moved_row, readable
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.plans.weaving import Weaver, columns
+from langgraph_wyrd.plans.weaving import Weaver, columns, shown_since
 from langgraph_wyrd.store import frames, strands
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.names import given, thread_key
@@ -390,7 +390,7 @@ class _Look:
                 self.pillars_differ = True
         shown = (yield Ask("shown_thread", (number,)))[0]
         user = None if reading.shown is None else reading.shown[4]
-        told = list(columns(self.codec, weave.visible(), user))
+        told = list(columns(self.codec, shown_since(weave, shown[2]), user))
         told[3] = told[3] or None
         if told[4] is None:  # nobody said whose it is: it may be known from elsewhere
             told[4] = shown[4]

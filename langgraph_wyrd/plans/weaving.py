@@ -11,8 +11,9 @@ from langgraph_wyrd.pillars.fold import fold
 from langgraph_wyrd.pillars.labels import AutoLabels
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.overlay import advance, rank
+from langgraph_wyrd.pillars.status import with_status
 from langgraph_wyrd.plans.ledger import event_sum
-from langgraph_wyrd.plans.shown import changed_rows, due_json, to_json
+from langgraph_wyrd.plans.shown import changed_rows, due_json, due_of, to_json
 from langgraph_wyrd.plans.woven import BASE_EVERY, Notes, Weave, Woven
 from langgraph_wyrd.signals.due import CONTROL, due
 from langgraph_wyrd.signals.extracting import messages_of
@@ -193,6 +194,15 @@ def show(
     state = weave.visible()
     rows = changed_rows(codec, number, thread_id, weave.shown, state, weave.top or "")
     return replace(weave, shown=state), rows, columns(codec, state, user)
+
+
+def shown_since(weave: Weave, due: str | None) -> WorkingState:
+    """A thread's state with what its column says is due: tasks end without writing to the column,
+    so for as long as others run, more may stand there than is due still."""
+    state, column = weave.visible(), due_of(due)
+    at_first = {each for woven in weave.spaces.values() for each in woven.due}
+    lags = set(state.due) < set(column) <= at_first
+    return with_status(state, due=column) if lags else state
 
 
 def columns(codec: Codec, state: WorkingState, user: str | None) -> Row:
