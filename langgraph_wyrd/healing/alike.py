@@ -17,8 +17,9 @@ def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> boo
     A later checkpoint of the root may have written it once more: by `changed_in` it is only found
     when a thread is taken back, so it may be newer than the change was, but never older.
     """
-    changed_in = one[-2] == other[-2] or (one[-2] in roots and one[-2] > other[-2])
-    return changed_in and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]))
+    changed, least = one[-2], other[-2]
+    late = changed == least or (changed in roots and changed > least)
+    return late and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]))
 
 
 def same(codec: Codec, one: Row, other: Row) -> bool:

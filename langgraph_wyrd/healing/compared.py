@@ -88,6 +88,7 @@ def _values(
     refs = owned.among(values.values())
     if refs:
         whole, lost = yield from users.values(mender, "", row.id, refs)
+        lost |= {ref[:5] for ref in refs if Place(*ref[1:5]) in mender.stood_in}
         damaged |= {name for name, each in values.items() if users.is_one_of(each, lost)}
         values = owned.in_place(values, whole)
     return values, damaged

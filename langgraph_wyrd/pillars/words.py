@@ -46,7 +46,7 @@ def place(source: Source) -> str:
         said.append(f"in {node_path(source.ns)}")
     if source.tool_call_id is not None:
         said.append(f"call {source.tool_call_id}")
-    elif source.message_id is not None:
+    elif source.message_id is not None and not source.message_id.startswith("@"):  # it has no id
         said.append(f"message {source.message_id}")
     if source.author is not None:
         said.append(f"by {source.author}")

@@ -23,6 +23,7 @@ from langgraph_wyrd.signals.due import (
     INTERRUPT,
     NULL_TASK,
     RESUME,
+    is_call,
     node_of,
 )
 from langgraph_wyrd.signals.view import TaskWrite
@@ -50,7 +51,8 @@ def retold(
     """A checkpoint with what its tasks say; the ledger is set right where it says otherwise.
 
     What was told stays if it comes to the same: of a slot that was used again the ledger knows
-    more than the writes do.
+    more than the writes do. So it does of a call and its caller, which report the same error or
+    question: the first one stands. Mostly that is the call; else it is the one that was told.
     """
     edited = tuple(each for each in told if is_edit(each[0]))
     start, kept = replace(woven, overlay=edited), replace(woven, overlay=told)
@@ -61,9 +63,14 @@ def retold(
     versions = {given(name): entry.version for name, entry in channels.items()}
     tasks = _by_task(codec, at, writes)
 
-    def heard(again: bool, failed_last: bool) -> Woven:
+    orders = [dict(sorted(tasks.items(), key=lambda each: not is_call(given(each[0][1]))))]
+    if any(is_call(given(path)) for _, path in tasks):
+        first = {here.task for here, _ in told}
+        orders.append(dict(sorted(tasks.items(), key=lambda each: each[0][0] not in first)))
+
+    def heard(order: Mapping[Place, Sequence[TaskWrite]], again: bool, failed_last: bool) -> Woven:
         found = start
-        for task, some in _attempts(start, at.ns, tasks, again, failed_last):
+        for task, some in _attempts(start, at.ns, order, again, failed_last):
             if _matter(some):
                 view = task_view(found, at.ns, versions, some)
                 events = weaver.writes(view, found, task, thread_id)
@@ -76,10 +83,11 @@ def retold(
     ways = [(True, False)]
     if answered:
         ways = [(again, False), (not again, False), (again, True), (not again, True)]
-    found = heard(*ways[0])
+    found = heard(orders[0], *ways[0])
     if _comes_to_the_same(kept, found, newest):
         return kept
-    if any(_comes_to_the_same(kept, heard(*way), newest) for way in ways[1:]):
+    others = [(order, *way) for order in orders for way in ways][1:]
+    if any(_comes_to_the_same(kept, heard(*each), newest) for each in others):
         return kept
     for here, _ in told:
         if not is_edit(here):

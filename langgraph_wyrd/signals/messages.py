@@ -102,11 +102,18 @@ def read(value: Any) -> Message | None:
             return _read(value.__dict__, value.__dict__.get("type"))
         if isinstance(value, dict):
             return _read_dict(value)
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
-            return _read({"content": value[1]}, value[0]) if value[0] in _ROLES else None
+        if _is_pair(value):
+            return _read({"content": value[1]}, value[0])
     except Exception:  # what it holds is somebody else's: it must not stop the rest
         return None
     return None
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether this is a role and what was said. A stored tuple comes back as a list."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    return isinstance(value[0], str) and value[0] in _ROLES
 
 
 def _read_dict(held: dict[Any, Any]) -> Message | None:
@@ -264,9 +271,7 @@ def written(value: Any) -> Sequence[Any]:
             value = value[_OVERWRITE]
         elif value.get("type") == _OVERWRITE and "value" in value:
             value = value["value"]
-    if isinstance(value, list):
-        return value
-    if isinstance(value, tuple) and not (len(value) == 2 and isinstance(value[0], str)):
+    if isinstance(value, list | tuple) and not _is_pair(value):
         return value
     return (value,)
 
@@ -315,7 +320,7 @@ def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
 def _talks(value: Any) -> bool:
     if isinstance(value, BaseMessage):
         return True
-    return isinstance(value, dict | tuple) and read(value) is not None
+    return isinstance(value, dict | tuple | list) and read(value) is not None
 
 
 def listed(value: Any) -> list[Any] | None:

@@ -1,0 +1,172 @@
+"""`verify` finds nothing in threads that nobody damaged, however they were made; a repair leaves
+them as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.channels import DeltaChannel
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import WyrdSaver
+from tests.conftest import Backend
+from tests.damage import Rows
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+def told(saver: WyrdSaver) -> list[str]:
+    """What a person is told of the thread, without when."""
+    return [line for line in str(saver.thread("t").working_state()).splitlines()[1:] if line]
+
+
+def check(saver: WyrdSaver) -> None:
+    """Nothing is found, and neither a repair nor a reading anew changes what is told."""
+    before = told(saver)
+    report = saver.verify()
+    assert report.ok, str(report)
+    assert not report.findings, str(report)
+    saver.verify(repair=True)
+    assert told(saver) == before
+    saver.reweave("t")
+    assert told(saver) == before
+    assert saver.verify().ok
+
+
+def fails(how: str) -> Any:
+    if how == "asks":
+        return interrupt("Shall I?")
+    raise ValueError("not today")
+
+
+@pytest.mark.parametrize("how", ["fails", "asks"])
+def test_a_call_that_brings_its_caller_down(durable: Backend, how: str) -> None:
+    """A `@task` and the entrypoint that waits for it report the same error, or question: it is one,
+    told of the one that came first."""
+    saver = durable.open()
+
+    @task
+    def inner(n: int) -> Any:
+        return fails(how)
+
+    @entrypoint(checkpointer=saver)
+    def outer(n: int) -> Any:
+        return inner(n).result()
+
+    with contextlib.suppress(ValueError):
+        outer.invoke(1, CONFIG)
+    kind = "interrupt" if how == "asks" else "error"
+    loops = saver.thread("t").working_state().open_loops
+    assert [loop.kind for loop in loops] == [kind]
+    check(saver)
+    with contextlib.suppress(ValueError):
+        outer.invoke(Command(resume="yes") if how == "asks" else None, CONFIG)
+    check(saver)
+
+
+@pytest.mark.parametrize("first", ["call", "caller"])
+def test_whichever_came_first(durable: Backend, first: str) -> None:
+    """Two writes at once may arrive in either order; of the two errors the first one stands."""
+    saver = durable.open()
+
+    @task
+    def inner(n: int) -> int:
+        raise ValueError("not today")
+
+    @entrypoint(checkpointer=saver)
+    def outer(n: int) -> int:
+        return inner(n).result()
+
+    held: list[Any] = []
+    writes = WyrdSaver.put_writes
+
+    def hold(self: Any, config: Any, some: Any, task_id: str, task_path: str = "") -> None:
+        held.append((config, some, task_id, task_path))
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(ValueError):
+        patch.setattr(WyrdSaver, "put_writes", hold)
+        outer.invoke(1, CONFIG)
+    held.sort(key=lambda each: ("__pregel_push" in each[3]) is (first == "caller"))
+    assert len(held) == 2
+    for each in held:
+        writes(saver, *each)
+    (loop,) = saver.thread("t").working_state().open_loops
+    assert bool(loop.context.get("called")) is (first == "call")
+    check(saver)
+
+
+class State(TypedDict, total=False):
+    topic: str
+    parts: Annotated[list[str], operator.add]
+
+
+def asking() -> Any:
+    sub = StateGraph(State).add_node("one", lambda _: {"parts": ["one"]})
+    sub.add_node("two", lambda _: {"parts": [interrupt("Which?")]})
+    sub.add_edge(START, "one").add_edge("one", "two")
+    builder = StateGraph(State).add_node("begin", lambda _: {"topic": "birds"})
+    builder.add_node("sub", sub.compile()).add_node("end", lambda _: {"parts": ["end"]})
+    return builder.add_edge(START, "begin").add_edge("begin", "sub").add_edge("sub", "end")
+
+
+def test_a_subgraph_that_waits_and_a_fork(durable: Backend) -> None:
+    """What a subgraph holds while it waits, and what a fork puts back, is as the ledger says."""
+    saver = durable.open()
+    graph = asking().compile(checkpointer=saver)
+    graph.invoke({"topic": "cats", "parts": []}, CONFIG)
+    check(saver)
+    graph.invoke(Command(resume="that one"), CONFIG)
+    check(saver)
+    for past in [each for each in graph.get_state_history(CONFIG) if each.next == ("sub",)]:
+        graph.invoke(None, past.config)
+        check(saver)
+        graph.invoke(Command(resume="another one"), CONFIG)
+        check(saver)
+
+
+def test_an_item_that_a_fork_would_miss_is_found(durable: Backend) -> None:
+    """The checkpoint in which an item changed may be told too late, but not too early."""
+    saver = durable.open()
+    asking().compile(checkpointer=saver).invoke({"topic": "cats", "parts": []}, CONFIG)
+    saver.close()
+    rows = Rows(durable.url, "wyrd_checkpoints").all("WHERE ns = ''")
+    ids = sorted(row["id"] for row in rows)
+    for wrong, found in ((ids[0], True), ("1f", True), ("ffff", True), (ids[-1], False)):
+        where = "UPDATE wyrd_context SET changed_in = ? WHERE key = 'topic'"
+        Rows(durable.url, "wyrd_context").run(where, wrong)
+        saver = durable.open()
+        report = saver.verify()
+        assert [each.table for each in report.findings] == (["wyrd_context"] if found else [])
+        saver.close()
+
+
+def joined(old: list[Any], writes: Any) -> list[Any]:
+    for each in writes:
+        old = add_messages(old, each)  # type: ignore[assignment]
+    return old
+
+
+class Delta(TypedDict):
+    messages: Annotated[list[Any], DeltaChannel(joined)]
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_messages_given_as_pairs(durable: Backend, several: bool) -> None:
+    """A `("human", "…")` comes back from the database as a list, and is still a request."""
+    saver = durable.open()
+    builder = StateGraph(Delta).add_node("say", lambda _: {"messages": [AIMessage("Yes.", id="a")]})
+    graph = builder.add_edge(START, "say").compile(checkpointer=saver)
+    said = ("human", "Please feed the cat")
+    graph.invoke({"messages": [said] if several else said}, CONFIG)
+    intention = saver.thread("t").working_state().intention
+    assert intention is not None
+    assert intention.text == "Please feed the cat"
+    assert not any("@" in line for line in told(saver))
+    check(saver)
