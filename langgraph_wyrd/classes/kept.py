@@ -399,13 +399,17 @@ class KeptWhole(_Object):
         return f"Kept({held.name}, {len(held.data)} bytes)"
 
     @classmethod
-    def pickled(cls, data: bytes) -> KeptWhole:
-        """A pickle: what is in it is only known once it has run."""
+    def pickled(cls, data: bytes, error: Exception | None = None) -> KeptWhole:
+        """A pickle: what is in it is only known once it has run; `error`: what came of that."""
+        kind: Kind = "pickle" if error is None else "gone"
         why = (
             "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
             "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
+            if error is None
+            else f"it is a pickle that can't be loaded ({type(error).__name__}: {error}"[:300]
+            + "). It is whole again when it can"
         )
-        return cls(Stored(-1, data, "", "pickle", f"{len(data)} bytes", "pickle", why))
+        return cls(Stored(-1, data, "", "pickle", f"{len(data)} bytes", kind, why))
 
     @property
     def kept_type(self) -> str:

@@ -84,7 +84,10 @@ class Mender:
                     return None
                 values[entry.place] = held[0]
         writes = yield from self.writes(row.ns, row.id)
-        made = read.read_of(self.codec, row, frame, values, writes)
+        try:
+            made = read.read_of(self.codec, row, frame, values, writes)
+        except CheckpointDamaged:  # a small value in the frame, or the metadata
+            return None
         return (yield from users.healed(self, made))
 
     def parents(self) -> Plan[dict[tuple[str, str], str | None]]:
@@ -273,7 +276,8 @@ class Mender:
         """A write's row; None if it can't be had back."""
         try:
             sound = loading.checked_write(ns, id, raw)
-            self.codec.open_block(sound.data)  # it may be plain, where all is encrypted
+            # It may be plain, where all is encrypted, or hold no value.
+            self.codec.open_value(sound.shape, sound.data)
             return sound
         except Exception as error:
             if isinstance(error, KeyMissing):
@@ -282,11 +286,20 @@ class Mender:
         if write is None:
             copied = yield from self._copies()
             write = rows.write(self.codec, ns, id, raw, copied)
+        if write is not None and not self._opens(write):
+            return None
         if write is not None:
             what = f"a write of task {write.task} was put right"
             place = f"write {id} {write.task} {write.idx}"
             self.note("exact", ns, id, what, place, write.channel)
         return write
+
+    def _opens(self, write: Write) -> bool:
+        try:
+            self.codec.open_value(write.shape, write.data)
+        except CheckpointDamaged:
+            return False
+        return True
 
 
 def _is_text(*ids: Any) -> bool:

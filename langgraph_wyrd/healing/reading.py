@@ -155,8 +155,11 @@ def page(
     for raw in raws:
         mender = menders.setdefault(raw[0], mending.Mender(codec, raw[0], raw[4]))
         row = yield from mender.row(raw)
-        if row is not None and not matches(codec.open_metadata(row.metadata, row.exact)):
-            continue
+        try:
+            if row is not None and not matches(codec.open_metadata(row.metadata, row.exact)):
+                continue
+        except CheckpointDamaged:
+            row = None
         one = None if row is None else (yield from mender.checkpoint(row))
         if one is not None:
             made.append(one)

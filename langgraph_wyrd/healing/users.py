@@ -6,6 +6,7 @@ What was erased is no damage: its rows are there, and empty.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,10 +171,12 @@ def _named(
     for frame in frames:
         for channel, entry in frame.channels.items():
             if entry.shape == REF and entry.inline is not None:
-                yield channel, codec.open_value(REF, entry.inline)
+                with suppress(CheckpointDamaged):  # told already: it does not open
+                    yield channel, codec.open_value(REF, entry.inline)
     for write in writes:
         if write.shape == REF:
-            yield write.channel, codec.open_value(REF, write.data)
+            with suppress(CheckpointDamaged):
+                yield write.channel, codec.open_value(REF, write.data)
 
 
 def _owners(number: int, at: int, rows: Sequence[Row], users: set[str]) -> list[Wrong]:

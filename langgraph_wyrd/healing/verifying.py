@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import alike, beside, copies, rows, strand, users
+from langgraph_wyrd.healing import alike, beside, copies, opening, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.healing.opening import by_strand, frames_of
 from langgraph_wyrd.healing.report import Finding
 from langgraph_wyrd.healing.states import Reading, event_put_right
 from langgraph_wyrd.plans import loading, reweave, states
@@ -25,8 +26,8 @@ from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.sums import moved_row, readable
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver, columns, shown_since
-from langgraph_wyrd.store import frames, strands
-from langgraph_wyrd.store.frames import EMPTY, Frame
+from langgraph_wyrd.store import strands
+from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.strands import Place, ReadRow
@@ -104,6 +105,8 @@ class _Look:
         stored = yield from self._checkpoints()
         yield from self._splices(stored)
         yield from self._writes({row.key for row in stored})
+        for wrong in opening.wrong_values(self.codec, self._frames, self._sound):
+            self._note(*wrong, STAYS)
         yield from self._users()
         yield from self._events()
         if self.woven:
@@ -172,7 +175,11 @@ class _Look:
         return stored
 
     def _beside(self, right: Stored, held: Row | None) -> None:
-        meta = self.codec.open_metadata(right.metadata, right.exact)
+        try:
+            meta = self.codec.open_metadata(right.metadata, right.exact)
+        except CheckpointDamaged as error:
+            self._note("checkpoints", right.id, str(error), STAYS)
+            return
         step, source, run_id = (meta.get(name) for name in ("step", "source", "run_id"))
         wanted = (
             int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
@@ -211,16 +218,20 @@ class _Look:
         for row in (yield Ask("all_splices", (self.row.number,))):
             held.setdefault(row[0], []).append(row)
         self.strands = max((n for n in held if isinstance(n, int)), default=0)
-        places = _by_strand(row.stored.place for row in stored)
+        places = by_strand(row.stored.place for row in stored)
         found: list[Frame] = []
         for number, wanted in sorted(places.items()):
             mended = yield from self._strand(held.get(number, []), wanted, blocks=False)
-            found += _frames_of(mended, wanted)
-        values = _by_strand(
+            found += frames_of(mended, wanted)
+        values = by_strand(
             entry.place for frame in found for entry in frame.channels.values() if entry.place
         )
+        shapes = opening.shapes_of(found)
         for number, wanted in sorted(values.items()):
-            yield from self._strand(held.get(number, []), wanted, blocks=True)
+            mended = yield from self._strand(held.get(number, []), wanted, blocks=True)
+            what = opening.wrong_strand(self.codec, shapes[number], mended, wanted)
+            if what is not None:
+                self._note("splices", f"strand {number}", what, STAYS)
         self._frames = found
         for number in {**places, **values}:
             newest = max(place.seq for place in (*places.get(number, ()), *values.get(number, ())))
@@ -407,26 +418,6 @@ class _Checkpoint:
     @property
     def key(self) -> tuple[str, str]:
         return (self.stored.ns, self.stored.id)
-
-
-def _by_strand(places: Iterable[Place]) -> dict[int, set[Place]]:
-    found: dict[int, set[Place]] = {}
-    for place in places:
-        found.setdefault(place.strand, set()).add(place)
-    return found
-
-
-def _frames_of(held: Sequence[ReadRow], wanted: set[Place]) -> list[Frame]:
-    named = {(place.seq, place.chain) for place in wanted}
-    frame, found = EMPTY, []
-    for row in held:
-        try:
-            frame = frames.apply_patch(frame, row[6])
-        except CheckpointDamaged:
-            break
-        if (row[1], row[8]) in named:
-            found.append(frame)
-    return found
 
 
 def _given(held: Any) -> Any:

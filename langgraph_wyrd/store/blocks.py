@@ -20,6 +20,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 _CIPHER = re.compile(r"[\w.+-]{1,40}")  # the name of one, as serdes give it
 
 COMPRESS_FROM = 1024  # bytes
+_COMPRESS_TO = 256 << 20  # no few bytes in a row may ask for more memory than this
 
 _COMPRESSED, _SEALED, _SIZES, _ROWS, _MIXED = 1, 2, 4, 8, 16
 
@@ -42,7 +43,7 @@ def make_block(elements: Sequence[bytes], seal: Seal | None) -> bytes:
         flags, body = only[0], only[1:]
     else:
         flags, body = _together(elements)
-    if len(body) >= COMPRESS_FROM:
+    if COMPRESS_FROM <= len(body) <= _COMPRESS_TO:
         smaller = _compress(body)
         if len(smaller) < len(body) * 0.9:
             body = smaller
@@ -102,6 +103,8 @@ def open_block(block: bytes, unseal: Unseal | None) -> list[bytes]:
             return [bytes((flags & _ROWS,)) + body]
         length = struct.unpack_from("<I", body)[0]
         sizes: list[int] = ormsgpack.unpackb(body[4 : 4 + length])
+        if sizes and min(sizes) < 0:  # the same bytes over and over again
+            raise CheckpointDamaged("a stored block has a size below nothing")
         at, form, made = 4 + length, bytes((flags & _ROWS,)), []
         for size in sizes:
             if flags & _MIXED:
@@ -125,5 +128,7 @@ def _compress(data: bytes) -> bytes:
 def _decompress(data: bytes) -> bytes:
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
+    if zstandard.frame_content_size(data) > _COMPRESS_TO:
+        raise CheckpointDamaged("a stored block says that it is larger than any")
     made: bytes = _local.decompressor.decompress(data)
     return made

@@ -38,6 +38,7 @@ from langgraph_wyrd.classes.telling import refused
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
+from langgraph_wyrd.store.decoding import decoding
 from langgraph_wyrd.store.refs import REF, Ref
 from langgraph_wyrd.store.texts import Texts
 
@@ -315,6 +316,7 @@ class Codec(Texts):
 
     # ---- loading
 
+    @decoding
     def load(self, shape: str, elements: Sequence[bytes]) -> Any:
         """The value of a shape from its elements."""
         if self.refuses_plain and not self.splices and not (shape[0] == "w" and "+" in shape):
@@ -326,12 +328,21 @@ class Codec(Texts):
         if shape == "d":
             body = b"".join([element[1:] for element in elements])
             return self._loads(("msgpack", _map_header(len(elements)) + body))
-        if shape == "wpickle" and not self._unpickles:
-            return KeptWhole.pickled(elements[0][1:])
+        if shape == "wpickle" and self.splices:
+            return self._pickle(elements[0][1:])
         if shape == REF:
             return Ref.opened(elements[0][1:], self.load)
         return self._loads((shape[1:], elements[0][1:]))
 
+    def _pickle(self, data: bytes) -> Any:
+        if not self._unpickles:
+            return KeptWhole.pickled(data)
+        try:
+            return self._loads(("pickle", data))
+        except Exception as error:  # a class in it is gone
+            return KeptWhole.pickled(data, error)
+
+    @decoding
     def load_elements(self, elements: Sequence[bytes]) -> list[Any]:
         """The values of packed list elements, loaded in as few calls as their forms allow."""
         if elements and set(map(_form, elements)) == _ROWS_ONLY:
@@ -364,6 +375,7 @@ class Codec(Texts):
         """The value of a channel, without the mark of one that is kept as deltas."""
         return value.value if type(value) is _DeltaSnapshot else value
 
+    @decoding
     def load_entries(self, elements: Sequence[bytes]) -> list[tuple[str, Any] | None]:
         """The (key, value) of packed dict entries, in one call; None where there is only a key."""
         entries = [e for e in elements if len(self.entry_key(e)) < len(e) - 1]
@@ -377,11 +389,19 @@ class Codec(Texts):
     # ---- values as the serde gives them, for other files
 
     def dump_typed(self, value: Any) -> tuple[str, bytes]:
-        return value.typed if type(value) is KeptWhole else self.serde.dumps_typed(value)
+        if type(value) is not KeptWhole:
+            return self.serde.dumps_typed(value)
+        tag, data = value.typed
+        if self._seal is None:
+            return tag, data
+        cipher, sealed = self._seal(data)
+        return f"{tag}+{cipher}", sealed
 
     def load_typed(self, tag: str, data: bytes) -> Any:
-        if tag == "pickle" and not self._unpickles:
-            return KeptWhole.pickled(data)
+        if tag.partition("+")[0] == "pickle" and self.splices:
+            cipher = tag.partition("+")[2]
+            opened = self._unseal(cipher, data) if cipher and self._unseal else data
+            return self._pickle(opened)
         return self._careful.loads_typed((tag, data))
 
     def has_kept(self) -> bool:
@@ -410,7 +430,10 @@ class Codec(Texts):
 
     def open_metadata(self, text: str, exact: bytes | None) -> dict[str, Any]:
         if exact is None:
-            found: dict[str, Any] = json.loads(text)
+            try:
+                found: dict[str, Any] = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise CheckpointDamaged(f"stored metadata can't be read: {error}") from error
             return found
         size = exact[0]
         loaded: dict[str, Any] = self.open_value(exact[1 : 1 + size].decode(), exact[1 + size :])
