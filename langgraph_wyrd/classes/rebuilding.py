@@ -84,8 +84,10 @@ class Rebuilder:
         try:
             cls = self._safe.get(key)
             if cls is None:
-                cls, payload = self._found(key, payload)
-            return built(code, cls, payload, method, made() > before)
+                cls, current = self._found(key, payload)
+            else:
+                current = payload
+            return built(code, cls, current, method, made() > before)
         except _NotAllowed as error:
             return self._kept(code, data, module, name, payload, "blocked", str(error))
         except Gone as error:
