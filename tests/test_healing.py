@@ -25,6 +25,7 @@ from tests.damage import (
     talk,
 )
 from tests.outside import path_of
+from tests.rows import put
 
 
 @pytest.fixture
@@ -259,6 +260,20 @@ async def test_the_nearest_intact_ancestor_stands_for_the_latest(made: Backend, 
     with pytest.raises(errors.CheckpointDamaged, match=str(found.checkpoint["id"])) as caught:
         await call(saver, "get_tuple", at("t", damaged))
     assert caught.value.ancestor == found.checkpoint["id"]
+
+
+def test_a_message_that_is_no_list_has_no_gap(durable: Backend) -> None:
+    """What stood alone is not stood in for, even where its bytes still show what it was."""
+    saver = durable.open()
+    first = put(saver, "t", {"last": AIMessage("before", id="m0")})
+    put(saver, "t", {"last": AIMessage("Some words. " * 6, id="m1")}, parent=first)
+    saver.close()
+    (row,) = splices_of(durable.url, "t", b"Some words")
+    data = bytes(row["data"])
+    spoil_splice(durable.url, row, data=data.replace(b"Some words", b"Same wards"))
+    found = durable.open().get_tuple(at("t"))
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {"last": AIMessage("before", id="m0")}
 
 
 async def test_a_list_goes_on_past_what_cant_be_read(made: Backend, call: Any, caplog: Any) -> None:

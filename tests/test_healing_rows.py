@@ -210,7 +210,7 @@ def test_several_missing_rows(made: Backend) -> None:
     assert set(kinds(saver)) == {"placeholder"}
 
 
-@pytest.mark.parametrize("column", ["sum", "chain"])
+@pytest.mark.parametrize("column", ["sum", "chain", "count"])
 def test_the_checksum_of_a_frame(made: Backend, column: str) -> None:
     """Its bytes are whole, and its chain or its checksum proves them."""
     was = sound(made, head)

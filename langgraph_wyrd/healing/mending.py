@@ -19,7 +19,7 @@ from langgraph_wyrd.healing.strand import Mended
 from langgraph_wyrd.plans import loading, read
 from langgraph_wyrd.plans.loading import LoadedStrand, Stored, Write
 from langgraph_wyrd.plans.read import Pending, Read
-from langgraph_wyrd.store import frames, inspect, strands
+from langgraph_wyrd.store import frames, inspect
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -103,7 +103,7 @@ class Mender:
         made = strand.mend(self.codec, found, place, blocks=blocks)
         if made is None or made.lost:
             copied = yield from self._copies()
-            lengths = (yield from self._lengths(place.strand)) if blocks else {}
+            lengths = yield from self._lengths(place.strand)
             made = strand.mend(
                 self.codec, found, place, copies=copied, lengths=lengths, blocks=blocks
             )
@@ -218,11 +218,8 @@ class Mender:
             walked.add(at[4])
             frame = EMPTY
             for row in (yield Ask("strand", (self.number, at[4], 1 << 30))):
-                try:
-                    strands.verify([row], ())
-                except CheckpointDamaged as error:
-                    if "checksum" in str(error):
-                        break
+                if not strand.is_sound(row):
+                    break
                 try:
                     frame = frames.apply_patch(frame, row[6])
                 except CheckpointDamaged:

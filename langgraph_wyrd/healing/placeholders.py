@@ -106,9 +106,7 @@ def _made(gap: Gap, left: Any, values: Sequence[Any], index: int) -> BaseMessage
         return SystemMessage(TEXT, id=name, response_metadata=dict(MARK))
     if left is None:
         before = next((v for v in reversed(values[:index]) if isinstance(v, BaseMessage)), None)
-        if isinstance(before, HumanMessage):
-            return AIMessage(TEXT, id=name, response_metadata=dict(MARK))
-        if isinstance(before, ToolMessage):
+        if isinstance(before, (HumanMessage, ToolMessage)):
             return AIMessage(TEXT, id=name, response_metadata=dict(MARK))
     return HumanMessage(TEXT, id=name, response_metadata=dict(MARK))
 

@@ -72,9 +72,9 @@ def _get(
         if row is not None and id is None and row.id != raw[6]:
             # Its id is damaged, and sorts where it should not: what is newer comes first.
             there = yield from mender.parents()
-            newer = max((e for at, e in there if at == ns and e != raw[6]), default="")
-            if newer > row.id and newer not in walked:
-                walked.add(str(raw[6]))
+            walked.add(str(raw[6]))
+            newer = max((e for at, e in there if at == ns and e not in walked), default="")
+            if newer > row.id:
                 raw = (yield Ask("checkpoint", (key, ns, newer)))[0]
                 continue
         found = None if row is None else (yield from mender.checkpoint(row))
@@ -87,8 +87,7 @@ def _get(
             mender.note("ancestor", ns, wanted, what, f"checkpoint {wanted}")
             return found, tuple(mender.found.values())
         failed = True
-        walked.add(str(raw[6]))
-        before = yield from _before(mender, ns, raw, walked, sure=row is not None)
+        before = yield from _before(mender, ns, raw, sure=row is not None)
         if before is None and id is not None:
             raise _damaged(thread_id, wanted, None)
         if before is None:
@@ -98,20 +97,12 @@ def _get(
         raw = (yield Ask("checkpoint", (key, ns, before)))[0]
 
 
-def _before(
-    mender: Mender, ns: str, raw: Sequence[Any], walked: set[str], *, sure: bool
-) -> Plan[str | None]:
+def _before(mender: Mender, ns: str, raw: Sequence[Any], *, sure: bool) -> Plan[str | None]:
     """The nearest checkpoint before one: its parent if that is there, else the next older one."""
     _, id, parent = bare.checkpoint_of(raw)
     there = yield from mender.parents()
     # Of a row that is damaged itself nothing is sure, not even its id.
-    if (
-        sure
-        and parent is not None
-        and parent < id
-        and (ns, parent) in there
-        and parent not in walked
-    ):
+    if sure and parent is not None and parent < id and (ns, parent) in there:
         return parent
     return max((each for at, each in there if at == ns and each < id), default=None)
 

@@ -38,7 +38,7 @@ def fits(row: Sequence[Any]) -> bool:
     """Whether a checkpoint's row is what was written."""
     try:
         loading.checked(row)
-    except (CheckpointDamaged, TypeError, ValueError, OverflowError):
+    except CheckpointDamaged:
         return False
     return True
 
@@ -51,7 +51,7 @@ def write(
     def fitting(row: list[Any]) -> bool:
         try:
             loading.checked_write(ns, checkpoint, row)
-        except (CheckpointDamaged, TypeError, ValueError, OverflowError):
+        except CheckpointDamaged:
             return False
         return True
 

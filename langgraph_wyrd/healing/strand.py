@@ -68,18 +68,19 @@ def mend(
     """
     known = dict(lengths or {})
     known[place.seq] = place.length
-    best = None
-    for moved in (False, True):
+    for moved in (True, False):
         made = _Mending(codec, place, copies, known, blocks).run(found, moved)
-        if made is not None and made.lost:
-            best = best or made
-        elif made is not None:
-            try:
-                strands.verify(made.exact, [place])
-            except CheckpointDamaged:
-                continue
+        if made is not None and (made.lost or _bears(made, place)):
             return made
-    return best
+    return None
+
+
+def _bears(made: Mended, place: Place) -> bool:
+    try:
+        strands.verify(made.exact, [place])
+    except CheckpointDamaged:
+        return False
+    return True
 
 
 class _Mending:
@@ -100,7 +101,7 @@ class _Mending:
 
     def run(self, found: Sequence[Sequence[Any]], moved: bool) -> Mended | None:
         """`moved`: a row whose part is no likely number counts as one of its version's."""
-        held = {(row[1], row[2]): _plain(row) for row in found}
+        held = {(row[1], row[2]): row for row in map(_plain, found)}
         keys = self._keys(held, moved)
         self._move_back(held, keys)
         if strays := sorted(held.keys() - set(keys)):
@@ -122,7 +123,7 @@ class _Mending:
             self._made.rows.append(row)
             if isinstance(row, Lost):
                 length += row.count - row.cut
-                chain = stored[8] if stored is not None and leads(stored[8]) else None
+                chain = None if stored is None or chain is None else stored[8]
             else:
                 length += row[5] - row[4]
                 chain = row[8]
@@ -175,6 +176,8 @@ class _Mending:
             copied = self._copied(row, lambda total: leads(link(chain, total)))
             if copied is not None:
                 return (*copied[:8], link(chain, copied[7]))
+        if chain is not None and link(chain, row[7]) != row[8]:
+            return None  # it does not follow from the one before: more than its bytes is wrong
         keep, cut, added = row[3:6]
         if 0 <= keep <= length and 0 <= cut <= length - keep and 0 <= added <= 1 << 24:
             return Lost(row[1], row[2], keep, cut, added, row[6])
@@ -199,8 +202,6 @@ class _Mending:
         for tried in range(length + 1):
             yield tried, cut, added
             yield keep, tried, added
-        for number in flips.numbers(cut):
-            yield keep, number, added
         if self._blocks:
             try:
                 elements = self._codec.open_block(row[6])
@@ -234,7 +235,7 @@ class _Mending:
         then = self._lengths.get(key[0])
         if then is None and behind is not None and behind[1] == key[0] + 1 and not behind[4]:
             then = behind[3]
-        if then is None or then <= length or not self._blocks:
+        if then is None or then <= length:
             return None
         row = (self._place.strand, *key, length, 0, then - length, b"", 0, 0)
         if chain is not None:
@@ -252,7 +253,7 @@ def is_sound(row: Sequence[Any]) -> bool:
 def _sum(row: Sequence[Any]) -> int:
     try:
         return checksum(row[6], *row[:6])
-    except (TypeError, OverflowError):
+    except (TypeError, OverflowError, MemoryError):
         return -1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from langgraph_wyrd.healing import beside
 from langgraph_wyrd.healing.found import Found, Heal, told
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.pillars.model import OpenLoop, Source, WorkingState
-from langgraph_wyrd.plans.sums import heal_sum, is_sound_heal
+from langgraph_wyrd.plans.sums import heal_sum, is_sound_heal, readable
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
@@ -37,6 +37,7 @@ _DONE = {
 
 async def tell(core: Running[Memory], codec: Codec, heals: Sequence[Found]) -> None:
     """Say what a load healed. Never fails the load: where nothing can be written, the log says."""
+    heals = [Found(*map(readable, astuple(heal))) for heal in heals]
     told(heals)
     known = core.memory.heals_told
     for thread_id in {heal.thread_id for heal in heals}:

@@ -20,6 +20,7 @@ import aiosqlite
 
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
 from langgraph_wyrd.store import migrate
+from langgraph_wyrd.store.inspect import has_surrogate
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
@@ -359,9 +360,17 @@ class SqliteDriver:
         return stale
 
     def _execute(self, raw: sqlite3.Connection, statement: Ask | Tell) -> Any:
-        if isinstance(statement, Ask):
-            return raw.execute(self._sql[statement.name], statement.params).fetchall()
-        raw.executemany(self._sql[statement.name], statement.rows)
+        sql = self._sql[statement.name]
+        try:
+            if isinstance(statement, Ask):
+                return raw.execute(sql, statement.params).fetchall()
+            raw.executemany(sql, statement.rows)
+        except UnicodeEncodeError:
+            if isinstance(statement, Ask):
+                return raw.execute(*_by_bytes(sql, statement.params)).fetchall()
+            done = [_by_bytes(sql, row)[0] == sql for row in statement.rows].index(False)
+            for row in statement.rows[done:]:
+                raw.execute(*_by_bytes(sql, row))
         return None
 
     @contextlib.contextmanager
@@ -409,6 +418,17 @@ def _with_damaged_text(raw: sqlite3.Connection, work: Callable[[], T]) -> T:
         return work()
     finally:
         raw.text_factory = str
+
+
+def _by_bytes(sql: str, params: Sequence[Any]) -> tuple[str, list[Any]]:
+    """A statement that takes texts that are no UTF-8 as they were read."""
+    parts, held = sql.split("?"), list(params)
+    for at, each in enumerate(held):
+        if isinstance(each, str) and has_surrogate(each):
+            held[at] = each.encode(errors="surrogateescape")
+            parts[at] += "CAST("
+            parts[at + 1] = f" AS TEXT){parts[at + 1]}"
+    return "?".join(parts), held
 
 
 def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:

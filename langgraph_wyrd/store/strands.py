@@ -76,7 +76,7 @@ def verify(rows: Sequence[ReadRow], places: Iterable[Place]) -> None:
     """Raise CheckpointDamaged unless these rows, the first of a strand, bear all the places."""
     try:
         _verify(rows, places)
-    except TypeError as error:
+    except (TypeError, OverflowError, MemoryError) as error:  # as text, many times over
         raise CheckpointDamaged("a splice has columns of other types than it had") from error
 
 

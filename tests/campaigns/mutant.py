@@ -1,0 +1,21 @@
+"""One branch taken out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HEALING, VERIFY, PILLARS = "test_healing.py", "test_verify.py", "test_healing_pillars.py"
+ROWS, PAGES, BRANCHES = "test_healing_rows.py", "test_page_damage.py", "test_healing_branches.py"
+RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.py"
+CLASSES, SAFE, MIGRATIONS = "test_classes.py", "test_safe_types.py", "test_migrations.py"
+
+
+class M(NamedTuple):
+    """What stands in `module` as `old` becomes `new`; the test `test` (and -k `which`) fails."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+    test: str
+    which: str
