@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph_wyrd import errors
 from langgraph_wyrd.healing import exported, flips, rows
 from langgraph_wyrd.healing.copies import Copies
-from langgraph_wyrd.healing.mending import Mender
+from langgraph_wyrd.healing.mending import Mender, _pieces
 from langgraph_wyrd.healing.placeholders import TEXT, Gap, filled
 from langgraph_wyrd.healing.strand import Lost, Mended, is_sound, mend
 from langgraph_wyrd.plans import loading
@@ -97,7 +97,7 @@ def test_the_last_part_of_a_version_is_missing() -> None:
 
 def test_a_row_that_stands_in_another_strand() -> None:
     """Two rows were swapped across strands: each is put back."""
-    (one, place), (other, _) = strand(GROWS), strand(GROWS[::-1][:1] + GROWS[1:], 2)
+    (one, place), (other, _) = strand(GROWS), strand([[(0, 0, [D])], [(0, 1, [E])], *GROWS[2:]], 2)
     columns = dict(zip(strands.Row._fields[3:], other[1][3:], strict=True))
     swapped = [one[0], spoilt(one[1], **columns), *one[2:]]
     there = [other[0], (*other[1][:3], *one[1][3:]), *other[2:]]
@@ -119,7 +119,7 @@ def test_a_row_and_its_checksum() -> None:
 
 def test_a_column_of_the_last_row() -> None:
     """Its chain is the one that the checkpoint names, its count that of its elements."""
-    right, place = strand([*GROWS[:2], [(2, 0, [C, D])]])
+    right, place = strand([*GROWS[:2], [(1, 1, [C, D])]])
     for columns in ({"chain": right[2][8] + 3}, {"added": 7}):
         assert exact(mend(CODEC, [*right[:2], spoilt(right[2], **columns)], place), right)
 
@@ -173,6 +173,7 @@ def test_a_row_too_few_before_a_lost_one() -> None:
         assert found.rows[2] == right[2]
         bad[lost] = garble(right[lost], chain=5)
         assert mend(CODEC, bad, place) is None
+    assert mend(CODEC, [right[0], garble(right[1]), *right[3:]], place) is None
     moved = [*right[:2], spoilt(right[2], part=1 << 18), *right[3:]]
     assert exact(mend(CODEC, moved, place), right)
     assert exact(mend(CODEC, [*right, spoilt(right[2], part=1 << 18)], place), right)
@@ -418,6 +419,18 @@ def test_a_lost_message_and_its_count(durable: Backend, columns: dict[str, int])
         assert [heal.kind for heal in saver.thread("t").heals()] == ["ancestor"]
 
 
+def test_a_message_that_is_no_list(durable: Backend) -> None:
+    """What is left of one that stands alone does not become a list of one."""
+    with durable.open() as saver:
+        first = put(saver, "t", {"m": AIMessage("a", id="1")})
+        put(saver, "t", {"m": AIMessage("b" * 300, id="2")}, parent=first)
+        was = saver.get_tuple(first)
+    (row,) = [each for each in Rows(durable.url, "wyrd_splices").all() if b"bbb" in each["data"]]
+    spoil_splice(durable.url, row, data=row["data"].replace(b"bbb", b"xyz"))
+    with durable.open() as saver:
+        assert saver.get_tuple(at("t")).checkpoint == was.checkpoint
+
+
 def test_a_planted_row_among_lost_ones() -> None:
     """Where all are sealed, what is plain is not taken, also if another row is lost."""
 
@@ -426,8 +439,8 @@ def test_a_planted_row_among_lost_ones() -> None:
             raise errors.CheckpointDamaged("plain")
 
     right, place = strand(GROWS[:2])
-    mender = Mender(Sealed(JsonPlusSerializer()), 1, "t")
-    assert mender._pieces(Mended([right[0], Lost(1, 0, 1, 0, 1)]), place) is None  # type: ignore[list-item]
+    made = Mended([right[0], Lost(1, 0, 1, 0, 1)])  # type: ignore[list-item]
+    assert _pieces(Sealed(JsonPlusSerializer()), made, place) is None
 
 
 def test_a_question_beside_a_lost_write() -> None:
@@ -505,20 +518,19 @@ def test_what_is_no_message_is_not_stood_in_for() -> None:
     row = Lost(0, 0, 0, 0, 1)
     assert filled(CODEC, [Gap(1, row, 0)]) is None
     for left, count, id in (
-        ([one], 1, "hi"),  # and not twice: it gets another one
+        ([one], 1, "hi"),
+        ([b"\x08\xc1"], 1, "new"),  # the form of a message, and nothing in it
         ([one, other], 1, None),
         ([CODEC.pack_elements(["text"], "")[0]], 1, None),
         ([b"\0\xc1"], 1, None),
-        ([b"\x10 a message's form, and none"], 1, None),
     ):
         gap = Gap(1, Lost(0, 0, 0, 0, count, CODEC.block(left)), 0)
-        for around in ([], [other]):
-            found = filled(CODEC, [gap, *around])
-            if id is None and not around:
-                assert found is None
-            else:
-                assert found is not None
-                assert found[0].id == (id or gap.id)
+        found = filled(CODEC, [gap])
+        assert (found is None) == (id is None)
+        for around in (other, one):
+            (made, _) = filled(CODEC, [gap, around]) or ()
+            twice = id != "hi" or around is one
+            assert made.id == (gap.id if twice else id)
     assert len(list(itertools.islice(flips.numbers(0), 99))) == 63
 
 
@@ -791,7 +803,8 @@ def test_a_history_of_a_lost_row(durable: Backend) -> None:
         history(saver, last)
 
 
-def test_ids_that_are_no_text(sqlite: Backend) -> None:
+@pytest.mark.parametrize("cast", ["CAST(? AS TEXT)", "?"])
+def test_ids_that_are_no_text(sqlite: Backend, cast: str) -> None:
     """SQLite puts any bytes into an id: the checkpoint is found by them, had back or moved away;
     and so is what its task wrote, and what it said."""
     sound = checkpoints(sqlite, {1: None, 2: 1, 3: 2})
@@ -800,11 +813,13 @@ def test_ids_that_are_no_text(sqlite: Backend) -> None:
     spoilt = b"\xff" + IDS[2][1:].encode()
     for table, column in (("wyrd_checkpoints", "id"), ("wyrd_writes", "checkpoint")):
         assert Rows(sqlite.url, table).run(
-            f"UPDATE {{}} SET {column} = CAST(? AS TEXT) WHERE {column} = ?", spoilt, IDS[2]
+            f"UPDATE {{}} SET {column} = {cast} WHERE {column} = ?", spoilt, IDS[2]
         )
     with sqlite.open() as saver:
         for _ in range(2):
             assert saver.get_tuple(at("t")).checkpoint == sound[3].checkpoint
+            if cast == "?":
+                return
             listed = [each.checkpoint["id"] for each in saver.list(at("t"))]
             assert set(listed) | {heal.checkpoint_id for heal in saver.thread("t").heals()} >= {
                 IDS[1],

@@ -392,6 +392,7 @@ async def test_a_history_is_healed(made: Backend, call: Any) -> None:
     assert list(await call(saver.thread("t"), "history")) == was
     (heal,) = saver.thread("t").heals()
     assert (heal.kind, heal.channel) == ("exact", "")
+    assert heal.checkpoint_id
     head(saver)
     assert len(saver.thread("t").heals()) == 1, "a load that meets the same tells nothing new"
     with pytest.raises(errors.CheckpointDamaged):

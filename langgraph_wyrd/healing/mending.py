@@ -19,7 +19,7 @@ from langgraph_wyrd.healing.strand import Mended
 from langgraph_wyrd.plans import loading, read
 from langgraph_wyrd.plans.loading import LoadedStrand, Stored, Write
 from langgraph_wyrd.plans.read import Pending, Read
-from langgraph_wyrd.store import frames, inspect
+from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -94,7 +94,11 @@ class Mender:
         """Every checkpoint of the thread, with the parent that its row names."""
         if self._ids is None:
             found = yield Ask("checkpoint_ids", (self.number,))
-            self._ids = {(row[0], row[1]): row[2] for row in found if _is_text(row[0], row[1])}
+            self._ids = {
+                (row[0], row[1]): row[2]
+                for row in found
+                if isinstance(row[0], str) and isinstance(row[1], str)
+            }
         return self._ids
 
     def strand(self, place: Place, *, blocks: bool = True) -> Plan[Mended | None]:
@@ -297,11 +301,6 @@ class Mender:
         except CheckpointDamaged:
             return False
         return True
-
-
-def _is_text(*ids: Any) -> bool:
-    """Whether these can be ids: what is no UTF-8 can't be asked for."""
-    return all(isinstance(id, str) and not inspect.has_surrogate(id) for id in ids)
 
 
 def _pieces(codec: Codec, made: Mended, place: Place) -> list[bytes | Gap] | None:

@@ -77,7 +77,8 @@ def _remains(codec: Codec, lost: Lost) -> list[Any] | None:
         found: list[Any] = []
         for element in elements:
             try:
-                found += codec.load_elements([element])
+                (value,) = codec.load_elements([element])
+                found.append(value)
             except Exception:
                 if not is_row(element):
                     return None

@@ -62,7 +62,7 @@ def _get(
     wanted = str(raw[6])
     if id is None:
         newest, head = (yield Ask("newest_id", (mender.number,)))[0][0], raw[-1]
-        if isinstance(head, str) and newest < head:
+        if isinstance(head, str) and str(newest) < head:
             what = f"checkpoint {head} is missing: {wanted} was taken"
             mender.note("ancestor", ns, head, what, f"checkpoint {head}")
     walked: set[str] = set()
