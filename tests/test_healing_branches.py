@@ -726,7 +726,8 @@ def spoil_write(durable: Backend, n: int, task: str, channel: str) -> None:
 
 
 def test_a_lost_write_of_a_delta_channel(durable: Backend) -> None:
-    """It is missing from the value, and that is told; what no channel wants any more is not."""
+    """It is missing from the value, and that is told; as the damage may be in the channel's name,
+    also where only another channel still wants what was written."""
     with durable.open() as saver:
         last = deltas(saver, {1: people("x"), 3: people("y")})
         sound = history(saver, last)["m"]["writes"]
@@ -738,8 +739,8 @@ def test_a_lost_write_of_a_delta_channel(durable: Backend) -> None:
         assert [write[2] for write in found["other"]["writes"]] == [
             [n] for n in (1, 1, 2, 2, 3, 3, 4, 4)
         ]
-        (heal,) = saver.thread("t").heals()
-        assert (heal.kind, heal.checkpoint_id, heal.channel) == ("left_out", IDS[4], "m")
+        told = [(h.kind, h.checkpoint_id, h.channel) for h in saver.thread("t").heals()]
+        assert sorted(told) == [("left_out", IDS[1], "m"), ("left_out", IDS[4], "m")]
 
 
 def test_a_walk_that_ends_where_all_have_begun(durable: Backend) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from langgraph_wyrd.errors import WyrdError
@@ -28,6 +29,7 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 LOST = "its record is damaged: what was healed is not known any more"
+UNKNOWN = "1970-01-01T00:00:00+00:00"  # when something was, that nothing tells any more
 Away = Callable[[str, Sequence[object], Row, Tell], list[Tell]]
 
 
@@ -75,8 +77,9 @@ def _promoted_again(codec: Codec, thread_id: str, row: Row) -> Plan[Row | None]:
 
 
 def hollow_label(row: Row) -> Row:
-    """What is left of a label that can't be had back: its name, and where it stands."""
-    made = label_row(0, row[0], row[1], now(), False)[1:]
+    """What is left of a label that can't be had back: its name, where it stands, and the time, if
+    it is one: no two looks make up different ones."""
+    made = label_row(0, row[0], row[1], _time(row[2]), False)[1:]
     return (*made[:6], made[7], made[6])
 
 
@@ -90,6 +93,16 @@ def labels_right(codec: Codec, number: int, thread_id: str) -> Plan[dict[Row, tu
     return found
 
 
+def _time(held: object) -> str:
+    """A time that a damaged row says, if it is one."""
+    if isinstance(held, datetime):
+        return held.isoformat()
+    try:
+        return datetime.fromisoformat(str(held).replace("Z", "+00:00")).isoformat()
+    except ValueError:
+        return UNKNOWN
+
+
 # ---- records of heals
 
 
@@ -100,7 +113,7 @@ def heal(row: Row) -> Row | None:
 
 def hollow_heal(codec: Codec, row: Row) -> Row:
     """What stands for one that can't be had back."""
-    held = (str(row[0]), "left_out", "", "", "", codec.seal_text(LOST), now())
+    held = (str(row[0]), "left_out", "", "", "", codec.seal_text(LOST), _time(row[6]))
     return (*held, None, heal_sum(*held))
 
 

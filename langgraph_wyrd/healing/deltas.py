@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import users
 from langgraph_wyrd.healing.mending import Mender
 from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.loading import Write
 from langgraph_wyrd.plans.read import Pending
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
@@ -91,16 +93,28 @@ def _seeds(mender: Mender, ns: str, id: str, held: Any, made: dict[str, _Channel
 
 def _writes(mender: Mender, ns: str, id: str, made: dict[str, _Channel]) -> Plan[None]:
     """What a checkpoint's tasks wrote to the channels that still want it."""
-    found = []
+    found: list[Write] = []
+    by_task: dict[str, list[Write]] = {}
+    known: set[str] = set()
     for raw in (yield Ask("writes", (mender.number, ns, id))):
-        if raw[2] in made and made[raw[2]].done:
-            continue
         write = yield from mender.write(ns, id, raw)
-        if write is not None and write.channel in made and not made[write.channel].done:
-            found.append(write)
-        elif write is None:
-            what = f"a write of task {raw[0]} can't be read, and is missing from the value"
-            mender.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", str(raw[2]))
+        if write is not None:
+            by_task.setdefault(write.task, []).append(write)
+            if write.channel in made and not made[write.channel].done:
+                found.append(write)
+        else:  # nor is it sure what it was written to
+            what = f"a write of task {raw[0]} can't be read: it may be missing from the value"
+            channel = raw[2] if raw[2] in made else ""
+            known.add(raw[0])
+            mender.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", channel)
+    for task, held in by_task.items():
+        if task in known:
+            continue
+        try:
+            loading.all_there(ns, id, held)
+        except CheckpointDamaged:
+            what = f"a write of task {task} is gone: it may be missing from the value"
+            mender.note("left_out", ns, id, what, f"gone {id} {task}")
     found.sort(key=lambda each: (given(each.path), given(each.task), each.idx), reverse=True)
     for write in found:
         value = loading.opened(mender.codec, write)

@@ -6,9 +6,16 @@ A wrong guess fits by chance once in 10^13 searches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import TypeVar
 
 _MOST_BITS = 16 << 10  # bytes in which every bit is tried
 _MOST_BYTES = 1 << 10  # bytes of which each is tried with every value
+_MOST_VAIN = 4096
+
+T = TypeVar("T")
+
+_vain: set[bytes] = set()  # of what is damaged beyond this: each load would search it again
 
 
 def put_right(data: bytes, fits: Callable[[bytes], bool]) -> bytes | None:
@@ -44,3 +51,19 @@ def numbers(value: int) -> Iterator[int]:
     """A number with each of its bits flipped."""
     for bit in range(63):
         yield value ^ (1 << bit)
+
+
+def unless_vain(damaged: object, search: Callable[[], T | None]) -> T | None:
+    """What a search in something damaged finds; not made again if it found nothing before.
+
+    `damaged` has to be all that the search looks at, as `repr` tells it.
+    """
+    mark = blake2b(repr(damaged).encode(errors="replace"), digest_size=16).digest()
+    if mark in _vain:
+        return None
+    found = search()
+    if found is None:
+        if len(_vain) >= _MOST_VAIN:
+            _vain.clear()
+        _vain.add(mark)
+    return found

@@ -49,6 +49,13 @@ class Mender:
         heal = Found(kind, self.number, self.thread_id, ns, checkpoint, channel, what, place)
         self.found.setdefault(heal.id, heal)
 
+    def at_least(self, first: Exception, ns: str = "", checkpoint: str = "") -> None:
+        """Tell of the damage that a first try met, if none was met since; else raise what it is."""
+        if not self.found:
+            if not isinstance(first, CheckpointDamaged):
+                raise first
+            self.note("left_out", ns, checkpoint, str(first), f"met {first}")
+
     # ---- a checkpoint
 
     def row(self, raw: Sequence[Any]) -> Plan[Stored | None]:

@@ -44,14 +44,14 @@ def get(
         if is_foreign(error):
             raise
         first = error
-    healed, heals = yield from _get(codec, thread_id, ns, id)
+    healed, heals = yield from _get(codec, thread_id, ns, id, first)
     if not heals:
         raise first
     return healed, None, heals
 
 
 def _get(
-    codec: Codec, thread_id: str, ns: str, id: str | None
+    codec: Codec, thread_id: str, ns: str, id: str | None, first: Exception
 ) -> Plan[tuple[Read | None, tuple[Found, ...]]]:
     key = thread_key(thread_id)
     rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
@@ -79,6 +79,7 @@ def _get(
                 continue
         found = None if row is None else (yield from mender.checkpoint(row))
         if found is not None and not failed:
+            mender.at_least(first, ns, found.id)
             return found, tuple(mender.found.values())
         if found is not None and id is not None:
             raise _damaged(thread_id, wanted, found.id)
@@ -157,9 +158,11 @@ def page(
         else:
             what = "it can't be read, and is left out of a list"
             mender.note("left_out", str(raw[5]), str(raw[6]), what, f"listed {raw[6]}")
+    if not any(mender.found for mender in menders.values()):
+        if not menders:
+            raise first
+        next(iter(menders.values())).at_least(first)
     heals = tuple(heal for mender in menders.values() for heal in mender.found.values())
-    if not heals:
-        raise first
     last = raws[-1] if len(raws) == size else None
     return made, last and (str(last[6]), last[0], str(last[5])), heals
 
@@ -188,8 +191,7 @@ def delta_history(
     if row is None:
         raise _damaged(thread_id, str(rows[0][6]), None)
     found = yield from deltas.history(mender, ns, row.id, row.parent, channels)
-    if not mender.found:
-        raise first
+    mender.at_least(first, ns, row.id)
     return found, tuple(mender.found.values())
 
 

@@ -27,7 +27,8 @@ def checkpoint(raw: Sequence[Any], ids: Iterable[str]) -> Stored | None:
         row[at] = parent
         if fits(row):
             return Stored(*row)
-    found = _flipped(list(raw), ("metadata", "exact", "ts", "parent", "id", "ns"), fields, fits)
+    texts = ("metadata", "exact", "ts", "parent", "id", "ns")
+    found = flips.unless_vain(raw, lambda: _flipped(list(raw), texts, fields, fits))
     return None if found is None else Stored(*found)
 
 
@@ -59,7 +60,10 @@ def write(
     for row in _tries(list(raw), [fields.index("idx")]):
         if fitting(row):
             return Write(*row)
-    found = _flipped(list(raw), ("data", "channel", "path", "shape", "task"), fields, fitting)
+    texts = ("data", "channel", "path", "shape", "task")
+    found = flips.unless_vain(
+        (ns, checkpoint, *raw), lambda: _flipped(list(raw), texts, fields, fitting)
+    )
     if found is not None:
         return Write(*found)
     at = fields.index("data")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import beside, rows
+from langgraph_wyrd.healing import beside, flips, rows
 from langgraph_wyrd.healing.found import Found, Kind
 from langgraph_wyrd.healing.mending import Mender
 from langgraph_wyrd.plans import loading, past, reweave
@@ -48,8 +48,9 @@ def healed(
         yield from reading.look_on(reweave.reweave(codec, weaver, thread_id, aloud=False))
     answer = yield from reading.as_far_as_can_be(plan)
     heals = reading.heals()
-    if not heals:
-        raise first
+    if not heals:  # it was passed over, as nothing tells what it said
+        what, number = str(first), found[0][0]
+        heals = (Found("left_out", number, thread_id, "", "", "", what, f"met {first}"),)
     return answer, heals
 
 
@@ -306,4 +307,8 @@ def _page(number: int, ns: str, high: str) -> tuple[int, str, str, str]:
 
 def event_put_right(ns: str, row: Row) -> Row | None:
     """A row of the ledger in which one bit of a text, or of the checksum, is wrong."""
-    return rows.flipped_back(row, _TEXTS, len(row) - 1, lambda tried: is_sound(ns, tried))
+
+    def flipped() -> Row | None:
+        return rows.flipped_back(row, _TEXTS, len(row) - 1, lambda tried: is_sound(ns, tried))
+
+    return flips.unless_vain((ns, *row), flipped)

@@ -191,7 +191,11 @@ class _Mending:
             if _sum(tried) == total:
                 self._made.done.append(f"the shape of splice {_name(row)} was worked out anew")
                 return tried
-        data = flips.put_right(row[6], lambda data: checksum(data, *row[:6]) == total)
+
+        def fits(data: bytes) -> bool:
+            return checksum(data, *row[:6]) == total
+
+        data = flips.unless_vain(row[:8], lambda: flips.put_right(row[6], fits))
         if data is not None:
             self._made.done.append(f"a changed byte of splice {_name(row)} was put right")
             return (*row[:6], data, *row[7:])

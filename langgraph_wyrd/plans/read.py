@@ -332,23 +332,36 @@ class _Page:
 def _collect(
     codec: Codec, number: int, ns: str, path: Sequence[Stretch], writes: dict[str, list[Pending]]
 ) -> Plan[None]:
-    """What the tasks of these checkpoints wrote to the channels that want it, newest first."""
+    """What the tasks of these checkpoints wrote to the channels that want it, newest first.
+
+    What they wrote to others is looked at as well: none may be missing, nor be one of these that is
+    damaged. It need not be loaded for that; of much, which may be large, only the number counts.
+    """
     for start in range(0, len(path), _STATEMENTS):
         some = path[start : start + _STATEMENTS]
         answers = yield [
             Ask(
-                " ".join(("writes_between", *["or_channel"] * (len(wants) - 1), "of_channels")),
+                " ".join((name, *["or_channel"] * (len(wants) - 1), "of_channels")),
                 (number, ns, ids[-1], ids[0], *sorted(wants)),
             )
             for wants, ids in some
+            for name in ("writes_between", "writes_beside")
         ]
-        for (_, ids), answer in zip(some, answers, strict=True):
-            at: dict[str, list[Write]] = {}
-            for checkpoint, *row in answer:
-                at.setdefault(checkpoint, []).append(loading.checked_write(ns, checkpoint, row))
-            for found in at.values():
-                found.sort(key=_order, reverse=True)
-            ordered = [write for id in ids for write in at.get(id, ())]
+        for (_, ids), wanted, others in zip(some, answers[::2], answers[1::2], strict=True):
+            at: dict[str, list[Write]] = {id: [] for id in ids}
+            beside: dict[str, list[Write]] = {id: [] for id in ids}
+            for found, rows in ((at, wanted), (beside, others)):
+                for checkpoint, *row in rows:
+                    if checkpoint in found:
+                        found[checkpoint].append(
+                            Write(*(*row[:5], b"", row[6]))
+                            if row[5] is None
+                            else loading.checked_write(ns, checkpoint, row)
+                        )
+            for id, held in at.items():
+                loading.all_there(ns, id, held + beside[id])
+                held.sort(key=_order, reverse=True)
+            ordered = [write for held in at.values() for write in held]
             values = loading.open_writes(codec, ordered)
             for write, value in zip(ordered, values, strict=True):
                 writes[write.channel].append((given(write.task), given(write.channel), value))

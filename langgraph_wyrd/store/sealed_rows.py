@@ -288,6 +288,9 @@ OPEN: dict[str, Opening] = {
     "all_splices": lambda keys, params, row: open_splice(keys, params[0], row),
     "writes": lambda keys, params, row: open_write(keys, params[0], (*params[1:3], *row))[2:],
     "writes_between": lambda keys, params, row: open_write(keys, params[0], (params[1], *row))[1:],
+    "writes_beside": lambda keys, params, row: (
+        row if row[6] is None else open_write(keys, params[0], (params[1], *row))[1:]
+    ),
     "writes_of_thread": lambda keys, params, row: open_write(keys, params[0], row),
     "writes_of_users": lambda keys, params, row: open_write(keys, params[0], row),
     "all_writes": lambda keys, params, row: open_write(keys, params[0], row),

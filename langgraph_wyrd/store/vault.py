@@ -369,6 +369,7 @@ _ROWS = {
     "all_splices": ("wyrd_splices", 3),
     "writes": ("wyrd_writes", 2),
     "writes_between": ("wyrd_writes", 3),
+    "writes_beside": ("wyrd_writes", 3),
     "writes_of_thread": ("wyrd_writes", 4),
     "all_writes": ("wyrd_writes", 4),
     "events": ("wyrd_events", 3),

@@ -4,8 +4,8 @@ from tests.campaigns.mutant import BRANCHES, HEALING, ROWS, M
 
 ROWS_RIGHT = (
     M("a flipped bit is put right", "healing/strand",
-      "data = flips.put_right(row[6], lambda data: checksum(data, *row[:6]) == total)",
-      "data = None", HEALING, "flipped_bit_is_put_right_without"),
+      "lambda: flips.put_right(row[6], fits)", "lambda: None", HEALING,
+      "flipped_bit_is_put_right_without"),
     M("a shape is worked out", "healing/strand",
       "in self._shapes(row, length):", "in ():", HEALING, "worked_out_anew and sqlite"),
     M("a chain is worked out", "healing/strand",
@@ -41,14 +41,12 @@ ROWS_RIGHT = (
       "    for parent in (None, *ids):", "    for parent in ():", HEALING,
       "checkpoints_row_is_put_right and parent"),
     M("a checkpoint's texts are put right", "healing/rows",
-      '_flipped(list(raw), ("metadata", "exact", "ts", "parent", "id", "ns"), fields, fits)',
-      "None", HEALING, "checkpoints_row_is_put_right"),
+      "_flipped(list(raw), texts, fields, fits)", "None", HEALING, "checkpoints_row_is_put_right"),
     M("a write's number is put right", "healing/rows",
       '    for row in _tries(list(raw), [fields.index("idx")]):', "    for row in ():", ROWS,
       "number_of_a_write"),
     M("a write's bytes are put right", "healing/rows",
-      'found = _flipped(list(raw), ("data", "channel", "path", "shape", "task"), fields, '
-      "fitting)", "found = None", HEALING, "a_write_is_put_right"),
+      "_flipped(list(raw), texts, fields, fitting)", "None", HEALING, "a_write_is_put_right"),
     M("a write is copied from its channel", "healing/rows",
       "    for elements in () if copies is None else copies.all_runs(raw[at]):",
       "    for elements in ():", ROWS, "write_is_copied"),

@@ -72,6 +72,12 @@ WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY path, task, idx
 SELECT checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
 WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? AND channel IN (?
 
+-- name: writes_beside
+-- What they wrote to others: of much, not the value.
+SELECT checkpoint, task, idx, channel, path, shape,
+  CASE WHEN length(data) <= 4096 THEN data END, sum FROM wyrd_writes
+WHERE thread = ? AND ns = ? AND checkpoint BETWEEN ? AND ? AND channel NOT IN (?
+
 -- name: or_channel
 , ?
 
