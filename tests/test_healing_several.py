@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph.types import Command
 
 from langgraph_wyrd.healing import flips
 from tests.conftest import Backend
@@ -85,6 +86,34 @@ async def test_a_write_of_no_checkpoint_stops_no_history(made: Backend, call: An
     rows.run(f"INSERT INTO {{}} VALUES ({', '.join('?' * len(copy))})", *copy.values())
     saver = made.open()
     assert (await call(Agent().build(saver), "get_state", at("t"))).values["trace"] == sound
+
+
+# ---- half a result is none
+
+
+@pytest.mark.parametrize("idx", [1, 2])
+async def test_a_write_of_a_resumed_task_that_is_gone_is_noticed(
+    durable: Backend, call: Any, idx: int
+) -> None:
+    """What it was resumed with leaves a gap in its numbers: how many there are is known all the
+    same."""
+    saver = durable.open()
+    talk(saver, "t", 1, last="approve this")
+    Agent().build(saver).invoke(Command(resume="yes"), at("t"))
+    saver.close()
+    rows = Rows(durable.url, "wyrd_writes")
+    (task,) = {row["task"] for row in rows.all("WHERE channel = '__interrupt__'")}
+    there = [row["idx"] for row in rows.all("WHERE task = ?", task) if row["idx"] >= 0]
+    assert sorted(there) == [1, 2]
+    assert rows.run("DELETE FROM {} WHERE task = ? AND idx = ?", task, idx) == 1
+    saver = durable.open()
+    assert not saver.verify().ok
+    (row,) = rows.all("WHERE task = ? AND channel = '__interrupt__'", task)
+    found = await call(saver, "get_tuple", at("t", row["checkpoint"]))
+    assert {name for at_, name, _ in found.pending_writes if at_ == task} == {
+        "__interrupt__", "__resume__"
+    }  # fmt: skip
+    assert heals(saver) == [("left_out", row["checkpoint"])]
 
 
 # ---- what nothing tells any more

@@ -47,8 +47,13 @@ class Stored(NamedTuple):
         return Place(self.strand, self.seq, self.length, self.chain)
 
 
-# The last ordinary write of a task has this in its checksum: a missing one behind it is noticed.
-LAST = 0x2B7E151628AED2A6
+# The last ordinary write of a task has in its checksum that it is, and how many there are (0: more
+# than can be said): a missing one is noticed, behind it or before.
+_LAST, _STEP, _MOST_COUNTED = 0x2B7E151628AED2A6, 0x1E3779B97F4A7C15, 1024
+_MARKS = {
+    _LAST ^ (count * _STEP & 0x7FFF_FFFF_FFFF_FFFF): count for count in range(_MOST_COUNTED + 1)
+}
+_MARK_OF = {count: mark for mark, count in _MARKS.items()}
 
 
 class Write(NamedTuple):
@@ -117,6 +122,11 @@ def sum_again(stored: int, was: Sequence[Any], now: Sequence[Any]) -> int:
 def write_sum(ns: str, checkpoint: str, task: str, idx: int, channel: str, path: str,
               shape: str, data: bytes) -> int:  # fmt: skip
     return text_checksum(ns, checkpoint, task, idx, channel, path, shape, data)
+
+
+def last_mark(count: int) -> int:
+    """What the last of so many ordinary writes of a task has in its checksum."""
+    return _MARK_OF[count if count <= _MOST_COUNTED else 0]
 
 
 def checked(row: Sequence[Any]) -> Stored:
@@ -346,7 +356,8 @@ def checked_write(ns: str, checkpoint: str, row: Sequence[Any]) -> Write:
     """A write's row, after its checksum."""
     write = Write(*row)
     try:
-        good = write_sum(ns, checkpoint, *write[:6]) in (write.sum, write.sum ^ LAST)
+        mark = write_sum(ns, checkpoint, *write[:6]) ^ write.sum
+        good = mark == 0 or mark in _MARKS
     except TypeError:  # a column is of another type than it was
         good = False
     if not good:
@@ -368,11 +379,12 @@ def all_there(ns: str, checkpoint: str, writes: list[Write]) -> list[Write]:
     for task, held in by_task.items():
         numbers = [write.idx for write in held]
         last = held[numbers.index(max(numbers))]
-        if last.idx >= 0 and (
-            last.sum == write_sum(ns, checkpoint, *last[:6])
-            # Errors and interrupts have numbers of their own: those beside them may leave gaps.
-            or (min(numbers) >= 0 and last.idx != len(held) - 1)
-        ):
+        if last.idx < 0:
+            continue
+        mark = write_sum(ns, checkpoint, *last[:6]) ^ last.sum
+        # Errors and interrupts have numbers of their own: those beside them may leave gaps.
+        missing = min(numbers) >= 0 and last.idx != len(held) - 1
+        if mark == 0 or missing or sum(idx >= 0 for idx in numbers) < _MARKS.get(mark, 0):
             raise CheckpointDamaged(f"a write of task {task} at checkpoint {checkpoint} is missing")
     return writes
 

@@ -153,6 +153,7 @@ class PutWrites:
         ordinary: list[tuple[Any, ...]] = []
         special: list[tuple[Any, ...]] = []
         last = max((idx for idx, _, _ in self.writes), default=-1)
+        count = len({idx for idx, _, _ in self.writes if idx >= 0})
         users, owned = None, None if self.owned is None else self.owned.values
         for at, (idx, channel, value) in enumerate(self.writes):
             if owned is None or at not in owned:
@@ -166,7 +167,7 @@ class PutWrites:
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
             if 0 <= idx == last:
-                total ^= loading.LAST
+                total ^= loading.last_mark(count)
             row = (
                 number, self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data,
                 total,
