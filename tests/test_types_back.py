@@ -8,12 +8,14 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import ormsgpack
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.classes.telling import kept_in
+from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.store.values import Codec
 from tests.damage import at
 from tests.rows import put
@@ -226,6 +228,43 @@ def test_what_cannot_be_made_here(
     assert "can't be made of what is stored, here and now" in caplog.text
     put(saver, "t", {"held": found["held"], "other": 1}, parent=first)
     assert isinstance(saver.get_tuple(at("t")).checkpoint["channel_values"]["held"], Kept)
+
+
+ARRAYS = {
+    "objects": lambda: np.array([{"a": 1}, None], dtype=object),
+    "records of objects": lambda: np.array([(1, {})], dtype=[("a", "i4"), ("b", "O")]),
+    "a mask": lambda: np.ma.array([1, 2], mask=[False, True]),
+}
+
+
+@pytest.mark.parametrize("kind", list(ARRAYS))
+def test_an_array_that_would_not_come_back(saver: WyrdSaver, kind: str) -> None:
+    """Of its objects LangGraph's serializer stores the addresses: refused, with its place."""
+    theirs = JsonPlusSerializer()
+    array = ARRAYS[kind]()
+    back = theirs.loads_typed(theirs.dumps_typed(array))
+    assert not isinstance(back, type(array)) or back.dtype != array.dtype
+    with pytest.raises(Unserialisable, match=r"held\['deep'\]\[1\]\.held is a numpy array"):
+        put(saver, "t", {"held": {"deep": [1, dataclasses_holding(array)]}})
+
+
+def dataclasses_holding(value: Any) -> Any:
+    return dataclasses.make_dataclass("Holds", ["held"])(value)
+
+
+def test_other_arrays_come_back(saver: WyrdSaver) -> None:
+    """Of every order and kind, also beside text that looks like one."""
+    grid = np.arange(6.0).reshape(2, 3)
+    held = [
+        grid, np.asfortranarray(grid), grid[:, ::2], np.array(5), np.array(["a", "bc"]),
+        np.zeros((0, 3)), np.array([True]), np.array([1j]), "\x06\x94", b"\x06\x94",
+    ]  # fmt: skip
+    put(saver, "t", {"held": held})
+    found = saver.get_tuple(at("t")).checkpoint["channel_values"]["held"]
+    for one, other in zip(held, found, strict=True):
+        assert type(one) is type(other)
+        assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+        assert np.array_equal(one, other)
 
 
 def _places(made: App) -> dict[str, Any]:

@@ -81,6 +81,39 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{place}]", item
 
 
+# How LangGraph's serializer begins what it makes of a numpy array.
+_ARRAY = b"\x06\x94"
+
+
+def spoilt(value: Any, data: bytes) -> tuple[str, str] | None:
+    """The path to what the default serde packs, but does not give back, and what to say of it."""
+    # It writes a lone surrogate as "?", so only bytes with one need a look.
+    if b"?" in data and (at := surrogate_at(value)) is not None:
+        return at, (
+            "holds a lone surrogate (half of a character), which UTF-8 can't carry: replace or "
+            "remove it before saving"
+        )
+    if _ARRAY in data and (at := _array_at(value, set())) is not None:
+        return at, (
+            "is a numpy array of objects, or with a mask, of which LangGraph's serializer stores "
+            "the bare memory only: put array.tolist(), or plain arrays, in its stead"
+        )
+    return None
+
+
+def _array_at(value: Any, seen: set[int]) -> str | None:
+    if isinstance(value, (str, bytes, int, float, type(None))) or id(value) in seen:
+        return None
+    seen.add(id(value))
+    kind = getattr(value, "dtype", None)
+    if kind is not None and hasattr(value, "__array__"):
+        return "" if getattr(kind, "hasobject", False) or hasattr(value, "mask") else None
+    for step, item in parts(value):
+        if (inner := _array_at(item, seen)) is not None:
+            return step + inner
+    return None
+
+
 def surrogate_at(value: Any) -> str | None:
     """The path to the first lone surrogate, or None."""
     try:

@@ -293,15 +293,9 @@ class Codec(Texts):
                 channel=channel,
                 path=path,
             ) from error
-        # The default serde writes a lone surrogate as "?", so only bytes with one need a look.
-        if self.splices and b"?" in data and (found := inspect.surrogate_at(shown)) is not None:
-            path += found
-            raise Unserialisable(
-                f"{channel}{path} holds a lone surrogate (half of a character), which UTF-8 can't "
-                "carry: replace or remove it before saving",
-                channel=channel,
-                path=path,
-            )
+        if self.splices and (found := inspect.spoilt(shown, data)) is not None:
+            path += found[0]
+            raise Unserialisable(f"{channel}{path} {found[1]}", channel=channel, path=path)
         return tag, data
 
     def block(self, elements: Sequence[bytes]) -> bytes:
