@@ -153,8 +153,8 @@ class Rebuilder:
         emit_serde_event({"kind": "msgpack_blocked", "module": module, "name": name})
         raise _NotAllowed(
             "its class is not allowed under strict msgpack. Allow it with "
-            f"serde=JsonPlusSerializer(allowed_msgpack_modules=[({module!r}, {name!r})]), or name "
-            "the class in the state's annotations"
+            f"serde=JsonPlusSerializer(allowed_msgpack_modules=[({module!r}, {name!r})]). A "
+            "compiled graph allows the classes that its state's annotations name, for itself"
         )
 
     def _kept(
