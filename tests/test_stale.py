@@ -15,13 +15,13 @@ def move(number: int, tick: int) -> WriteSet:
     """A thread one tick further, with a row by which it is seen whether this was stored."""
     nothing = (None,) * 7
     row = (number, 900, 0, 0, 0, 0, 1, b"x", 0, 0)
-    advance = [(900, now(), "", None, *nothing, number, tick)]
+    advance = [(900, now(), "", None, *nothing, 0, number, tick)]
     return WriteSet(advance=advance, rows={"put_splice": [row]})
 
 
 def add(number: int) -> WriteSet:
     row = (number, "", "c", "task", number, "channel", "", "w", b"x", 0)
-    return WriteSet(alive=[number], rows={"put_write": [row]})
+    return WriteSet(alive=[(number, 0)], rows={"put_write": [row]})
 
 
 def test_stale_sets_are_named_and_nothing_is_stored(durable: Backend) -> None:

@@ -85,7 +85,7 @@ class PutWrites:
             return replace(thread, tick=thread.tick + 1, weave=None)
         if place == "past" and not self.says:
             yield from run_alone(self._rows(thread.number))
-            return thread
+            return replace(thread, weave=None)  # nothing says who has read it
         if place == "newest":
             woven = replace(woven, notes=Notes([*woven.notes, *self._notes(None)]))
         held = yield from cold.channels(self.ns, self.checkpoint)
@@ -145,9 +145,12 @@ class PutWrites:
         rows.advance = [self._advance(thread, columns)]
         return rows, replace(thread, tick=thread.tick + 1, weave=weave)
 
-    @staticmethod
-    def _advance(thread: Known, columns: Row) -> Row:
-        return (thread.strands, now(), "", None, *columns, thread.number, thread.tick)
+    @property
+    def _writer(self) -> int:
+        return 0 if self.weaver is None else self.weaver.writer
+
+    def _advance(self, thread: Known, columns: Row) -> Row:
+        return (thread.strands, now(), "", None, *columns, self._writer, thread.number, thread.tick)
 
     def _rows(self, number: int) -> WriteSet:
         ordinary: list[tuple[Any, ...]] = []
@@ -181,7 +184,7 @@ class PutWrites:
             rows["set_label"] = labels.interrupt_rows(
                 self.weaver.labels, number, self.ns, self.checkpoint, channels
             )
-        return WriteSet(alive=[number], rows=rows)
+        return WriteSet(alive=[(number, self._writer)], rows=rows)
 
     def _users(self) -> UserWriter:
         assert self.owned is not None

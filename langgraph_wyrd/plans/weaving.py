@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.pillars.events import Event, Moment, base
@@ -38,6 +40,12 @@ class Weaver:
     extractors: Extractors
     channels: Channels
     labels: AutoLabels | None = None
+    _me: int = field(default_factory=lambda: secrets.randbits(61), compare=False)
+
+    @property
+    def writer(self) -> int:
+        """Who it is that moves a thread; a process that was forked is another."""
+        return self._me + os.getpid()
 
     def put(
         self,

@@ -233,7 +233,7 @@ class Put:
         frame, tips = self._frame(space, writer, users)
         frame_tip, row = self._frame_row(space, frame, next_strand)
         place = Place(frame_tip.strand, frame_tip.seq, frame.length, frame_tip.chain)
-        number = thread.number
+        number, writer_id = thread.number, 0 if self.weaver is None else self.weaver.writer
         shown, due, weave, said = UNSHOWN, None, thread.weave, 0
         if self.user is not None and (self.weaver is None or not thread.tick):
             shown = (*UNSHOWN[:4], self.user, *UNSHOWN[5:])  # whose it is does not need the pillars
@@ -274,7 +274,7 @@ class Put:
         )
         total = loading.with_derived(total, due, self.root, said)
         rows = WriteSet(
-            advance=[(strands, now(), self.id, self.id, *shown, number, thread.tick)],
+            advance=[(strands, now(), self.id, self.id, *shown, writer_id, number, thread.tick)],
             rows={
                 "put_splice": [(number, *each) for each in (*writer.rows, row)],
                 "put_checkpoint": [

@@ -259,7 +259,7 @@ class PostgresDriver:
         """All in one round trip: where something is stale, the server itself refuses to go on."""
         # Leases first, then threads, in order, so that no two writers wait for each other.
         leases = sorted((lease, i) for i, each in enumerate(sets) for lease in each.leases)
-        alive = sorted({number for each in sets for number in each.alive})
+        alive = sorted({one for each in sets for one in each.alive})
         moves = sorted(
             ((row, index) for index, each in enumerate(sets) for row in each.advance),
             key=lambda move: move[0][-2],
@@ -268,8 +268,8 @@ class PostgresDriver:
             try:
                 async with pipeline(connection):
                     await self._begin(connection, _WRITE)
-                    for number in alive:
-                        await self._send(connection, Ask(_INSIST_ALIVE, (number,)))
+                    for one in alive:
+                        await self._send(connection, Ask(_INSIST_ALIVE, one))
                     for row, _ in moves:
                         await self._send(connection, Ask(_INSIST_ADVANCE, row))
                     for statement in merged(sets):
@@ -284,7 +284,7 @@ class PostgresDriver:
                 await self._send(connection, Ask(name, (key, owner)))
                 for (key, name, owner), _ in leases
             ]
-            there = [await self._send(connection, Ask("alive", (number,))) for number in alive]
+            there = [await self._send(connection, Ask("alive", one)) for one in alive]
             moved = [await self._send(connection, Ask("advance", row)) for row, _ in moves]
             if leases:
                 for statement in merged(sets):

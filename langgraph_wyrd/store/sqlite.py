@@ -344,7 +344,7 @@ class SqliteDriver:
                 stale |= _lost(raw, self._sql, sets)
                 for index, each in enumerate(sets):
                     alive, advance = self._sql["alive"], self._sql["advance"]
-                    there = all(raw.execute(alive, (n,)).fetchone() for n in each.alive)
+                    there = all(raw.execute(alive, one).fetchone() for one in each.alive)
                     if not there or any(
                         raw.execute(advance, row).rowcount != 1 for row in each.advance
                     ):

@@ -42,12 +42,14 @@ class Stale(Exception):
 class WriteSet:
     """The rows of a hot write, for merging with others. Nothing is read between them.
 
-    `alive` are threads that must not be deleted; `advance` moves a thread from the tick that the
-    write rests on to the next one, and fails the write if the thread is elsewhere. `leases` (a
-    thread's key, `holds_lease` or `leave_lease`, the owner) must be held still.
+    `alive` are threads that must not be deleted, and which saver must have moved them last (0:
+    any): whoever did knows what tasks wrote, and is to be told by a tick of what another one's
+    wrote. `advance` moves a thread from the tick that the write rests on to the next one, and fails
+    the write if the thread is elsewhere. `leases` (a thread's key, `holds_lease` or `leave_lease`,
+    the owner) must be held still.
     """
 
-    alive: list[int] = field(default_factory=list)
+    alive: list[tuple[int, int]] = field(default_factory=list)
     advance: list[tuple[Any, ...]] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
     leases: list[tuple[bytes, str, str]] = field(default_factory=list)

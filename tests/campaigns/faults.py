@@ -50,7 +50,7 @@ TABLES = tuple(f"wyrd_{name}" for name in TABLE_NAMES)
 PUBLIC = ("wyrd_todos", "wyrd_context", "wyrd_open_loops", "wyrd_intentions")
 # What these cells say nobody can know otherwise, and no load rests on it: see docs/healing.md.
 UNTOLD = {
-    "wyrd_threads": ("created", "updated", "buried", "tick", "strands", "user_id"),
+    "wyrd_threads": ("created", "updated", "buried", "tick", "strands", "writer", "user_id"),
     "wyrd_migrations": ("applied_at",),
     "wyrd_heals": ("acknowledged_at",),
     "wyrd_keys": ("since",),

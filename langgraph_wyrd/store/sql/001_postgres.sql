@@ -16,6 +16,7 @@ CREATE TABLE wyrd_threads (
   buried text COLLATE "C", -- the newest checkpoint of deleted threads of this id
   tick bigint NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands bigint NOT NULL DEFAULT 0, -- how many strand numbers were given out
+  writer bigint NOT NULL DEFAULT 0, -- the saver whose put was the last: it knows what tasks wrote
   status text, -- of the head: idle, interrupted, error, due, done
   reason text,
   due json, -- the nodes that are about to run

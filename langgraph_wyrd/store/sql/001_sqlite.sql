@@ -15,6 +15,7 @@ CREATE TABLE wyrd_threads (
   buried TEXT, -- the newest checkpoint of deleted threads of this id
   tick INTEGER NOT NULL DEFAULT 0, -- raised by every put, prune and deletion
   strands INTEGER NOT NULL DEFAULT 0, -- how many strand numbers were given out
+  writer INTEGER NOT NULL DEFAULT 0, -- the saver whose put was the last: it knows what tasks wrote
   status TEXT, -- of the head: idle, interrupted, error, due, done
   reason TEXT,
   due TEXT, -- JSON: the nodes that are about to run

@@ -14,7 +14,7 @@ UPDATE wyrd_threads SET tick = tick + 1, strands = ?, updated = ?,
   head = CASE WHEN head IS NULL OR head < ? THEN ? ELSE head END,
   status = coalesce(?, status), reason = coalesce(?, reason), due = coalesce(?, due),
   title = nullif(coalesce(?, title), ''), user_id = coalesce(?, user_id),
-  open_loops = coalesce(?, open_loops), open_todos = coalesce(?, open_todos)
+  open_loops = coalesce(?, open_loops), open_todos = coalesce(?, open_todos), writer = ?
 WHERE id = ? AND tick = ? AND deleted_at IS NULL
 
 -- name: touch

@@ -7,7 +7,8 @@ FOR NO KEY UPDATE
 
 -- name: alive
 -- Shared with other writes; a deletion (FOR UPDATE) waits for it.
-SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL FOR KEY SHARE
+SELECT id FROM wyrd_threads
+WHERE id = ? AND coalesce(nullif(?, 0), writer) = writer AND deleted_at IS NULL FOR KEY SHARE
 
 -- name: if_there
 -- Around `alive` or `advance`: an error where there is nothing. What follows in the pipeline then

@@ -6,7 +6,8 @@ SELECT id, tick, max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) 
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
 
 -- name: alive
-SELECT id FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
+SELECT id FROM wyrd_threads
+WHERE id = ? AND coalesce(nullif(?, 0), writer) = writer AND deleted_at IS NULL
 
 -- name: lock_to_bury
 -- Waits for every write that is under way in the thread.
