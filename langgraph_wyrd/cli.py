@@ -6,8 +6,9 @@ import os
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from importlib import metadata
 
-from langgraph_wyrd.errors import ThreadNotFound, WyrdError
+from langgraph_wyrd.errors import SchemaMissing, ThreadNotFound, WyrdError
 from langgraph_wyrd.show.plain import line
 from langgraph_wyrd.terminal import (
     carrying,
@@ -51,13 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    args = parser().parse_args(arguments)
+    top = parser()
+    args = top.parse_args(arguments)
+    if "command" not in args:
+        top.print_help(sys.stderr)
+        top.exit(WRONG)
     asked = Asked(args, screen(as_json=args.json, colours=False if args.no_color else None))
     try:
         command: Command = args.command
         code = command.run(asked)
         sys.stdout.flush()
         return code
+    except SchemaMissing as error:
+        asked.screen.note(f"langgraph-wyrd: {line(_not_set_up(str(error)))}")
+        return WRONG
     except WyrdError as error:
         # On one line, and spelt out: it may repeat what somebody else wrote.
         asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
@@ -81,8 +89,9 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     _common(top, None)
+    top.add_argument("--version", action="version", version=f"langgraph-wyrd {_version()}")
     top.set_defaults(parser=top)
-    groups = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    groups = top.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         if command.there:
             made = groups.add_parser(
@@ -95,6 +104,21 @@ def parser() -> ArgumentParser:
             command.arguments(made)
             made.set_defaults(command=command)
     return top
+
+
+def _version() -> str:
+    return metadata.version("langgraph-wyrd")
+
+
+def _not_set_up(error: str) -> str:
+    """What to do where there are no tables: nobody asked for what a command opens a saver with."""
+    what, asked, _ = error.partition(', and setup="never"')
+    if not asked:
+        return error
+    return (
+        f"{what}: a WyrdSaver makes them on its first use, and `langgraph-wyrd adopt` does where "
+        "LangGraph's own saver stored threads"
+    )
 
 
 def _common(parser: ArgumentParser, default: str | None) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.store import migrate, url
+from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.door import Door
 from langgraph_wyrd.store.running import Driver
 from langgraph_wyrd.store.sql import Sql
@@ -23,7 +24,46 @@ from langgraph_wyrd.store.values import Codec
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
+    from langgraph_wyrd.pillars.labels import AutoLabels
     from langgraph_wyrd.store.keys import KeyRing
+
+
+Dialect = Literal["postgres", "sqlite"]
+
+
+class Ready:
+    """What `setup` gives: nothing. It may be awaited, as the official async savers' `setup` is."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
+
+
+READY = Ready()
+
+
+def refuse_connection(core: object) -> None:
+    """Say how a saver is made to whoever makes an official one of a connection or a pool."""
+    if not isinstance(core, Core):
+        raise InvalidInput(
+            f"a WyrdSaver is not made of a {type(core).__name__}: it opens its connections itself. "
+            'Use WyrdSaver.from_conn_string("sqlite:///agents.db") or ("postgresql://…"); connect= '
+            "takes a callable that makes connections"
+        )
+
+
+def watched(labels: AutoLabels | None, pillars: bool) -> AutoLabels | None:
+    """What is labelled by itself, if anything is."""
+    if labels is None:
+        return None
+    from langgraph_wyrd.pillars.labels import AutoLabels
+
+    if not isinstance(labels, AutoLabels):
+        raise InvalidInput(f"labels={labels!r}: use an AutoLabels, as AutoLabels(run_end=True)")
+    if not labels.any:
+        return None
+    if not pillars:
+        raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
+    return labels
 
 
 def driver(

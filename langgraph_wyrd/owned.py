@@ -40,6 +40,8 @@ class Apart:
     @classmethod
     def of(cls, channels: Channels) -> Apart | None:
         """None: there is nothing to take out."""
+        if not isinstance(channels, Channels):
+            raise InvalidInput(f"channels={channels!r}: use a Channels, as Channels(user={{…}})")
         for what, names in (("user", channels.user), ("ephemeral", channels.ephemeral)):
             if isinstance(names, str):
                 raise InvalidInput(f"Channels({what}=…) is one string: pass a set of names")

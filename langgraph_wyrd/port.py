@@ -127,7 +127,8 @@ async def aadopt(
     with official(conn_string, serde) as theirs:
         if isinstance(into, WyrdSaver):
             return await acopy(theirs, into, threads, progress)
-        async with WyrdSaver.from_conn_string(into or conn_string, serde=serde, **options) as ours:
+        options = {"adopting": True, "serde": serde, **options}
+        async with WyrdSaver.from_conn_string(into or conn_string, **options) as ours:
             seen = rows_there(theirs) if drop_old else []
             report = await acopy(theirs, ours, threads, progress)
             if drop_old:
@@ -198,5 +199,6 @@ def _receiver(
             raise InvalidInput(f"options are for a new saver: {', '.join(sorted(options))}")
         yield into
         return
-    with WyrdSaver.from_conn_string(into or conn_string, serde=serde, **options) as ours:
+    options = {"adopting": True, "serde": serde, **options}
+    with WyrdSaver.from_conn_string(into or conn_string, **options) as ours:
         yield ours

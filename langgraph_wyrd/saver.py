@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -105,6 +105,7 @@ class WyrdSaver(
         classes: Classes | None = None,
         apart: Apart | None = None,
     ) -> None:
+        opening.refuse_connection(core)
         super().__init__(serde=serde)
         self._vaulted = vaulted
         self._leases = leases.Leases(core) if single_writer else None
@@ -125,7 +126,7 @@ class WyrdSaver(
         serde: SerializerProtocol | None = None,
         keys: KeyRing | Mapping[str, bytes] | None = None,
         schema: str | None = None,
-        setup: str = "auto",
+        setup: Literal["auto", "never"] = "auto",
         connect: Callable[[], Any] | None = None,
         timeout: float = 60.0,
         pillars: bool = True,
@@ -136,7 +137,7 @@ class WyrdSaver(
         retention: Retention | None = None,
         redact: Redact = (),
         single_writer: bool = False,
-        on_damage: str = "heal",
+        on_damage: Literal["heal", "raise"] = "heal",
         aliases: Mapping[str, str] | None = None,
         migrations: Iterable[Migration] = (),
         **options: Any,
@@ -171,7 +172,8 @@ class WyrdSaver(
                 so aloud; `"raise"`: it raises CheckpointDamaged.
             aliases: Of renamed or moved classes: `{"old.module:Name": "new.module:Name"}`.
             migrations: How data of older versions of your classes becomes that of newer ones.
-            options: SQLite: `synchronous` ("FULL"), `readers` (4), and `sqlite3.connect`'s.
+            options: SQLite: `synchronous` ("FULL"), `readers` (4), and of `sqlite3.connect` its
+                `factory` and `cached_statements`.
                 Postgres: `min_size`, `max_size` and other pool options, `prepare` (False behind
                 PgBouncer), and `psycopg.connect`'s.
 
@@ -189,9 +191,7 @@ class WyrdSaver(
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         core = Core(opening.driver(conn_string, keys, serde, schema, common), Memory)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
-        if labels is not None and labels.any and not pillars:
-            raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
-        watched = labels if labels is not None and labels.any else None
+        watched = opening.watched(labels, pillars)
         weaver = Weaver(chosen, channels, watched) if pillars else None
         for event, hook in given(hooks):
             core.hooks.add(event, hook)
@@ -202,15 +202,16 @@ class WyrdSaver(
         )  # fmt: skip
 
     @staticmethod
-    def ddl(dialect: str = "postgres", *, schema: str | None = None) -> str:
+    def ddl(dialect: opening.Dialect = "postgres", *, schema: str | None = None) -> str:
         """The statements that set up an empty database, for a role that may run them."""
         return opening.ddl(dialect, schema)
 
     # ---- life
 
-    def setup(self) -> None:
+    def setup(self) -> opening.Ready:
         """Open the database and make what is missing. Happens by itself on first use."""
         self._core.run(Running.ready)
+        return opening.READY
 
     async def asetup(self) -> None:
         """Async version of `setup`."""

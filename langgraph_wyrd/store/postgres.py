@@ -15,20 +15,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import (
-    BadUrl,
     ConnectionLost,
     DatabaseBusy,
     MissingExtra,
 )
+from langgraph_wyrd.store import others
 from langgraph_wyrd.store.sql import TABLES, Sql
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
 
 try:
     import psycopg
-    import psycopg.conninfo
     from psycopg import sql as quoting
     from psycopg.pq import TransactionStatus
+    from psycopg.rows import tuple_row
     from psycopg.types.numeric import Int8BinaryDumper
     from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
@@ -36,7 +36,7 @@ except ImportError as error:
         "Postgres needs psycopg and its pool: pip install 'langgraph-wyrd[postgres]'"
     ) from error
 
-from langgraph_wyrd.store.postgres_errors import lost, said, translated
+from langgraph_wyrd.store.postgres_errors import check_options, lost, said, translated
 from langgraph_wyrd.store.postgres_pipeline import pipeline
 from langgraph_wyrd.store.postgres_setup import set_up
 
@@ -54,7 +54,6 @@ _POOL_OPTIONS = frozenset(
     ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
      "max_waiting", "name")
 )  # fmt: skip
-_PSYCOPG_S = {"row_factory", "cursor_factory", "context", "prepare_threshold", "autocommit"}
 
 
 class PostgresDriver:
@@ -72,6 +71,7 @@ class PostgresDriver:
         timeout: float,
         connect: Callable[[], Any] | None,
         prepare: bool = True,
+        adopting: bool = False,
         **options: Any,
     ) -> None:
         self._conninfo = address.target
@@ -79,13 +79,11 @@ class PostgresDriver:
         self._setup = setup
         self._timeout = timeout
         self._connect = connect
+        self._adopting = adopting
         pool = {name: options.pop(name) for name in _POOL_OPTIONS & options.keys()}
         self._pool_options = {"min_size": 1, "max_size": 8, **pool}
-        try:
-            told = {name: value for name, value in options.items() if name not in _PSYCOPG_S}
-            psycopg.conninfo.conninfo_to_dict(self._conninfo, **told)
-        except psycopg.ProgrammingError as error:
-            raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
+        options.pop("row_factory", None)  # the official saver needs one: rows are tuples here
+        check_options(self._conninfo, options)
         self._connect_options = {
             "autocommit": True,
             "prepare_threshold": 2 if prepare else None,
@@ -112,7 +110,11 @@ class PostgresDriver:
             raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
         try:
             self._where = f"the Postgres database {first.info.dbname!r}"
-            await set_up(first, self._sql, self._schema, self._setup, self._where, self._limit)
+            made = await set_up(
+                first, self._sql, self._schema, self._setup, self._where, self._limit
+            )
+            if made and not self._adopting and await others.in_postgres(first):
+                others.tell(self._where)
         except psycopg.Error as error:
             raise translated(error, self._where, self._timeout) from error
         finally:
@@ -161,6 +163,7 @@ class PostgresDriver:
             if not isinstance(made, str):
                 await made.set_autocommit(True)
                 made.prepare_threshold = self._connect_options["prepare_threshold"]
+                made.row_factory = tuple_row
                 found: Connection = made
                 return found
             conninfo = made

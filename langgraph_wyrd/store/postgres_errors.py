@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import psycopg
+import psycopg.conninfo
+from psycopg.pq import Conninfo
 
 from langgraph_wyrd.errors import (
+    BadUrl,
     ConnectionLost,
     DatabaseBusy,
     DatabaseDamaged,
     DatabaseFull,
+    InvalidInput,
     ReadOnlyDatabase,
     SchemaMissing,
     StoreError,
     WyrdError,
 )
+
+_NOT_LIBPQ_S = {"cursor_factory", "context", "prepare_threshold", "autocommit"}
+
+
+def check_options(conninfo: str, options: Mapping[str, Any]) -> None:
+    """Refuse what can't be connected with, before anything is."""
+    told = {name: value for name, value in options.items() if name not in _NOT_LIBPQ_S}
+    if unknown := told.keys() - {each.keyword.decode() for each in Conninfo.get_defaults()}:
+        raise InvalidInput(f"unknown options for Postgres: {', '.join(sorted(unknown))}")
+    try:
+        psycopg.conninfo.conninfo_to_dict(conninfo, **told)
+    except psycopg.ProgrammingError as error:
+        raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
 
 
 def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:

@@ -21,13 +21,14 @@ async def set_up(
     setup: str,
     where: str,
     limit: str,
-) -> None:
-    """Look before touching; then whatever migrations are missing. `limit`: of waiting for locks."""
+) -> bool:
+    """Look before touching; then whatever migrations are missing, and whether any were. `limit`: of
+    waiting for locks."""
     async with connection.transaction():
         await connection.execute(f"SET LOCAL {limit}".encode())
         wanted = await _pending(connection, sql, schema, where)
     if not wanted:
-        return
+        return False
     cursor = await connection.execute("SHOW transaction_read_only")
     row = await cursor.fetchone()
     if row is not None and row[0] == "on":
@@ -45,12 +46,13 @@ async def set_up(
                 )
             wanted = await _pending(connection, sql, schema, where)  # others may have been quicker
             if not wanted:
-                return
+                break
             for statement in sql.migration(wanted[0].version):
                 await connection.execute(statement.encode())
             await connection.execute(
                 sql["record_migration"].encode(), (*wanted[0], datetime.now(timezone.utc))
             )
+    return True
 
 
 async def _pending(

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import aiosqlite
 
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
-from langgraph_wyrd.store import migrate
+from langgraph_wyrd.store import migrate, others
 from langgraph_wyrd.store.inspect import has_surrogate
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
@@ -69,6 +69,7 @@ class SqliteDriver:
         connect: Callable[[], sqlite3.Connection] | None,
         synchronous: str = "FULL",
         readers: int = 4,
+        adopting: bool = False,
         **options: Any,
     ) -> None:
         if synchronous not in ("OFF", "NORMAL", "FULL", "EXTRA"):
@@ -85,6 +86,7 @@ class SqliteDriver:
         self._connect = connect
         self._synchronous = synchronous
         self._options = options
+        self._adopting = adopting
         self._sql = Sql("sqlite")
         self._writer: Connection | None = None
         self._readers: asyncio.Queue[Connection | None] = asyncio.Queue()
@@ -123,7 +125,7 @@ class SqliteDriver:
         self._whereabouts.look()  # before SQLite makes a file, or a WAL, where one is missing
         if self._connect is not None:
             raw = self._connect()
-            raw.isolation_level = None
+            raw.isolation_level, raw.row_factory, raw.text_factory = None, None, str
             raw.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
             return raw
         if self._address.in_memory:
@@ -232,6 +234,8 @@ class SqliteDriver:
                     raw.execute(statement)
                 moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
                 raw.execute(self._sql["record_migration"], (*wanted[0], moment))
+                if not self._adopting and others.in_sqlite(raw):
+                    others.tell(self._where)
 
     # ---- plans
 

@@ -42,7 +42,14 @@ def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> W
             f"page is damaged. {REMEDY}"
         )
     if "unable to open" in text:
-        return NotADatabase(f"{where} can't be opened as an SQLite database ({text})")
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            text += f"): there is no folder {folder!r}, make it first"
+        elif not os.path.exists(path):
+            text += "): there is no such file"
+        else:
+            text += ")"
+        return NotADatabase(f"{where} can't be opened as an SQLite database ({text}")
     if "no such table: wyrd_" in text:
         return SchemaMissing(f"{where} lost langgraph-wyrd's tables ({text}). {REMEDY}")
     if "disk I/O error" in text:

@@ -55,11 +55,11 @@ class Asked:
     @cached_property
     def saver(self) -> WyrdSaver:
         """Opened on first use. Only a command that brings something along makes tables."""
-        setup, keys = "auto" if self.makes else "never", self._keys()
+        keys = self._keys()
         return WyrdSaver.from_conn_string(
             self.url,
             schema=self.args.schema,
-            setup=setup,
+            setup="auto" if self.makes else "never",
             keys=keys,
             serde=serde_of_environment() if keys is None else None,
         )
