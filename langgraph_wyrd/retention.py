@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.show.plain import count, size
 
 Key = tuple[str, str]  # namespace, checkpoint id
 
@@ -138,7 +139,7 @@ class SweepReport:
     checkpoints: int = 0  # with those of whole threads
     writes: int = 0
     events: int = 0
-    splices: int = 0
+    splices: int = 0  # pieces of values
     bytes: int = 0  # that their rows hold, at least
     orphans: int = 0  # checkpoints that are not there, but had rows
     tombstones: int = 0
@@ -161,11 +162,12 @@ class SweepReport:
     def __str__(self) -> str:
         verb = "would go" if self.dry_run else "are gone"
         text = (
-            f"{self.checkpoints} checkpoints, {self.writes} writes, {self.events} events and "
-            f"{self.splices} splices {verb}, {self.threads} threads altogether: "
-            f"{self.bytes / 1e6:.1f} MB or more"
+            f"{count(self.checkpoints, 'checkpoint')} ({count(self.threads, 'whole thread')}) "
+            f"{verb}, with {count(self.writes, 'write')}, {count(self.events, 'ledger event')} and "
+            f"{count(self.splices, 'piece')} of values: {size(self.bytes)} or more"
         )
-        return f"{text}; {len(self.left)} damaged threads left alone" if self.left else text
+        left = count(len(self.left), "damaged thread")
+        return f"{text}; {left} left alone" if self.left else text
 
 
 @dataclass(frozen=True)
@@ -189,12 +191,12 @@ class SizeReport:
     threads: dict[str, dict[str, Size]]  # by table; the largest threads first
 
     def __str__(self) -> str:
-        lines = [f"{self.on_disk / 1e6:.1f} MB on disk"]
+        lines = [f"{size(self.on_disk)} on disk"]
         lines += [
-            f"{name}: {size.rows} rows, {size.bytes / 1e6:.1f} MB"
-            for name, size in self.tables.items()
+            f"{name}: {count(each.rows, 'row')}, {size(each.bytes)}"
+            for name, each in self.tables.items()
         ]
         for id, sizes in self.threads.items():
             whole = sum(sizes.values(), Size())
-            lines.append(f"thread {id!r}: {whole.rows} rows, {whole.bytes / 1e6:.1f} MB")
+            lines.append(f"thread {id!r}: {count(whole.rows, 'row')}, {size(whole.bytes)}")
         return "\n".join(lines)

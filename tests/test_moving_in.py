@@ -180,3 +180,16 @@ def test_the_terminal_for_newcomers(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = capsys.readouterr().err
     assert "langgraph-wyrd adopt" in told
     assert "setup=" not in told
+
+
+def test_reports_count_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One is one, what is small is not 0.0 MB, and days may be written `1d`."""
+    url = f"sqlite:///{tmp_path}/agents.db"
+    with WyrdSaver.from_conn_string(url) as saver:
+        chat(saver)
+        report = saver.sweep(langgraph_wyrd.Retention(keep_last=1))
+        assert str(report).startswith("2 checkpoints (0 whole threads) would go, with ")
+        assert " B or more" in str(report)
+        assert "threads: 1 row, " in str(saver.size_report())
+    assert cli.main(["--url", url, "sweep", "--max-age", "1d", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("0 checkpoints")

@@ -535,7 +535,7 @@ def test_another_thread_of_that_id_is_left_alone(saver: WyrdSaver) -> None:
     report = copy(source, saver)
     assert [name for name, _ in report.left] == ["t"]
     assert "another one" in report.left[0][1]
-    assert "1 threads left alone" in str(report)
+    assert "1 thread left alone" in str(report)
     assert report.threads == 1
     assert [*saver.list({"configurable": {"thread_id": "t"}})] == before
     assert saver.get_tuple(config("fine")) is not None

@@ -467,7 +467,7 @@ async def test_idle_threads(durable: Backend, call: Call, monkeypatch: pytest.Mo
     told = await call(saver, "sweep", rule)
     assert (told.threads, told.checkpoints, told.dry_run) == (1, 2, True)
     assert told.bytes > 0
-    assert "1 threads" in str(told)
+    assert "1 whole thread)" in str(told)
     with monkeypatch.context() as patched:
         labels(patched)
         assert (await call(saver, "sweep", rule, dry_run=False)).threads == 0
@@ -593,7 +593,7 @@ def test_a_damaged_thread_keeps_nobody_else_from_being_swept(durable: Backend) -
     saver = durable.open()
     report = saver.sweep(Retention(keep_last=1), dry_run=False)
     assert report.left == ("b",)
-    assert "1 damaged threads" in str(report)
+    assert "1 damaged thread left alone" in str(report)
     assert report.checkpoints == 4
     counts = [(row["thread"]) for row in rows_of(durable.url, "wyrd_checkpoints")]
     assert sorted(counts) == [1, 2, 2, 2, 3]

@@ -16,6 +16,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_wyrd.carrying.sides import Found, Ours, Side, Teller, parent_of
 from langgraph_wyrd.errors import CopyDiffers
 from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
+from langgraph_wyrd.show.plain import count
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -34,10 +35,10 @@ class Report:
 
     def __str__(self) -> str:
         text = (
-            f"{self.threads} threads: {self.checkpoints} checkpoints and {self.writes} writes "
-            f"copied, {self.there} checkpoints were there already"
+            f"{count(self.threads, 'thread')}: {count(self.checkpoints, 'checkpoint')} and "
+            f"{count(self.writes, 'write')} copied, {self.there} were there already"
         )
-        return f"{text}; {len(self.left)} threads left alone" if self.left else text
+        return f"{text}; {count(len(self.left), 'thread')} left alone" if self.left else text
 
     def __add__(self, other: Report) -> Report:
         return Report(

@@ -58,8 +58,9 @@ class Across:
 
         ```python
         page = saver.threads(status="interrupted")
-        while page.next:
-            page = saver.threads(status="interrupted", after=page.next)
+        for info in page:
+            print(info.thread_id, info.reason)
+        more = saver.threads(status="interrupted", after=page.next) if page.next else []
         ```
 
         Args:

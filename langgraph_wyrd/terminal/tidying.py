@@ -134,10 +134,15 @@ def _prune(parser: ArgumentParser) -> None:
     confirmed(parser)
 
 
+def days(text: str) -> float:
+    """`90`, or `90d`."""
+    return float(text.removesuffix("d"))
+
+
 def _sweep(parser: ArgumentParser) -> None:
     parser.add_argument("--keep-last", type=int, metavar="N", help="checkpoints of each thread")
-    parser.add_argument("--max-age", type=float, metavar="DAYS", help="of a checkpoint")
-    parser.add_argument("--thread-ttl", type=float, metavar="DAYS", help="of an idle thread")
+    parser.add_argument("--max-age", type=days, metavar="DAYS", help="of a checkpoint")
+    parser.add_argument("--thread-ttl", type=days, metavar="DAYS", help="of an idle thread")
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     confirmed(parser)
 
