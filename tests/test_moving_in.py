@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -193,3 +193,17 @@ def test_reports_count_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert "threads: 1 row, " in str(saver.size_report())
     assert cli.main(["--url", url, "sweep", "--max-age", "1d", "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith("0 checkpoints")
+
+
+class Plain(TypedDict):
+    foo: str
+
+
+def test_a_thread_without_anything_to_do(backend: Backend) -> None:
+    """A first graph, without messages, todos or questions, is drawn and shown like any other."""
+    saver = backend.open()
+    builder = StateGraph(Plain).add_node("a", lambda _: {"foo": "a"}).add_edge(START, "a")
+    builder.compile(checkpointer=saver).invoke({"foo": ""}, CONFIG)
+    thread = saver.thread("t")
+    assert thread.plot().text.startswith("0 loops opened, 0 closed, ")
+    assert "foo" in thread._repr_html_()

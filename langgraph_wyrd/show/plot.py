@@ -129,8 +129,8 @@ def _picture(counts: Sequence[_Line], held: _Line, text: str) -> Markup:
         return _svg([_label(_WIDE / 2, _HIGH / 2, "nothing happened yet", "middle")], text)
     first = min(line.points[0][0] for line in lines)
     last = max(line.points[-1][0] for line in lines)
-    most = max(1, *(n for line in counts for _, n in line.points))
-    heaviest = max(1, *(n for _, n in held.points)) if held.points else 0
+    most = max([1, *(n for line in counts for _, n in line.points)])
+    heaviest = max([1, *(n for _, n in held.points)]) if held.points else 0
     floor, end = _HIGH - _BOTTOM, _WIDE - _RIGHT
 
     def stairs(line: _Line, top: int) -> str:
