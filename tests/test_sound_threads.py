@@ -10,12 +10,14 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.port import copy
 from tests.conftest import Backend
 from tests.damage import Rows
 
@@ -169,4 +171,25 @@ def test_messages_given_as_pairs(durable: Backend, several: bool) -> None:
     assert intention is not None
     assert intention.text == "Please feed the cat"
     assert not any("@" in line for line in told(saver))
+    check(saver)
+
+
+def test_threads_that_others_stored(durable: Backend) -> None:
+    """Other savers do not say in which order tasks wrote: what arrives from them is sound, too."""
+    memory = InMemorySaver()
+
+    @task
+    def inner(how: str) -> Any:
+        return fails(how)
+
+    @entrypoint(checkpointer=memory)
+    def outer(n: int) -> Any:
+        return inner("asks").result() + inner("fails").result()
+
+    outer.invoke(1, CONFIG)
+    with contextlib.suppress(ValueError):
+        outer.invoke(Command(resume="yes"), CONFIG)
+    saver = durable.open()
+    copy(memory, saver)
+    assert "error" in [loop.kind for loop in saver.thread("t").working_state().open_loops]
     check(saver)

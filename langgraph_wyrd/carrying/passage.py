@@ -17,6 +17,7 @@ from langgraph_wyrd.carrying.sides import Found, Ours, Side, Teller, parent_of
 from langgraph_wyrd.errors import CopyDiffers
 from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
 from langgraph_wyrd.show.plain import count
+from langgraph_wyrd.signals.due import CONTROL, ERROR, INTERRUPT, is_call
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -61,6 +62,7 @@ class Passage:
         self._version = _versions(target)
         self._sent = Report(threads=1)
         self._before: tuple[Key, dict[str, Any], set[str]] | None = None  # the checkpoint sent last
+        self._tangled = False
 
     async def copy(self) -> Report:
         theirs = await self.source.outline(self.id)
@@ -140,6 +142,7 @@ class Passage:
             self._note(key, found)
         at = _config(self.id, ns, id)
         at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
+        self._tangled = self._tangled or _tangled(found.pending_writes or [], spots)
         for path, task, writes in _calls(found.pending_writes or [], spots):
             await self.target.call("put_writes", at, writes, task, path)
 
@@ -188,6 +191,8 @@ class Passage:
         if not (isinstance(source, Teller) and isinstance(target, Ours)):
             if self._sent.checkpoints:
                 await target.arrived(self.id)
+            if self._tangled and isinstance(target, Ours):
+                await target.read_anew(self.id)
             return
         there = await source.times(self.id)
         if there is None:
@@ -321,6 +326,17 @@ def _calls(
             call.append((name, value))
         if call:
             yield path, task, call
+
+
+def _tangled(writes: Sequence[tuple[str, str, Any]], spots: Sequence[Spot]) -> bool:
+    """Whether it matters to the pillars in which order tasks wrote, which other savers don't know:
+    what a call asks or fails with, its caller reports as well, and an answer is to either."""
+    said = {
+        task
+        for (task, name, _), spot in zip(writes, spots, strict=True)
+        if name in (ERROR, INTERRUPT) and (is_call(spot.path) or name == ERROR)
+    }
+    return bool(said) and len({task for task, name, _ in writes if name in CONTROL}) > 1
 
 
 def _versions(target: Side) -> Callable[[Any], Any]:

@@ -24,7 +24,7 @@ from langgraph_wyrd.classes.rebuilding import guarded
 from langgraph_wyrd.configs import config_of, thread, tuple_of
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.parts.upkeep import Upkeep
-from langgraph_wyrd.plans import carry, prune
+from langgraph_wyrd.plans import carry, prune, reweave
 from langgraph_wyrd.plans.beside import Beside, beside, put_beside
 from langgraph_wyrd.plans.carry import Key, Outline, Spot
 
@@ -189,6 +189,12 @@ class Ours(Teller):
     async def arrived(self, thread_id: Any) -> None:
         codec, id = self.saver._codec, thread(thread_id)
         await self.change(thread_id, lambda: carry.arrived(codec, id, None, show=False))
+
+    async def read_anew(self, thread_id: Any) -> None:
+        """Read the pillars of a thread out of what arrived, as of a whole."""
+        codec, weaver, id = self.saver._codec, self.saver._weaver, thread(thread_id)
+        if weaver is not None:
+            await self.change(thread_id, lambda: reweave.reweave(codec, weaver, id))
 
     # ---- from one of ours to another
 
