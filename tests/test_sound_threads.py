@@ -159,14 +159,16 @@ class Delta(TypedDict):
     messages: Annotated[list[Any], DeltaChannel(joined)]
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_messages_given_as_pairs(durable: Backend, several: bool) -> None:
-    """A `("human", "…")` comes back from the database as a list, and is still a request."""
+@pytest.mark.parametrize("how", ["pairs", "a pair", "text"])
+def test_messages_given_in_short(durable: Backend, how: str) -> None:
+    """A `("human", "…")` comes back from the database as a list, and is still a request; bare text
+    is one, too."""
     saver = durable.open()
     builder = StateGraph(Delta).add_node("say", lambda _: {"messages": [AIMessage("Yes.", id="a")]})
     graph = builder.add_edge(START, "say").compile(checkpointer=saver)
     said = ("human", "Please feed the cat")
-    graph.invoke({"messages": [said] if several else said}, CONFIG)
+    given = {"pairs": [said], "a pair": said, "text": said[1]}[how]
+    graph.invoke({"messages": given}, CONFIG)
     intention = saver.thread("t").working_state().intention
     assert intention is not None
     assert intention.text == "Please feed the cat"

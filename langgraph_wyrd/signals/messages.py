@@ -19,6 +19,7 @@ from langgraph_wyrd.signals.view import Fresh, View
 
 Role = Literal["human", "ai", "tool", "other"]
 
+_MESSAGES = "messages"
 _ROLES: dict[str, Role] = {
     "human": "human",
     "user": "human",
@@ -313,6 +314,8 @@ def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
         writes = [write for write in view.writes if write.channel == channel]
         writes.sort(key=lambda write: write.path)  # as the graph applies them
         new = [each for write in writes for each in written(write.value)]
+        if channel == _MESSAGES:  # where LangChain takes bare text for a person's
+            new = [("human", each) if isinstance(each, str) else each for each in new]
         if any(map(_talks, new)) and not view.channels.left_out(channel):
             yield channel, Fresh(new, range(len(new)), complete=False)
 
