@@ -37,6 +37,9 @@ class Ready:
     def __await__(self) -> Generator[None, None, None]:
         yield from ()
 
+    def __repr__(self) -> str:
+        return "ready"
+
 
 READY = Ready()
 

@@ -42,9 +42,10 @@ class Apart:
         """None: there is nothing to take out."""
         if not isinstance(channels, Channels):
             raise InvalidInput(f"channels={channels!r}: use a Channels, as Channels(user={{…}})")
-        for what, names in (("user", channels.user), ("ephemeral", channels.ephemeral)):
-            if isinstance(names, str):
+        for what in ("user", "ephemeral", "context", "exclude", "aims"):
+            if isinstance(getattr(channels, what), str):
                 raise InvalidInput(f"Channels({what}=…) is one string: pass a set of names")
+        for what, names in (("user", channels.user), ("ephemeral", channels.ephemeral)):
             if control := _CONTROL.intersection(names):
                 raise InvalidInput(
                     f"Channels({what}={sorted(control)}): LangGraph needs these to go on"

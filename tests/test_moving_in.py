@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 import langgraph_wyrd
-from langgraph_wyrd import WyrdSaver, cli
+from langgraph_wyrd import Channels, WyrdSaver, cli
 from langgraph_wyrd.errors import InvalidInput, NotADatabase
 from langgraph_wyrd.port import aadopt, adopt
 from tests.conftest import Backend
@@ -142,7 +142,11 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 def test_options_of_another_kind() -> None:
     """What can't be used is told as it is given, with what can."""
-    for options, what in (({"channels": ["city"]}, "Channels"), ({"labels": True}, "AutoLabels")):
+    for options, what in (
+        ({"channels": ["city"]}, "Channels"),
+        ({"channels": Channels(context="city")}, "one string"),
+        ({"labels": True}, "AutoLabels"),
+    ):
         given: Any = options
         with pytest.raises(InvalidInput, match=what):
             WyrdSaver.from_conn_string("sqlite://", **given)
