@@ -26,6 +26,7 @@ class _Channel:
     seed: list[Any] = field(default_factory=list)
     done: bool = False
     poor: tuple[int, Any] | None = None  # a seed with placeholders, and how many writes follow it
+    lost: list[str] = field(default_factory=list)  # checkpoints whose value can't be read
 
 
 def history(
@@ -35,6 +36,7 @@ def history(
     made = {name: _Channel() for name in channels}
     walked = {id}
     current = parent
+    first: str | None = None  # where the thread began, if the walk came to it
     while current is not None and current not in walked and not all(c.done for c in made.values()):
         walked.add(current)
         rows = yield Ask("checkpoint", (thread_key(mender.thread_id), ns, current))
@@ -50,22 +52,37 @@ def history(
             current = max(older, default=None)
             continue
         frame = yield from mender.frame(ns, current, row.place)
-        if frame is None:
-            what = "its frame can't be read: the channels are rebuilt from an earlier one"
-            mender.note("exact", ns, current, what, f"frame {current}")
-        else:
+        if frame is not None:
             yield from _seeds(mender, ns, current, frame.channels, made)
+        else:
+            for channel in made.values():
+                channel.lost += [] if channel.done else [current]
+        first = current if row.parent is None else None
         current = row.parent
     for name, channel in made.items():
-        if not channel.done and channel.poor is not None and current is not None:
-            count, value = channel.poor  # nothing earlier is there any more
-            channel.writes, channel.seed = channel.writes[:count], [value]
-            what = "a value was lost in part, and nothing is left to rebuild it from"
-            mender.note("placeholder", ns, id, what, f"seed {id} {name}", name)
+        if channel.lost:
+            # Where the thread began without a value, what was written gives it.
+            whole = channel.done or (first is not None and channel.lost[-1] != first)
+            _told(mender, ns, name, channel, whole)
     writes = {name: channel.writes for name, channel in made.items()}
     seeds = {name: channel.seed for name, channel in made.items()}
     yield from users.healed_history(mender, ns, id, writes, seeds)
     return {name: (writes[name][::-1], seeds[name]) for name in made}
+
+
+def _told(mender: Mender, ns: str, name: str, channel: _Channel, whole: bool) -> None:
+    """What became of a channel some of whose values can't be read."""
+    for id in channel.lost if whole else ():
+        what = "a value was rebuilt from an earlier one and what was written since"
+        mender.note("exact", ns, id, what, f"seed {id}", name)
+    if not whole and channel.poor is not None:
+        count, value = channel.poor
+        channel.writes, channel.seed = channel.writes[:count], [value]
+        what = "a value was lost in part, and nothing is left to rebuild it from"
+        mender.note("placeholder", ns, channel.lost[0], what, f"seed {channel.lost[0]}", name)
+    elif not whole:
+        what = "a value is lost, and nothing is left to rebuild it from but what was written since"
+        mender.note("left_out", ns, channel.lost[0], what, f"seed {channel.lost[0]}", name)
 
 
 def _seeds(mender: Mender, ns: str, id: str, held: Any, made: dict[str, _Channel]) -> Plan[None]:
@@ -87,8 +104,7 @@ def _seeds(mender: Mender, ns: str, id: str, held: Any, made: dict[str, _Channel
             del mender.found[heal.id]
         if value is not None and channel.poor is None:
             channel.poor = (len(channel.writes), value[0])
-        what = "a value was rebuilt from an earlier one and what was written since"
-        mender.note("exact", ns, id, what, f"seed {id}", name)
+        channel.lost.append(id)
 
 
 def _writes(mender: Mender, ns: str, id: str, made: dict[str, _Channel]) -> Plan[None]:

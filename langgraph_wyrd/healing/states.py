@@ -97,10 +97,11 @@ class Reading:
         there = {(row[5], row[6]) for row in found}
         for raw in found:
             ns, id, parent = rows.checkpoint_of(self._right_rows.get((raw[5], raw[6]), raw))
-            if parent is not None and (ns, parent) not in there and parent < id:
+            if parent is not None and (ns, parent) not in there:
                 says = yield Ask("lost_says", (self._number, ns, parent) * 2)
                 if says[0][0]:
-                    before = [each for at, each in there if at == ns and each < parent]
+                    older = min(parent, id)  # two clocks may differ
+                    before = [each for at, each in there if at == ns and each < older]
                     self.lost[ns, parent] = max(before, default=None)
 
     def put_labels_right(self) -> Plan[None]:
@@ -219,8 +220,6 @@ class Reading:
     def _answered(self, ask: Ask, found: Any) -> Any:
         if ask.name == "own_row":
             return []
-        if ask.name == "still_says":
-            return [(0,)]
         if ask.name == "steps":
             _, ns, upto, most = ask.params
             steps = [self._step(ns, row) for row in found]

@@ -74,11 +74,11 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     # Rows may stand in each other's places: first all are taken away, then put where they belong.
     yield from sorted(fixes, key=lambda fix: not fix.name.startswith(("drop_", "put_quarantine")))
     strands = (yield Ask("strands_given", (row.number,)))[0][0]
-    yield Tell("touch", [(max(strands, look.strands), now(), row.number)])
+    yield Tell("touch", [(strands, now(), row.number)])
     # What was moved away tells nothing any more.
     changed = look.pillars_differ or any(each.damage for each, _ in look.found)
     if changed and look.woven and not look.lost:
-        if weaver is not None:
+        if weaver is not None and not look.kept:
             yield from reweave.reweave(codec, weaver, row.thread_id)
         else:
             yield from show_again(codec, row.number, row.thread_id)
@@ -92,10 +92,10 @@ class _Look:
         self.weaver = weaver
         self.row = row
         self.found: list[tuple[Finding, list[Tell]]] = []
-        self.strands = 0
         self.pillars_differ = False
         self.woven = row.status is not None
         self.lost = False  # a checkpoint is: what followed it can't be told anew
+        self.kept = False  # what was read out of whole objects is not read out of kept ones
         self._copies: Copies | None = None
         self._frames: list[Frame] = []
         self._roots: set[str] = set()  # checkpoints of the root
@@ -217,7 +217,6 @@ class _Look:
         held: dict[int, list[ReadRow]] = {}
         for row in (yield Ask("all_splices", (self.row.number,))):
             held.setdefault(row[0], []).append(row)
-        self.strands = max((n for n in held if isinstance(n, int)), default=0)
         places = by_strand(row.stored.place for row in stored)
         found: list[Frame] = []
         for number, wanted in sorted(places.items()):
@@ -369,13 +368,14 @@ class _Look:
             yield from reading.look_on(
                 reweave.reweave(self.codec, self.weaver, thread_id, aloud=False)
             )
-            kept = self.codec.has_kept()
+            self.kept = self.codec.has_kept()
             bad = {key[:3] for key in reading.bad}
-            for _, checkpoint, task in sorted({*reading.told} - bad):
+            for ns, checkpoint, task in sorted({*reading.told} - bad):
                 place = f"{checkpoint} {task}".strip()
-                if kept:  # what was read out of whole objects is not read out of kept ones
+                if self.kept:
                     what = "what the ledger says can't be compared: classes of values are not here"
                     self._note("events", place, what, NONE, damage=False)
+                    del reading.told[ns, checkpoint, task]
                     continue
                 what = "the ledger says other than the checkpoint does"
                 self._note("events", place, what, ANEW)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 HEALING, VERIFY, PILLARS = "test_healing.py", "test_verify.py", "test_healing_pillars.py"
 ROWS, PAGES, BRANCHES = "test_healing_rows.py", "test_page_damage.py", "test_healing_branches.py"
 RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.py"
-LOOKS = "test_verify_branches.py"
+LOOKS, KNOWS = "test_verify_branches.py", "test_told_branches.py"
 CLASSES, SAFE, MIGRATIONS = "test_classes.py", "test_safe_types.py", "test_migrations.py"
 
 

@@ -71,7 +71,7 @@ ROWS_RIGHT = (
       "last_part"),
     M("a chain goes on behind a lost row", "healing/strand",
       "chain = None if stored is None or chain is None else stored[8]", "chain = None", BRANCHES,
-      "last_part"),
+      "row_too_few"),
     M("a lost row follows from the one before", "healing/strand",
       "        if chain is not None and link(chain, row[7]) != row[8]:\n"
       "            return None", "        if False:\n            return None", BRANCHES,
