@@ -325,9 +325,6 @@ LOADS = (
     M("half a result says nothing", "healing/states",
       "                held = yield from mender.checked_writes(ns, checkpoint, raws)\n",
       "                held = []\n", KNOWS, "write_beside_a_state"),
-    M("strands that were tried are not tried again", "healing/states",
-      "                elif self._tolerant:\n                    raise\n", "", ROWS,
-      "diff_is_healed"),
     M("a strand that can't be had back is told", "healing/states",
       '            mender.note("left_out", ns, checkpoint, str(error), f"strand '
       '{place.strand}", channel)\n', "            pass\n", "test_thread_past.py",
