@@ -10,7 +10,7 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle
 from langgraph_wyrd.hooks import Happening, afire, fire, loops_between
-from langgraph_wyrd.pillars.editing import Editing
+from langgraph_wyrd.pillars.editing import Editing, Priority
 from langgraph_wyrd.pillars.model import (
     ContextItem,
     Intention,
@@ -136,7 +136,7 @@ class Edit:
 
     # ---- verbs
 
-    def add_todo(self, content: str, priority: str = "medium") -> Todo:
+    def add_todo(self, content: str, priority: Priority = "medium") -> Todo:
         """Put a step on the list of those that were added by hand.
 
         Args:

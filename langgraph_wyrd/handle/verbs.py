@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from langgraph_wyrd.handle.editing import PERSON, Editable
+from langgraph_wyrd.pillars.editing import Priority
 from langgraph_wyrd.pillars.model import (
     ContextItem,
     Intention,
@@ -22,13 +23,15 @@ T = TypeVar("T", Todo, ContextItem, OpenLoop, "Intention | None")
 class Verbs(Editable):
     """Verbs directly on a thread. `by` says whose word it is; see `Edit` for what they do."""
 
-    def add_todo(self, content: str, priority: str = "medium", *, by: str = PERSON) -> Todo:
+    def add_todo(self, content: str, priority: Priority = "medium", *, by: str = PERSON) -> Todo:
         """Put a step on the list of those that were added by hand."""
         with self.edit(by) as draft:
             said = draft.add_todo(content, priority)
         return _stored(draft.state, said)
 
-    async def aadd_todo(self, content: str, priority: str = "medium", *, by: str = PERSON) -> Todo:
+    async def aadd_todo(
+        self, content: str, priority: Priority = "medium", *, by: str = PERSON
+    ) -> Todo:
         """Async version of `add_todo`."""
         async with self.edit(by) as draft:
             said = draft.add_todo(content, priority)

@@ -30,11 +30,11 @@ class Watching:
         _core: Core[Memory]
 
     @overload
-    def on(self, event: str, fn: Hook) -> Callable[[], None]: ...
+    def on(self, event: EventName, fn: Hook) -> Callable[[], None]: ...
     @overload
-    def on(self, event: str) -> Callable[[F], F]: ...
+    def on(self, event: EventName) -> Callable[[F], F]: ...
 
-    def on(self, event: str, fn: Hook | None = None) -> Callable[[], None] | Callable[[F], F]:
+    def on(self, event: EventName, fn: Hook | None = None) -> Callable[[], None] | Callable[[F], F]:
         """Have a function told of an event, after it was stored. See docs/hooks.md.
 
         Args:

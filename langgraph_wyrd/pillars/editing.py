@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
 from langgraph_wyrd.pillars.draft import Draft
@@ -37,7 +37,8 @@ MOST_VALUE = 100_000  # characters of a context value, as JSON
 BY_HAND = ("note", "decision", "question", "request", "task", "promise")
 
 T = TypeVar("T", Todo, OpenLoop)
-_PRIORITIES = ("low", "medium", "high", "critical")
+Priority = Literal["low", "medium", "high", "critical"]
+_PRIORITIES = get_args(Priority)
 _GROUPS = {"t": "todos", "c": "context", "l": "loops", "i": "intentions"}
 
 
