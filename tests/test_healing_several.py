@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from langgraph.types import Command
+from tests.campaigns.several import nested
 
 from langgraph_wyrd.healing import flips
 from tests.conftest import Backend
-from tests.damage import Agent, Rows, at, garbled, talk
+from tests.damage import Agent, Rows, at, garbled, splices_of, spoil_splice, talk
 from tests.story import tell, without_loop
 
 
@@ -86,6 +88,162 @@ async def test_a_write_of_no_checkpoint_stops_no_history(made: Backend, call: An
     rows.run(f"INSERT INTO {{}} VALUES ({', '.join('?' * len(copy))})", *copy.values())
     saver = made.open()
     assert (await call(Agent().build(saver), "get_state", at("t"))).values["trace"] == sound
+
+
+# ---- rows in each other's places
+
+
+def swap(made: Backend, table: str, keys: tuple[str, ...], where: str, *params: Any) -> None:
+    """Two rows change places: all but their keys."""
+    rows = Rows(made.url, table)
+    one, other = rows.all(where, *params)
+    for row, by in ((one, other), (other, one)):
+        held = {name: as_sent(made, value) for name, value in by.items() if name not in keys}
+        sets = ", ".join(f"{name} = ?" for name in held)
+        at_ = " AND ".join(f"{name} = ?" for name in keys)
+        assert rows.run(f"UPDATE {{}} SET {sets} WHERE {at_}", *held.values(),
+                        *(row[name] for name in keys)) == 1  # fmt: skip
+
+
+def as_sent(made: Backend, value: Any) -> Any:
+    if isinstance(value, (dict, list)):
+        from psycopg.types.json import Json
+
+        return Json(value)
+    return value
+
+
+async def test_swapped_checkpoints_are_put_back(made: Backend, call: Any) -> None:
+    """The head and another: the head is what it was, and nothing is left out."""
+    saver = made.open()
+    sound = [each.checkpoint for each in saver.list(at("t"))]
+    saver.close()
+    ids = sound[0]["id"], sound[2]["id"]
+    swap(made, "wyrd_checkpoints", ("thread", "ns", "id"), "WHERE id IN (?, ?)", *ids)
+    saver = made.open()
+    assert (await call(saver, "get_tuple", at("t"))).checkpoint == sound[0]
+    assert [each.checkpoint for each in saver.list(at("t"))] == sound
+    assert {kind for kind, _ in heals(saver)} == {"exact"}
+    saver.verify(repair=True)
+    assert saver.verify().ok
+
+
+async def test_swapped_writes_are_put_back(durable: Backend, call: Any) -> None:
+    """Of the head, where a task waits for a person: what finished and what waits."""
+    saver = durable.open()
+    talk(saver, "t", 1, last="approve this")
+    Agent().build(saver).invoke(Command(resume="yes"), at("t"))
+    sound = [each.pending_writes for each in saver.list(at("t"))]
+    saver.close()
+    rows = Rows(durable.url, "wyrd_writes")
+    (row,) = rows.all("WHERE channel = '__interrupt__'")
+    keys = "thread", "ns", "checkpoint", "task", "idx"
+    swap(durable, "wyrd_writes", keys, "WHERE task = ? AND idx IN (1, ?)", row["task"], row["idx"])
+    saver = durable.open()
+    assert [each.pending_writes for each in saver.list(at("t"))] == sound
+    assert {kind for kind, _ in heals(saver)} == {"exact"}
+    saver.verify(repair=True)
+    assert saver.verify().ok
+
+
+async def test_swapped_words_of_a_person_are_put_back(made: Backend, call: Any) -> None:
+    """What was said in the ledger, and nowhere else."""
+    saver = made.open()
+    thread = saver.thread("t")
+    thread.complete_todo(thread.add_todo("look it up").id)
+    sound = thread.working_state()
+    saver.close()
+    keys = "thread", "ns", "checkpoint", "task", "n"
+    swap(made, "wyrd_events", keys, "WHERE substr(task, 1, 5) = 'edit:'")
+    saver = made.open()
+    state = await call(saver.thread("t"), "working_state")
+    assert state.todos == sound.todos
+    assert {kind for kind, _ in heals(saver)} == {"exact"}
+    saver.verify(repair=True)
+    assert saver.verify().ok
+
+
+# ---- a repair lowers nothing
+
+
+async def test_what_was_said_at_a_lost_checkpoint_outlasts_a_repair(
+    made: Backend, call: Any
+) -> None:
+    """The head's row can't be had back: its label, and a person's to-do, can still be read."""
+    saver = made.open()
+    thread = saver.thread("t")
+    thread.add_todo("look it up")
+    thread.label("here")
+    todos, labels = thread.working_state().todos, thread.labels()
+    saver.close()
+    rows = Rows(made.url, "wyrd_checkpoints")
+    (row,) = rows.all("ORDER BY id DESC LIMIT 1")
+    rows.run("UPDATE {} SET length = ?, seq = ? WHERE id = ?", 77, 77, row["id"])
+    saver = made.open()
+    for _ in range(2):
+        report = await call(saver, "verify", repair=True)
+        assert saver.get_tuple(at("t")).checkpoint["id"] == row["parent"]
+        assert saver.thread("t").working_state().todos == todos
+        assert saver.thread("t").labels() == labels
+    assert not any(each.repaired for each in report.findings)
+
+
+async def test_a_repair_writes_over_no_only_copy(made: Backend, call: Any) -> None:
+    """Splices of two strands stand in each other's places, and one of the strands has more damage:
+    it can't be put right as a whole, but what is known of it is."""
+    saver = made.open()
+    listed = [each.checkpoint for each in saver.list(at("t"))]
+    saver.close()
+    forget = Rows(made.url, "wyrd_writes")
+    forget.run("DELETE FROM {}")
+    (said,) = splices_of(made.url, "t", b"looking")
+    (other,) = splices_of(made.url, "t", b"line of")
+    assert said["strand"] != other["strand"]
+    keys = "thread", "strand", "seq", "part"
+    where = "WHERE (strand = ? AND seq = ?) OR (strand = ? AND seq = ?)"
+    each = said["strand"], said["seq"], other["strand"], other["seq"]
+    swap(made, "wyrd_splices", keys, where, *each)
+    (last,) = splices_of(made.url, "t", b"end-")
+    assert last["strand"] == said["strand"]
+    spoil_splice(made.url, last, data=garbled(last["data"]))
+    saver = made.open()
+    before = [each.checkpoint for each in saver.list(at("t"))]
+    for _ in range(2):
+        await call(saver, "verify", repair=True)
+        assert [each.checkpoint for each in saver.list(at("t"))] == before
+    assert [each for each in before if each in listed]
+    assert splices_of(made.url, "t", b"looking") == [said]
+
+
+async def test_a_checkpoint_that_others_stand_behind_stays(made: Backend, call: Any) -> None:
+    """Its row can't be had back: the state behind it, which rests on it, is as before a repair."""
+    rows = Rows(made.url, "wyrd_checkpoints")
+    row = rows.all("ORDER BY id")[3]
+    rows.run("UPDATE {} SET length = ?, seq = ? WHERE id = ?", 77, 77, row["id"])
+    saver = made.open()
+    before = await call(saver.thread("t"), "working_state")
+    for _ in range(2):
+        report = await call(saver, "verify", repair=True)
+        assert saver.thread("t").working_state() == before
+    assert not any(each.repaired for each in report.findings)
+
+
+async def test_a_checkpoint_of_another_namespace_is_exported_whole(
+    durable: Backend, call: Any, tmp_path: Any
+) -> None:
+    """Its namespace is put right, and its writes are found under that."""
+    path = tmp_path / "out.json"
+    saver = durable.open()
+    nested(saver).invoke({"log": ["hello"]}, at("s"))
+    saver.thread("s").export(path)
+    sound = json.loads(path.read_text())["history"]
+    saver.close()
+    rows = Rows(durable.url, "wyrd_checkpoints")
+    row = rows.all("WHERE substr(ns, 1, 6) = 'child:' ORDER BY id")[1]
+    rows.run("UPDATE {} SET ns = ? WHERE id = ?", row["ns"][:-1] + "x", row["id"])
+    saver = durable.open()
+    await call(saver.thread("s"), "export", path)
+    assert json.loads(path.read_text())["history"] == sound
 
 
 # ---- half a result is none

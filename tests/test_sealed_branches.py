@@ -247,18 +247,6 @@ def test_a_rotation_without_a_key(durable: Backend) -> None:
         assert told.value.key_id == "a"
 
 
-def test_a_damaged_proof(durable: Backend) -> None:
-    """A ring whose key does not open its proof is refused, with the likely reason."""
-    with durable.open(**RING) as saver:
-        checkpoints_in(saver)
-    rows = Rows(durable.url, "wyrd_keys")
-    (row,) = rows.all()
-    name = next(each for each, held in row.items() if str(held).startswith("sealed:"))
-    rows.run(f"UPDATE {{}} SET {name} = ?", row[name][:-8] + "AAAAAAA=")
-    with durable.open(**RING) as saver, pytest.raises(errors.KeyMissing, match="was damaged"):
-        saver.get_tuple(at("t"))
-
-
 def test_lists_without_a_key(durable: Backend) -> None:
     """With another thread's key missing, a list says of which thread, and where."""
     with durable.open(keys={"a": b"a" * 32}) as saver:

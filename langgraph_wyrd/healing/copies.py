@@ -27,6 +27,7 @@ class Copies:
         self._whole: list[list[bytes]] = []  # what whole lists held once: new ones go on from them
         self._by_id: dict[str, list[bytes]] = {}
         self.aliens: list[ReadRow] = []  # rows that don't belong where they stand
+        self.alien_writes: list[Sequence[Any]] = []  # and a write's columns of such
 
     def add(self, elements: list[bytes]) -> None:
         self._lists.append(elements)
@@ -62,6 +63,10 @@ class Copies:
             for ns, checkpoint, *columns in group:
                 try:
                     write = loading.checked_write(ns, checkpoint, columns)
+                except Exception:
+                    self.alien_writes.append(columns)
+                    continue
+                try:
                     elements = self.elements(write.shape, write.data)
                 except Exception:
                     continue

@@ -40,12 +40,12 @@ def these(
             mender = Mender(codec, rows[0][0], thread_id)
         row = yield from mender.row(rows[0])
         one = None if row is None else (yield from mender.checkpoint(row))
-        if one is None:
+        if row is None or one is None:
             what = "it can't be read, and is left out of an export"
             mender.note("left_out", *place, what, f"listed {place[1]}")
             made.append(None)
         else:
-            placed = yield from mender.placed_writes(*place)
+            placed = yield from mender.placed_writes(row.ns, row.id)
             made.append(Carried(one, [Spot(*at) for at, _ in placed]))
     if mender is None or not mender.found:
         raise first

@@ -38,6 +38,7 @@ class Mender:
         self.stood_in: set[Place] = set()  # lists with placeholders
         self._held: Copies | None = None
         self._held_of_users: Copies | None = None
+        self._rows: Sequence[Sequence[Any]] | None = None
         self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
         self._frames: dict[Place, Frame | None] = {}
@@ -64,12 +65,16 @@ class Mender:
             return loading.checked(raw)
         except Exception:
             ns, id, _ = rows.checkpoint_of(raw)
-            ids = yield from self.parents()
-            found = rows.checkpoint(raw, [each for at, each in ids if at == ns])
+            found = rows.checkpoint(raw, (yield from self._rows_of_thread()))
             if found is not None:
                 self.note("exact", ns, id, "the checkpoint's row was put right", f"row {id}")
                 return found
             return None
+
+    def _rows_of_thread(self) -> Plan[Sequence[Sequence[Any]]]:
+        if self._rows is None:
+            self._rows = yield Ask("rows_of_thread", (self.number,))
+        return self._rows
 
     def checkpoint(self, row: Stored) -> Plan[Read | None]:
         """What a checkpoint says; None if it can't be read."""

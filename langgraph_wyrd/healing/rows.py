@@ -15,23 +15,37 @@ from langgraph_wyrd.store.values import Codec
 Fits = Callable[[list[Any]], bool]
 
 
-def checkpoint(raw: Sequence[Any], ids: Iterable[str]) -> Stored | None:
-    """A checkpoint's row; `ids` are those that its parent may have. None: it can't be had back."""
+def checkpoint(raw: Sequence[Any], others: Iterable[Sequence[Any]]) -> Stored | None:
+    """A checkpoint's row; `others` are those of its thread. None: it can't be had back."""
     fields = Stored._fields
+    others = list(others)
     for row in _tries(list(raw), [fields.index(name) for name in _OF_CHECKPOINT]):
         if fits(row):
             return Stored(*row)
     at = fields.index("parent")
-    for parent in (None, *ids):
+    for parent in (None, *(other[_ID] for other in others)):
         row = list(raw)
         row[at] = parent
         if fits(row):
             return Stored(*row)
     texts = ("metadata", "exact", "ts", "parent", "id", "ns")
+    found = in_its_place(raw, others)
+    if found is not None:
+        return found
     found = flips.unless_vain(raw, lambda: _flipped(list(raw), texts, fields, fits))
     return None if found is None else Stored(*found)
 
 
+def in_its_place(raw: Sequence[Any], others: Iterable[Sequence[Any]]) -> Stored | None:
+    """The row that stands in another's place, if one of these does."""
+    for other in others:
+        row = [*raw[: _ID + 1], *other[_ID + 1 : -1], raw[-1]]
+        if other[_ID] != raw[_ID] and fits(row):
+            return Stored(*row)
+    return None
+
+
+_ID = Stored._fields.index("id")
 _OF_CHECKPOINT = ("sum", "chain", "length", "seq", "strand")
 
 
@@ -66,6 +80,10 @@ def write(
     )
     if found is not None:
         return Write(*found)
+    for alien in () if copies is None else copies.alien_writes:
+        row = [*raw[:2], *alien[2:]]
+        if fitting(row):
+            return Write(*row)
     at = fields.index("data")
     for elements in () if copies is None else copies.all_runs(raw[at]):
         row = list(raw)
@@ -124,6 +142,20 @@ def flipped_back(
             if found is not None:
                 return (*row[:at], found, *row[at + 1 :])
     return None
+
+
+def put_back(
+    bad: Sequence[tuple[Any, ...]], keys: int, fits: Callable[[tuple[Any, ...]], bool]
+) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    """Of rows that stand in each other's places, by their keys, what stood there."""
+    found = {}
+    for row in bad:
+        for other in bad:
+            tried = (*row[:keys], *other[keys:])
+            if other is not row and fits(tried):
+                found[row[:keys]] = tried
+                break
+    return found
 
 
 def checkpoint_of(raw: Sequence[Any]) -> tuple[str, str, str | None]:

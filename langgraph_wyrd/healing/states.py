@@ -42,6 +42,7 @@ def healed(
         raise first
     reading = Reading(codec, found[0][0], thread_id)
     yield from reading.put_rows_right()
+    yield from reading.put_events_right()
     yield from reading.put_labels_right()
     yield from reading.put_writes_right()
     if weaver is not None and not reading.lost:  # what followed a lost one can't be told anew
@@ -82,12 +83,11 @@ class Reading:
     def put_rows_right(self) -> Plan[None]:
         """The rows that say which way a path goes."""
         found = yield Ask("rows_of_thread", (self._number,))
-        ids = [row[6] for row in found]
         for raw in found:
             if rows.fits(raw):
                 continue
             ns, id, _ = rows.checkpoint_of(raw)
-            right = rows.checkpoint(raw, ids)
+            right = rows.checkpoint(raw, found)
             if right is not None:
                 self._right_rows[ns, id] = right
             else:
@@ -103,6 +103,10 @@ class Reading:
                     older = min(parent, id)  # two clocks may differ
                     before = [each for at, each in there if at == ns and each < older]
                     self.lost[ns, parent] = max(before, default=None)
+
+    def put_events_right(self) -> Plan[None]:
+        """What stands in the ledger in another's place."""
+        self.bad.update(in_places(self._codec, (yield Ask("all_events", (self._number,)))))
 
     def put_labels_right(self) -> Plan[None]:
         plan = beside.labels_right(self._codec, self._number, self._thread_id)
@@ -311,3 +315,10 @@ def event_put_right(ns: str, row: Row) -> Row | None:
         return rows.flipped_back(row, _TEXTS, len(row) - 1, lambda tried: is_sound(ns, tried))
 
     return flips.unless_vain((ns, *row), flipped)
+
+
+def in_places(codec: Codec, found: Sequence[Row]) -> dict[tuple[str, str, str, int], Row]:
+    """Of rows of `all_events` that stand in each other's places, by their keys, what was there."""
+    bad = [row for row in found if not is_sound(row[0], row[1:], codec)]
+    right = rows.put_back(bad, 4, lambda row: is_sound(row[0], row[1:], codec))
+    return {(row[0], row[1], row[2], row[3]): row[1:] for row in right.values()}

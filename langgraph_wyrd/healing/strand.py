@@ -254,6 +254,31 @@ def is_sound(row: Sequence[Any]) -> bool:
     return bool(_sum(row) == row[7])
 
 
+def put_back(held: dict[int, list[ReadRow]], wanted: Mapping[int, set[Place]]) -> list[ReadRow]:
+    """Rows that stand in each other's places, or in none, now in their own; which those are.
+
+    Whatever else is wrong with their strands: elsewhere they may be in the way, and written over.
+    """
+    bad = [row for rows in held.values() for row in rows if not is_sound(row)]
+    there = {row[:3] for rows in held.values() for row in rows}
+    empty = [
+        (number, seq, 0)
+        for number, places in (wanted.items() if bad else ())
+        for seq in range(max(place.seq for place in places) + 1)
+        if (number, seq, 0) not in there
+    ]
+    found = []
+    for key in [*(row[:3] for row in bad), *empty]:
+        for row in bad:
+            moved = (*key, *row[3:])
+            if _sum(moved) == moved[7]:
+                found.append(moved)
+                rows = [each for each in held.get(key[0], ()) if each[:3] != key]
+                held[key[0]] = sorted([*rows, moved], key=lambda each: each[1:3])
+                break
+    return found
+
+
 def _sum(row: Sequence[Any]) -> int:
     try:
         return checksum(row[6], *row[:6])

@@ -17,7 +17,8 @@ from langgraph_wyrd.healing import alike, beside, copies, opening, rows, strand,
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.opening import by_strand, frames_of
 from langgraph_wyrd.healing.report import Finding
-from langgraph_wyrd.healing.states import Reading, event_put_right
+from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
+from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import loading, reweave, states
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
@@ -37,6 +38,7 @@ RIGHT = "can be put right"
 ANEW = "can be read anew out of the checkpoints"
 AWAY = "a repair moves it to wyrd_quarantine"
 STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
+STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
 LEFT_OUT = "stays: a load leaves it out"
 NONE = "nothing to do"
 _TABLES = {
@@ -143,11 +145,14 @@ class _Look:
         number = self.row.number
         raws = yield Ask("rows_of_thread", (number,))
         beside = {row[:2]: row[2:] for row in (yield Ask("columns_of", (number,)))}
-        ids = [row[6] for row in raws if isinstance(row[6], str)]
+        held = yield from self._held_there(raws)
         stored: list[_Checkpoint] = []
         for raw in raws:
             ns, id, _ = rows.checkpoint_of(raw)
-            right = Stored(*raw) if rows.fits(raw) else rows.checkpoint(raw, ids)
+            right = Stored(*raw) if rows.fits(raw) else rows.checkpoint(raw, raws)
+            if right is None and (ns, id) in held:
+                self._note("checkpoints", id, "the row is not what was written", STAYS_HELD)
+                continue
             if right is None:
                 drop = Tell("drop_checkpoint", [(number, ns, id)])
                 away = self._away("wyrd_checkpoints", (ns, id), raw, drop)
@@ -174,6 +179,17 @@ class _Look:
             self._note("threads", "head", what, RIGHT)
         return stored
 
+    def _held_there(self, raws: Sequence[Row]) -> Plan[set[tuple[str, str]]]:
+        """Checkpoints whose rows are needed as they are: something stands behind them, or a label
+        there, or what was said there and only the ledger tells."""
+        here = (self.row.number,)
+        labels, events = yield [Ask("all_labels", here), Ask("all_events", here)]
+        found = {(row[5], row[7]) for row in raws} | {("", row[1]) for row in labels}
+        for ns, id, task, *row in events:
+            if str(task).startswith(EDIT) or not is_sound(ns, (id, task, *row), self.codec):
+                found.add((ns, id))
+        return found
+
     def _beside(self, right: Stored, held: Row | None) -> None:
         try:
             meta = self.codec.open_metadata(right.metadata, right.exact)
@@ -186,7 +202,11 @@ class _Look:
             source if isinstance(source, str) else None,
             run_id if isinstance(run_id, str) else None,
         )
-        shown = None if held is None else tuple(_given(each) for each in held)
+        shown = (
+            None
+            if held is None
+            else tuple(given(each) if isinstance(each, str) else each for each in held)
+        )
         if shown is not None and shown != wanted:
             fix = Tell("fix_columns", [(*wanted, self.row.number, right.ns, right.id)])
             what = "step, source or run_id differ from the metadata"
@@ -219,12 +239,14 @@ class _Look:
             held.setdefault(row[0], []).append(row)
         places = by_strand(row.stored.place for row in stored)
         found: list[Frame] = []
+        self._put_back(held, places)
         for number, wanted in sorted(places.items()):
             mended = yield from self._strand(held.get(number, []), wanted, blocks=False)
             found += frames_of(mended, wanted)
         values = by_strand(
             entry.place for frame in found for entry in frame.channels.values() if entry.place
         )
+        self._put_back(held, values)
         shapes = opening.shapes_of(found)
         for number, wanted in sorted(values.items()):
             mended = yield from self._strand(held.get(number, []), wanted, blocks=True)
@@ -241,6 +263,12 @@ class _Look:
         for number in sorted(set(held) - set(places) - set(values)):
             what = f"{len(held[number])} rows that no readable checkpoint names"
             self._note("splices", f"strand {number}", what, NONE, damage=False)
+
+    def _put_back(self, held: dict[int, list[ReadRow]], wanted: dict[int, set[Place]]) -> None:
+        for row in strand.put_back(held, wanted):
+            fix = Tell("fix_splice", [(self.row.number, *row)])
+            what = f"splice {row[1]}/{row[2]} stands in another's place"
+            self._note("splices", f"strand {row[0]}", what, RIGHT, [fix])
 
     def _stray(self, row: ReadRow) -> list[Tell]:
         key = (self.row.number, *row[:3])
@@ -340,12 +368,14 @@ class _Look:
     # ---- the pillars
 
     def _events(self) -> Plan[None]:
-        for ns, *row in (yield Ask("all_events", (self.row.number,))):
+        found = yield Ask("all_events", (self.row.number,))
+        back = in_places(self.codec, found)
+        for ns, *row in found:
             self.woven = True
             if is_sound(ns, tuple(row), self.codec):
                 continue
             key = (self.row.number, ns, *row[:3])
-            right = event_put_right(ns, tuple(row))
+            right = back.get((ns, row[0], row[1], row[2])) or event_put_right(ns, tuple(row))
             if right is not None:
                 held = (self.row.number, ns, *right)
                 fixes = [Tell("drop_event", [key]), Tell("put_event", [held])]
@@ -418,7 +448,3 @@ class _Checkpoint:
     @property
     def key(self) -> tuple[str, str]:
         return (self.stored.ns, self.stored.id)
-
-
-def _given(held: Any) -> Any:
-    return given(held) if isinstance(held, str) else held

@@ -39,7 +39,7 @@ async def admit_serde(inner: Driver, codec: Codec, found: Found) -> None:
                 "the serde encrypts, and the threads of this store are not encrypted by it: copy "
                 "them into a new store (`port.copy`)"
             )
-        if not any(_opens_block(codec, block) for block in sealed):
+        if (sealed or proof is not None) and not any(_opens_block(codec, each) for each in sealed):
             raise _other_key()
         if proof is not None:
             logger.warning("the store's proof of its key is damaged: verify() tells more")

@@ -271,8 +271,8 @@ REPAIRS = (
       "        if self.weaver is not None:", LOOKS, "parent_that_is_lost"),
     # ---- users' values
     M("a user's value that is lost is told", "healing/users",
-      '            mender.note("left_out", ns, id, what, f"user data {ref.strand}/{ref.seq}", name)\n',
-      "            pass\n",
+      '            mender.note("left_out", ns, id, what, f"user data {ref.strand}/{ref.seq}", '
+      "name)\n", "            pass\n",
       USERS, "damage_no_erasing"),
     M("a user's value is copied", "healing/users",
       "        copied = yield from mender.user_copies()\n", "        copied = None\n", USERS,
