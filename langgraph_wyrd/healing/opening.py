@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.loading import LoadedStrand, Write
+from langgraph_wyrd.signals.plain import KEPT
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.names import given
@@ -79,3 +83,18 @@ def _wrong(codec: Codec, shape: str, block: bytes) -> str | None:
     except CheckpointDamaged as error:
         return str(error)
     return None
+
+
+_KEPT = f'"{KEPT}":true'
+
+
+def says_kept(codec: Codec, event: Sequence[Any]) -> bool:
+    """Whether a row of the ledger was said of an object whose class was not here."""
+    for text in event:
+        if isinstance(text, str):
+            with suppress(Exception):  # it is damaged, and told as such
+                sealed = codec.sealed and text.startswith('"sealed:')
+                text = codec.open_text(json.loads(text) if sealed else text)
+            if _KEPT in text:
+                return True
+    return False

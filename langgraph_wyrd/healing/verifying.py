@@ -99,6 +99,7 @@ class _Look:
         self.lost = False  # a checkpoint is: what followed it can't be told anew
         self.kept = False  # what was read out of whole objects is not read out of kept ones
         self._copies: Copies | None = None
+        self._of_kept: set[tuple[Any, ...]] = set()  # what was said of objects without their class
         self._frames: list[Frame] = []
         self._roots: set[str] = set()  # checkpoints of the root
         self._sound: list[Write] = []
@@ -372,6 +373,8 @@ class _Look:
         back = in_places(self.codec, found)
         for ns, *row in found:
             self.woven = True
+            if opening.says_kept(self.codec, row):
+                self._of_kept.add((ns, row[0], row[1]))
             if is_sound(ns, tuple(row), self.codec):
                 continue
             key = (self.row.number, ns, *row[:3])
@@ -400,17 +403,21 @@ class _Look:
             )
             self.kept = self.codec.has_kept()
             bad = {key[:3] for key in reading.bad}
-            for ns, checkpoint, task in sorted({*reading.told} - bad):
+            for key in sorted({*reading.told} - bad):
+                _, checkpoint, task = key
                 place = f"{checkpoint} {task}".strip()
-                if self.kept:
-                    what = "what the ledger says can't be compared: classes of values are not here"
+                if self.kept or key in self._of_kept:
+                    when = "are not here" if self.kept else "were not here as it was said"
+                    what = f"what the ledger says can't be compared: classes of values {when}"
                     self._note("events", place, what, NONE, damage=False)
-                    del reading.told[ns, checkpoint, task]
+                    del reading.told[key]
                     continue
                 what = "the ledger says other than the checkpoint does"
                 self._note("events", place, what, ANEW)
                 self.pillars_differ = True
-            for (_, id), _ in sorted(reading.derived.items()):
+            for (ns, id), _ in sorted(reading.derived.items()):
+                if self.kept or (ns, id, "") in self._of_kept:
+                    continue  # how much was said there, among others
                 what = "what is due, or its root, differs from what it says"
                 self._note("checkpoints", id, what, ANEW)
                 self.pillars_differ = True

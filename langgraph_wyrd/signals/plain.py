@@ -6,6 +6,7 @@ import heapq
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
@@ -21,6 +22,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph_wyrd.classes.kept import Kept
 from langgraph_wyrd.pillars.model import shortened
 
+KEPT = "$kept"  # marks what stands for a value whose class is not here
 MOST = 2000  # characters of JSON that a value may take
 _DEEPEST = 8
 _SLACK = 40  # what a last small value may take too much
@@ -59,13 +61,19 @@ def unwrapped(value: Any) -> Any:
 
 
 class _Room:
-    """Shows one value, and stops when the room for it is used up."""
+    """Shows one value, and stops when the room for it is used up.
 
-    __slots__ = ("cut", "left")
+    What is shown is the same before the value is stored and after it was loaded: `verify` would
+    take another for damage. So in a pydantic model, which is stored with everything inside it as
+    bare dicts and lists, that is what is shown of it.
+    """
+
+    __slots__ = ("cut", "inside", "left")
 
     def __init__(self, most: int) -> None:
         self.left = most - _SLACK
         self.cut = False
+        self.inside = 0  # how many models
 
     def show(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -92,9 +100,14 @@ class _Room:
         if kind is _DeltaSnapshot:
             return self.show(value.value, depth)
         if isinstance(value, Mapping):
+            if self.inside and value.keys() >= _OF_A_MESSAGE:
+                return self._message(value["type"], value["content"], depth, None)
             tag = kind.__name__ if isinstance(value, Kept) else None
-            return self._entries(value.items(), len(value), depth, tag)
-        if kind is list or (isinstance(value, list | tuple) and not hasattr(value, "_fields")):
+            shown = self._entries(value.items(), len(value), depth, tag)
+            return {**shown, KEPT: True} if isinstance(value, Kept) else shown
+        if isinstance(value, list | tuple | deque) and (
+            self.inside or not hasattr(value, "_fields")
+        ):
             return self._elements(value, len(value), depth)
         if isinstance(value, Set):
             return self._elements(_in_order(value), len(value), depth)
@@ -143,13 +156,17 @@ class _Room:
                 self.cut = True
                 shown["…"] = f"{size - n} more"
                 return shown
-            name = key if type(key) is str else str(key) if not _odd(key) else repr(key)
+            name = key if type(key) is str else _key(key)
             if name in shown:  # 1 and "1" are two keys
                 name = f"{name} ({type(key).__name__})"
             name = self._text(name)
             shown[name] = self.show(value, depth + 1)
         self.left += _MARK - 4
         return shown
+
+    def _message(self, kind: Any, content: Any, depth: int, tag: str | None) -> dict[str, Any]:
+        held = [("type", kind), ("content", content)]
+        return self._entries(held, 2, depth, None if self.inside else tag)
 
     def _object(self, value: Any, depth: int) -> Any:
         name = type(value).__name__
@@ -160,6 +177,8 @@ class _Room:
             return self.show(value.value, depth + 1)
         if isinstance(value, date | time):
             return self._text(value.isoformat())
+        if isinstance(value, Kept) and not isinstance(value, BaseMessage):
+            return {**self._entries([("kept", value.kept_data)], 1, depth, name), KEPT: True}
         if isinstance(value, _AS_TEXT):
             return self._text(str(value))
         if isinstance(value, bytes | bytearray | memoryview):
@@ -169,26 +188,53 @@ class _Room:
         if isinstance(value, BaseException):
             return self._text(_shape(value))
         if isinstance(value, BaseMessage):
-            held = [("type", value.type), ("content", value.content)]
-            return self._entries(held, 2, depth, name)
+            return self._message(value.type, value.content, depth, name)
         if hasattr(value, "_fields") and isinstance(value, tuple):
             held = list(zip(getattr(value, "_fields", ()), value, strict=False))
             return self._entries(held, len(held), depth, name)
         if is_dataclass(value) and not isinstance(value, type):
             held = [(f.name, getattr(value, f.name, None)) for f in fields(value)]
-            return self._entries(held, len(held), depth, name)
-        if hasattr(type(value), "model_fields"):
-            held = list(vars(value).items())
-            return self._entries(held, len(held), depth, name)
+            return self._entries(held, len(held), depth, None if self.inside else name)
+        kind = type(value)
+        # Of pydantic 2 first: to ask such a class for what 1 had is warned of.
+        model = getattr(kind, "model_fields", None)
+        model = getattr(kind, "__fields__", None) if model is None else model
+        if model is not None:
+            held = [each for each in vars(value).items() if not _left_out(model, each[0])]
+            held += (getattr(value, "__pydantic_extra__", None) or {}).items()
+            tag = None if self.inside else name
+            self.inside += 1
+            try:
+                return self._entries(held, len(held), depth, tag)
+            finally:
+                self.inside -= 1
         if hasattr(value, "shape") and hasattr(value, "__len__"):  # an array, a table
             return self._entries([("shape", str(value.shape))], 1, depth, name)
-        if isinstance(value, Kept):
-            return self._entries([("kept", value.kept_data)], 1, depth, name)
+        slots = getattr(type(value), "__slots__", ())
+        if isinstance(slots, tuple) and slots:  # a Send, an Item of a store
+            held = [(each, getattr(value, each, None)) for each in slots]
+            return self._entries(held, len(held), depth, name)
         return self._entries([("repr", _shape(value))], 1, depth, name)
 
 
-def _odd(key: Any) -> bool:
-    return not isinstance(key, str | int | float | bool | None)
+_OF_A_MESSAGE = {"content", "type", "id", "additional_kwargs", "response_metadata"}
+
+
+def _left_out(model: Any, name: str) -> bool:
+    """Whether a field is never stored."""
+    field = model.get(name)
+    return getattr(field, "exclude", None) is True
+
+
+def _key(key: Any) -> str:
+    """The text of a key, as the serializer makes it: an enum's member becomes its value."""
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, date | time):
+        return key.isoformat()
+    if isinstance(key, str | int | float | bool | UUID | None):
+        return str(key)
+    return repr(key)
 
 
 def _shape(value: Any) -> str:

@@ -243,7 +243,8 @@ REPAIRS = (
       "        if self.woven:\n            yield from self._pillars()\n", "", VERIFY,
       "found_and_repaired and sqlite and title"),
     M("kept values are not compared", "healing/verifying",
-      "                if self.kept:\n", "                if False:\n", LOOKS, "kept_values"),
+      "                if self.kept or key in self._of_kept:\n",
+      "                if False:\n", LOOKS, "kept_values"),
     M("the ledger is compared with its checkpoints", "healing/verifying",
       '                self._note("events", place, what, ANEW)\n', "                pass\n",
       VERIFY, "found_and_repaired and sqlite and missing"),
@@ -339,6 +340,6 @@ REPAIRS = (
       "        if weaver is not None and not look.kept:", "        if weaver is not None:", LOOKS,
       "kept_values"),
     M("what kept values tell is not compared with the tables", "healing/verifying",
-      "                    del reading.told[ns, checkpoint, task]\n",
+      "                    del reading.told[key]\n",
       "                    pass\n", LOOKS, "kept_values"),
 )  # fmt: skip
