@@ -163,6 +163,40 @@ def test_an_object_comes_back(kind: str) -> None:
         assert (theirs.loads_typed(theirs.dumps_typed(value)) == value) is langgraph_too
 
 
+def test_an_alias_beside_what_is_kept() -> None:
+    """A class inside it that is not allowed takes nothing from the other fields."""
+    source = (
+        SOURCE
+        + """
+class Painted(BaseModel):
+    goal: str = Field("none", alias="theGoal")
+    color: Color = Color.RED
+    free: typing.Any = None
+    when: datetime.date | None = None
+
+    @pydantic.field_serializer("when")
+    def words(self, value):
+        return f"on {value}"
+
+    @pydantic.field_validator("when", mode="before")
+    @classmethod
+    def of_words(cls, value):
+        return value and str(value).removeprefix("on ").removeprefix("on ")
+"""
+    )
+    theirs = JsonPlusSerializer(allowed_msgpack_modules=[("vanishing_app", "Painted")])
+    codec = Codec(theirs)
+    with app(source) as made:
+        text = "Painted(theGoal='ship', free=Color.RED, when=datetime.date(2026, 11, 18))"
+        value = made.made(text)
+        packed = codec.pack(value, "c")
+        found = codec.load(packed.shape, packed.elements)
+        assert (found.goal, found.color, found.when) == (value.goal, value.color, value.when)
+        assert isinstance(found.free, Kept)
+        assert codec.pack(found, "c") == packed
+        assert theirs.loads_typed(theirs.dumps_typed(value)).goal == "none"
+
+
 def test_a_generic_model(saver: WyrdSaver, caplog: pytest.LogCaptureFixture) -> None:
     """One that no module has by its name is found by the class that it was made of; where nobody
     has made it yet it is kept, and said what would do."""

@@ -138,16 +138,21 @@ def _model(cls: Any, payload: Any) -> Any:
             return cls(**own)
         except Exception as error:
             first = error
+    others: list[tuple[int, Any]] = []
     for options in _LENIENT if hasattr(cls, "model_validate") else ():
         try:
             made = cls.model_validate(own, **options)
-            if _same(made.model_dump(), payload):
-                return made
+            held = made.model_dump()
         except Exception:
             continue
-    if aliased:
+        if _same(held, payload):
+            return made
+        others.append((sum(_same(held.get(name), each) for name, each in payload.items()), made))
+    if not aliased:
+        raise first
+    if not others:
         return cls(**own)
-    raise first
+    return max(others, key=lambda other: other[0])[1]  # what it is dumped as is never the same
 
 
 @lru_cache(maxsize=1024)
@@ -182,6 +187,8 @@ _LENIENT: list[dict[str, Any]] = [
 
 def _same(made: Any, stored: Any) -> bool:
     """Whether nothing of what was stored is lost or changed; a tuple is stored as a list."""
+    if isinstance(stored, Kept):
+        return True  # whatever the field made of it
     if isinstance(made, dict):
         return (
             isinstance(stored, dict)
