@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import sys
@@ -20,7 +21,7 @@ from test_odd_input import Ciphered
 from langgraph_wyrd import Kept
 from langgraph_wyrd.port import adopt
 from langgraph_wyrd.port import copy as copy_threads
-from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.store.values import Codec, Packed
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import checkpoint, config, put
@@ -258,3 +259,38 @@ def test_an_extension_that_nobody_packed(code: int, data: bytes) -> None:
         return
     if code != 7:  # what is in a snapshot is packed anew
         assert codec.pack(found, "c").elements == packed.elements
+
+
+@pytest.mark.parametrize("allowed", [None, True, [("os", "mkdir")]])
+def test_json_that_was_planted(
+    durable: Backend, trap: Trap, allowed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LangGraph's older form names what is called; nothing here is stored so, so it is damage,
+    also for who allows it to read an older database."""
+    serde = JsonPlusSerializer(allowed_json_modules=allowed)
+    made = {"lc": 2, "type": "constructor", "id": ["os", "mkdir"], "args": [str(trap.sprung)]}
+    data = json.dumps({"deep": [made]}).encode()
+    saver = durable.open(serde=serde)
+    first = put(saver, "t", {"held": 1})
+    with monkeypatch.context() as patched:
+        planted = Packed("wjson", None, [b"\0" + data])
+        patched.setattr(Codec, "pack", lambda self, value, channel: planted)
+        put(saver, "t", {"held": 2}, parent=first)
+    saver.close()
+    saver = durable.open(serde=serde)
+    assert saver.get_tuple(at("t")).checkpoint["channel_values"] == {"held": 1}
+    assert not saver.verify("t").ok
+    assert not trap.is_sprung()
+    if allowed:
+        serde.loads_typed(("json", data))
+        assert trap.is_sprung()
+
+
+def test_a_name_is_said_in_one_line(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """However long it is, and whatever it holds: it forges no line of a log."""
+    odd = "x\nCRITICAL root: all is lost\x1b[2J" + "y" * 100_000
+    put(saver, "t", {"held": _ext(2, odd, odd, {})})
+    saver.get_tuple(at("t"))
+    (said,) = [r.getMessage() for r in caplog.records if "was not rebuilt" in r.getMessage()]
+    assert said.isprintable()
+    assert len(said) < 3000

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 import time as clock
 from collections import deque
@@ -274,7 +275,8 @@ _MAKERS = {
 
 def _has_class(source: str, name: str) -> bool:
     """Whether a class of that name is defined in a source, not only named in it."""
-    if name not in source:
+    spoken = rf"\bclass\s+{re.escape(name)}\b|[\"']{re.escape(name)}[\"']"
+    if re.search(spoken, source) is None:  # much quicker than to parse it
         return False
     try:
         tree = ast.parse(source)

@@ -91,8 +91,14 @@ def tell(
             classes.told.add(key)
             logger.warning(
                 "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
-                place, what, why,
+                place, _line(what, 200), _line(why, 1000),
             )  # fmt: skip
+
+
+def _line(text: str, most: int) -> str:
+    """One line of a bounded length: a row may name its class as it likes."""
+    text = text if len(text) <= most else f"{text[:most]}…"
+    return text if text.isprintable() else ascii(text)
 
 
 def _told(kept: Any) -> tuple[str, str, str]:

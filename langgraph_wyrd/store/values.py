@@ -324,6 +324,8 @@ class Codec(Texts):
             return self._loads(("msgpack", _map_header(len(elements)) + body))
         if shape == "wpickle" and self.splices:
             return self._pickle(elements[0][1:])
+        if shape == "wjson" and self.splices:  # it may name what LangGraph then calls
+            raise CheckpointDamaged("a stored value is JSON, and none is ever stored so")
         if shape == REF:
             return Ref.opened(elements[0][1:], self.load)
         return self._loads((shape[1:], elements[0][1:]))
