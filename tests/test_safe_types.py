@@ -19,6 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from test_odd_input import Ciphered
 
 from langgraph_wyrd import Kept
+from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.port import adopt
 from langgraph_wyrd.port import copy as copy_threads
 from langgraph_wyrd.store.values import Codec, Packed
@@ -190,6 +191,32 @@ def test_a_pickle_is_not_loaded(
     assert not trap.is_sprung()
     pickles.get_tuple(at("t"))  # this one trusts them
     assert trap.is_sprung()
+
+
+@pytest.mark.parametrize("serde", ["default", "encrypted", "a subclass", "an encrypted subclass"])
+def test_pickles_of_another_saver(durable: Backend, trap: Trap, serde: str, tmp_path: Path) -> None:
+    """They are taken over as they are, into any store, and copied on as they are."""
+    theirs = InMemorySaver(serde=JsonPlusSerializer(pickle_fallback=True))
+    made = checkpoint({"held": Pickled(str(trap.sprung))})
+    stored = theirs.put(config("t"), made, {}, made["channel_versions"])
+    theirs.put_writes(stored, [("held", Pickled(str(trap.sprung)))], "task")
+    ours = durable.open(serde=SERDES[serde]())
+    theirs.serde = JsonPlusSerializer()
+    copy_threads(theirs, ours)
+    ours.thread("t").export(tmp_path / "t.json", payloads=True)
+    ours.import_thread(tmp_path / "t.json", "u")
+    ours.close()
+    ours = durable.open(serde=SERDES[serde]())
+    for thread in ("t", "u"):
+        found = ours.get_tuple(at(thread))
+        assert isinstance(found.checkpoint["channel_values"]["held"], Kept)
+        assert [isinstance(each[2], Kept) for each in found.pending_writes] == [True]
+    assert ours.verify().ok
+    assert not trap.is_sprung()
+    with pytest.raises(Unserialisable, match=r"'t' can't be sent: Kept.*is a pickle"):
+        copy_threads(ours, InMemorySaver(), ["t"])
+    with pytest.raises(Unserialisable, match=r"held\[1\] can't be stored: Kept\(pickle.*no other"):
+        put(ours, "t", {"held": ["x", found.checkpoint["channel_values"]["held"]]})
 
 
 @contextlib.contextmanager

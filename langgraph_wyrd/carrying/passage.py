@@ -14,7 +14,8 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.carrying.sides import Found, Ours, Side, Teller, parent_of
-from langgraph_wyrd.errors import CopyDiffers
+from langgraph_wyrd.classes.telling import refused
+from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
 from langgraph_wyrd.show.plain import count
 from langgraph_wyrd.signals.due import CONTROL, ERROR, INTERRUPT, is_call
@@ -22,6 +23,22 @@ from langgraph_wyrd.signals.due import CONTROL, ERROR, INTERRUPT, is_call
 logger = logging.getLogger("langgraph_wyrd")
 
 _PAGE = 32  # checkpoints that are held at once
+
+
+@contextlib.contextmanager
+def _saying(thread_id: Any, found: CheckpointTuple) -> Iterator[None]:
+    """A serializer that refuses what was kept does not say what that is."""
+    try:
+        yield
+    except Exception as error:
+        held = [found.checkpoint["channel_values"], found.metadata, found.pending_writes]
+        why = refused(held, error)
+        if why == str(error):
+            raise
+        id = found.checkpoint["id"]
+        raise Unserialisable(
+            f"checkpoint {id} of thread {thread_id!r} can't be sent: {why}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -138,13 +155,15 @@ class Passage:
         if key not in ours.parents:
             new = await self._new_versions(found, ns, parent)
             at = _config(self.id, ns, parent)
-            await self.target.call("put", at, found.checkpoint, found.metadata, new)
+            with _saying(self.id, found):
+                await self.target.call("put", at, found.checkpoint, found.metadata, new)
             self._note(key, found)
         at = _config(self.id, ns, id)
         at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
         self._tangled = self._tangled or _tangled(found.pending_writes or [], spots)
         for path, task, writes in _calls(found.pending_writes or [], spots):
-            await self.target.call("put_writes", at, writes, task, path)
+            with _saying(self.id, found):
+                await self.target.call("put_writes", at, writes, task, path)
 
     async def _new_versions(
         self, found: CheckpointTuple, ns: str, parent: str | None

@@ -30,6 +30,7 @@ from langgraph_wyrd.classes.kept import (
     ONE_ARGUMENT,
     PYDANTIC_V1,
     PYDANTIC_V2,
+    KeptWhole,
     Kind,
     Stored,
     kept_of,
@@ -186,6 +187,23 @@ def _words(error: Exception) -> str:
     return f"{name}: {error}"[:200] if isinstance(error, TypeError | AttributeError) else name
 
 
+def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]], Any]:
+    """How it loads, and keeps a pickle that may not be loaded, or can't be."""
+    loads = serde.loads_typed
+
+    def loads_typed(data: tuple[str, bytes]) -> Any:
+        if data[0] != "pickle":
+            return loads(data)
+        if not serde.pickle_fallback:
+            return KeptWhole.pickled(data[1])
+        try:
+            return loads(data)
+        except Exception as error:  # a class in it is gone
+            return KeptWhole.pickled(data[1], error)
+
+    return loads_typed
+
+
 def guarded(serde: S, classes: Classes) -> S:
     """The serializer, loading through a Rebuilder; itself if its way to load is the user's own."""
     if isinstance(serde, JsonPlusSerializer):
@@ -193,6 +211,8 @@ def guarded(serde: S, classes: Classes) -> S:
             return serde
         careful = copy.copy(serde)
         careful._unpack_ext_hook = Rebuilder(serde, classes).hook
+        if type(serde).loads_typed is JsonPlusSerializer.loads_typed:
+            vars(careful)["loads_typed"] = _keeping_pickles(careful)
         return careful
     if isinstance(serde, EncryptedSerializer):
         outer = copy.copy(serde)

@@ -11,7 +11,7 @@ from typing import Any
 import ormsgpack
 from pydantic import BaseModel
 
-from langgraph_wyrd.classes.kept import Kept, changed, stored_of
+from langgraph_wyrd.classes.kept import Kept, KeptWhole, changed, stored_of
 from langgraph_wyrd.classes.migrations import Classes
 from langgraph_wyrd.errors import MigrationFailed
 
@@ -63,8 +63,11 @@ def _slots(cls: Any) -> tuple[str, ...]:
 
 def refused(value: Any, error: Exception) -> str:
     """Why a value can't be stored: the serializer does not say what a placeholder told it."""
-    said = (changed(kept) for kept in kept_in(value) if isinstance(kept, Kept))
-    return next(filter(None, said), None) or str(error)
+    held = [kept for kept in kept_in(value) if isinstance(kept, Kept)]
+    whole = next((kept for kept in held if isinstance(kept, KeptWhole)), None)
+    if whole is not None:
+        return f"{whole!r} is a value of its own, and goes into no other ({whole.kept_why})"
+    return next(filter(None, map(changed, held)), None) or str(error)
 
 
 def tell(

@@ -141,7 +141,6 @@ class Codec(Texts):
         self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
         careful: Any = self._careful.serde if self._seal else self._careful  # type: ignore[attr-defined]
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
-        self._unpickles = not self.splices or inner.pickle_fallback
 
     # ---- packing
 
@@ -177,7 +176,10 @@ class Codec(Texts):
         return "w"
 
     def pack_whole(self, value: Any, channel: str, prefix: str = "") -> Packed:
-        tag, data = value.typed if type(value) is KeptWhole else self._dump(value, channel)
+        if type(value) is KeptWhole:  # elements are sealed with their block
+            tag, data = value.typed if self.splices else self.dump_typed(value)
+        else:
+            tag, data = self._dump(value, channel)
         return Packed(f"{prefix}w{tag}", None, [PLAIN + data])
 
     def pack_elements(self, values: Sequence[Any], channel: str, start: int = 0) -> list[bytes]:
@@ -322,21 +324,11 @@ class Codec(Texts):
         if shape == "d":
             body = b"".join([element[1:] for element in elements])
             return self._loads(("msgpack", _map_header(len(elements)) + body))
-        if shape == "wpickle" and self.splices:
-            return self._pickle(elements[0][1:])
         if shape == "wjson" and self.splices:  # it may name what LangGraph then calls
             raise CheckpointDamaged("a stored value is JSON, and none is ever stored so")
         if shape == REF:
             return Ref.opened(elements[0][1:], self.load)
         return self._loads((shape[1:], elements[0][1:]))
-
-    def _pickle(self, data: bytes) -> Any:
-        if not self._unpickles:
-            return KeptWhole.pickled(data)
-        try:
-            return self._loads(("pickle", data))
-        except Exception as error:  # a class in it is gone
-            return KeptWhole.pickled(data, error)
 
     @decoding
     def load_elements(self, elements: Sequence[bytes]) -> list[Any]:
@@ -388,16 +380,12 @@ class Codec(Texts):
         if type(value) is not KeptWhole:
             return self.serde.dumps_typed(value)
         tag, data = value.typed
-        if self._seal is None:
-            return tag, data
-        cipher, sealed = self._seal(data)
-        return f"{tag}+{cipher}", sealed
+        if isinstance(self.serde, EncryptedSerializer):
+            cipher, data = self.serde.cipher.encrypt(data)
+            tag = f"{tag}+{cipher}"
+        return tag, data
 
     def load_typed(self, tag: str, data: bytes) -> Any:
-        if tag.partition("+")[0] == "pickle" and self.splices:
-            cipher = tag.partition("+")[2]
-            opened = self._unseal(cipher, data) if cipher and self._unseal else data
-            return self._pickle(opened)
         return self._careful.loads_typed((tag, data))
 
     def has_kept(self) -> bool:
