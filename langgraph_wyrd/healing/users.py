@@ -16,7 +16,7 @@ from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.plans import owned
 from langgraph_wyrd.plans.loading import Write
 from langgraph_wyrd.plans.owned import Key
-from langgraph_wyrd.plans.read import Pending, Read, filled, refs_of
+from langgraph_wyrd.plans.read import Pending, Read, filled, refs_of, told
 from langgraph_wyrd.store import strands
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.refs import ABSENT, REF, Ref
@@ -46,7 +46,7 @@ def healed(mender: Mender, made: Read) -> Plan[Read]:
         gone = {task for task, _, held in made.writes if is_one_of(held, lost)}
         writes = [w for w in made.writes if w[0] not in gone or w[1].startswith("__")]
         made = replace(made, writes=[w for w in writes if not is_one_of(w[2], lost)])
-    return filled(made, there)
+    return told(mender.codec, filled(made, there))
 
 
 def healed_history(

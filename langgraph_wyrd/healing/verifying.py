@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph_wyrd.classes.kept import made as placeholders_made
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import alike, beside, copies, opening, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
@@ -397,11 +398,11 @@ class _Look:
         yield from reading.put_rows_right()
         self.lost = bool(reading.lost)
         if self.weaver is not None and not self.lost:
-            self.codec.has_kept()
+            before = placeholders_made()
             yield from reading.look_on(
                 reweave.reweave(self.codec, self.weaver, thread_id, aloud=False)
             )
-            self.kept = self.codec.has_kept()
+            self.kept = placeholders_made() > before
             bad = {key[:3] for key in reading.bad}
             for key in sorted({*reading.told} - bad):
                 _, checkpoint, task = key

@@ -164,9 +164,7 @@ def read_of(
     }
     if codec.classes.channels:
         writes = [(t, name, loading.brought(codec, name, v, *place)) for t, name, v in writes]
-    if codec.has_kept():
-        held = [(name, value) for _, name, value in writes]
-        tell(codec.classes, *place, [*checkpoint["channel_values"].items(), *held])
+    metadata = codec.open_metadata(row.metadata, row.exact)
     checkpoint["channel_versions"] = {
         name: entry.version for name, entry in entries.items() if entry.version is not None
     }
@@ -174,15 +172,17 @@ def read_of(
         given(node): {given(name): version for name, version in held.items()}
         for node, held in frame.seen.items()
     }
-    return Read(
-        given(row.thread_id),
-        given(row.ns),
-        given(row.id),
-        None if row.parent is None else given(row.parent),
-        checkpoint,
-        codec.open_metadata(row.metadata, row.exact),
-        writes,
-    )
+    parent = None if row.parent is None else given(row.parent)
+    return told(codec, Read(*place, parent, checkpoint, metadata, writes))
+
+
+def told(codec: Codec, read: Read) -> Read:
+    """The same, after it was said what of it was not rebuilt."""
+    if codec.has_kept():
+        held = [(name, value) for _, name, value in read.writes]
+        held += [*read.checkpoint["channel_values"].items(), ("metadata", read.metadata)]
+        tell(codec.classes, read.thread_id, read.ns, read.id, held)
+    return read
 
 
 def resolved(codec: Codec, number: int, reads: Sequence[Read]) -> Plan[list[Read]]:
@@ -192,7 +192,7 @@ def resolved(codec: Codec, number: int, reads: Sequence[Read]) -> Plan[list[Read
         return list(reads)
     rows = yield from owned.rows_of(number, chain.from_iterable(refs))
     return [
-        filled(read, owned.opened(codec, rows, held)) if held else read
+        told(codec, filled(read, owned.opened(codec, rows, held))) if held else read
         for read, held in zip(reads, refs, strict=True)
     ]
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import secrets
 import struct
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -43,6 +44,7 @@ from langgraph_wyrd.store.refs import REF, Ref
 from langgraph_wyrd.store.texts import Texts
 
 _MOST_EXACT = 4096
+_A_WHILE = 60.0  # seconds
 RUN = 64  # elements that are packed and compared in one go
 _MASK = (1 << 63) - 1
 
@@ -123,7 +125,7 @@ class Codec(Texts):
         self.refuses_plain = isinstance(serde, EncryptedSerializer)
         self.classes = Classes() if classes is None else classes
         self._careful = guarded(serde, self.classes)
-        self._kept = kept.made()
+        self._kept, self._kept_lately = kept.made(), 0.0
         self._seal: Seal | None = None
         self._unseal: Unseal | None = None
         self._exact: set[int] = set()  # marks of packed messages that the serde agrees with
@@ -389,9 +391,12 @@ class Codec(Texts):
         return self._careful.loads_typed((tag, data))
 
     def has_kept(self) -> bool:
-        """Whether there may be values that were not rebuilt since this was asked last."""
-        before, self._kept = self._kept, kept.made()
-        return before != self._kept
+        """Whether there may be values that were not rebuilt in what was loaded lately: other loads
+        go on beside this one, and a page is loaded in one go, so it stays so for a while."""
+        now = time.monotonic()
+        if self._kept != kept.made():
+            self._kept, self._kept_lately = kept.made(), now + _A_WHILE
+        return now < self._kept_lately
 
     # ---- values that stand alone: writes, inline values, metadata
 
