@@ -28,6 +28,7 @@ MIGRATIONS = (Migration(1, "checkpoints and pillars", 1),)
 KNOWN = MIGRATIONS[-1].version
 OURS = frozenset(f"wyrd_{name}" for name in TABLE_NAMES) - {"wyrd_migrations"}
 LEDGER = "wyrd_migrations"
+NEVER = 'none are made here (setup="never")'
 
 
 def refuse_foreign(tables: dict[str, set[str]], where: str) -> None:
@@ -96,10 +97,17 @@ def is_newer(row: Sequence[Any]) -> bool:
     return version > KNOWN and 0 < reader <= version and bool(name) and name not in ours
 
 
-def missing(where: str, why: str) -> SchemaMissing:
+def missing(where: str, why: str, *, theirs: bool) -> SchemaMissing:
+    """`theirs`: it has a table of LangGraph's own savers."""
+    if theirs:
+        return SchemaMissing(
+            f"{where} seems to be of LangGraph's own saver, and has none of langgraph-wyrd's "
+            "tables: `langgraph-wyrd adopt` takes its threads over"
+        )
     return SchemaMissing(
-        f"{where} does not have langgraph-wyrd's tables yet, and {why}: set it up once with a "
-        "saver that may write (`saver.setup()`), or apply `WyrdSaver.ddl(...)` by hand"
+        f"{where} does not have langgraph-wyrd's tables yet, and {why}. If it is the right one, "
+        "set it up once with a saver that may write (`saver.setup()`), or apply "
+        "`WyrdSaver.ddl(...)` by hand"
     )
 
 

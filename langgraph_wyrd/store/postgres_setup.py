@@ -29,12 +29,14 @@ async def set_up(
         wanted = await _pending(connection, sql, schema, where)
     if not wanted:
         return False
-    cursor = await connection.execute("SHOW transaction_read_only")
-    row = await cursor.fetchone()
-    if row is not None and row[0] == "on":
-        raise migrate.missing(where, "it only allows reading")
+    cursor = await connection.execute(
+        "SELECT current_setting('transaction_read_only'), to_regclass('checkpoints') IS NOT NULL"
+    )
+    ((reads, theirs),) = await cursor.fetchall()
+    if reads == "on":
+        raise migrate.missing(where, "it only allows reading", theirs=theirs)
     if setup == "never":
-        raise migrate.missing(where, 'setup="never" was asked for')
+        raise migrate.missing(where, migrate.NEVER, theirs=theirs)
     while wanted:
         async with connection.transaction():
             await connection.execute(f"SET LOCAL {limit}".encode())

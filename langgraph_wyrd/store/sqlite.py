@@ -166,8 +166,9 @@ class SqliteDriver:
         self.closes_to_fork = not self._shared
         wanted = self._pending(raw, tables)
         if wanted and (self._read_only or self._setup == "never"):
-            why = "it is opened read-only" if self._read_only else 'setup="never" was asked for'
-            raise migrate.missing(self._where, why)
+            why = "it is opened read-only" if self._read_only else migrate.NEVER
+            theirs = raw.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'")
+            raise migrate.missing(self._where, why, theirs=theirs.fetchone() is not None)
         if not self._read_only:
             self._write_ahead(raw)
             if wanted:

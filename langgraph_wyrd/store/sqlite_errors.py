@@ -19,6 +19,10 @@ from langgraph_wyrd.errors import (
 _CORRUPT = 11  # SQLite's own code
 _ODD = ("malformed", "corrupt", "unsupported file format", "unknown database format")
 _PAGES = 1 << 17  # what SQLite writes in one go, and more
+_BESIDE = (
+    "This process may not make, or write, the two files (-wal and -shm) that SQLite keeps beside "
+    "it: `?mode=ro` behind the path is for reading alone"
+)
 REMEDY = "Restore the file from a backup, or have sqlite3 `.recover` it into a new one"
 
 
@@ -35,21 +39,16 @@ def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> W
     if "full" in text or ("disk I/O error" in text and _no_room(path)):
         return DatabaseFull(f"{where}: no room left ({text}); this write was not stored")
     if "readonly" in text or "read-only" in text:
-        return ReadOnlyDatabase(f"{where} can only be read ({text})")
+        hint = "" if _may_write_beside(path) else f". {_BESIDE}"
+        return ReadOnlyDatabase(f"{where} can only be read ({text}){hint}")
     if "not a database" in text:
         return NotADatabase(
             f"{where} can't be opened as an SQLite database ({text}): it is none, or its first "
             f"page is damaged. {REMEDY}"
         )
     if "unable to open" in text:
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            text += f"): there is no folder {folder!r}, make it first"
-        elif not os.path.exists(path):
-            text += "): there is no such file"
-        else:
-            text += ")"
-        return NotADatabase(f"{where} can't be opened as an SQLite database ({text}")
+        why = _why_not(path)
+        return NotADatabase(f"{where} can't be opened as an SQLite database ({text}){why}")
     if "no such table: wyrd_" in text:
         return SchemaMissing(f"{where} lost langgraph-wyrd's tables ({text}). {REMEDY}")
     if "disk I/O error" in text:
@@ -57,6 +56,27 @@ def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> W
             f"{where}: the disk failed ({text}). Nothing of this call was stored: look at the disk"
         )
     return StoreError(f"{where}: {text}")
+
+
+def _why_not(path: str) -> str:
+    """Why a file can't be opened, as far as can be seen."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        return f": there is no folder {folder!r}, make it first"
+    if not os.path.exists(path):
+        may = os.access(folder, os.W_OK)
+        return ": there is no such file" + ("" if may else f", and none may be made in {folder!r}")
+    for each in (path, f"{path}-wal", f"{path}-shm"):
+        if os.path.exists(each) and not os.access(each, os.R_OK):
+            return f": this process may not read {each!r}"
+    return "" if _may_write_beside(path) else f": {_BESIDE}"
+
+
+def _may_write_beside(path: str) -> bool:
+    sides = [f"{path}{end}" for end in ("-wal", "-shm") if os.path.exists(f"{path}{end}")]
+    return all(
+        os.access(each, os.W_OK) for each in sides or [os.path.dirname(os.path.abspath(path))]
+    )
 
 
 def _size(path: str) -> int:
