@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd import errors
+from langgraph_wyrd import errors, interrupted
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
@@ -90,7 +90,7 @@ _HOMES = {
 }
 
 attach()
-del attach
+del attach, interrupted
 
 
 def __getattr__(name: str) -> Any:

@@ -8,12 +8,14 @@ from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import metadata
 
+from langgraph_wyrd import interrupted
 from langgraph_wyrd.errors import SchemaMissing, ThreadNotFound, WyrdError
 from langgraph_wyrd.show.plain import line
 from langgraph_wyrd.terminal import (
     carrying,
     changing,
     completing,
+    doctoring,
     looking,
     starting,
     tidying,
@@ -27,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     *watching.COMMANDS,
     *changing.COMMANDS,
     *tidying.COMMANDS,
+    *doctoring.COMMANDS,
     *carrying.COMMANDS,
     *starting.COMMANDS,
     *completing.COMMANDS,
@@ -39,16 +42,17 @@ An encrypted one is read with the keys in --key-file, or in the environment's
 WYRD_KEYS (`id=base64` a line, the newest last); one that LangGraph's AES key
 encrypts, with it (LANGGRAPH_AES_KEY).
 
-exit codes: 0 fine, 1 nothing found, 2 an error"""
+exit codes: 0 fine, 1 nothing found, 2 an error, 130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     try:
+        interrupted.loaded()
         return _run(arguments)
     except KeyboardInterrupt:
-        print(file=sys.stderr)
-        return 130
+        sys.stderr.write(interrupted.SAID)
+        return interrupted.CODE
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -98,7 +102,7 @@ def parser() -> ArgumentParser:
                 command.name,
                 help=command.help,
                 description=command.help[0].upper() + command.help[1:] + ".",
-                aliases=command.aliases,
+                formatter_class=RawDescriptionHelpFormatter,
             )
             _common(made, SUPPRESS)
             command.arguments(made)

@@ -459,10 +459,8 @@ def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.closing(sqlite3.connect(busy)) as database:
         database.execute("UPDATE wyrd_splices SET data = x'00' WHERE thread = 1")
         database.commit()
-    assert cli.main(["doctor", "--url", busy]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) > 1
-    assert all("splices" in each for each in lines[:-1])
+    assert cli.main(["doctor", busy]) == 1
+    assert "wyrd_splices" in capsys.readouterr().out
     assert cli.main(["verify", "--json", "--url", busy]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
     assert cli.main(["verify", "--repair", "--url", busy]) == 2

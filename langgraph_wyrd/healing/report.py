@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+STAYS = ("stays", "restore")  # how a remedy begins that is none of a repair's
+
 Progress = Callable[[int, int], object]
 
 
@@ -22,6 +24,11 @@ class Finding:
     remedy: str
     damage: bool = True
     repaired: bool = False
+
+    @property
+    def repairable(self) -> bool:
+        """Whether a repair would do something about it."""
+        return self.damage and not self.repaired and not self.remedy.startswith(STAYS)
 
     def __str__(self) -> str:
         where = "" if self.thread_id is None else f" thread {self.thread_id!r},"
@@ -73,12 +80,12 @@ class Report:
         left = [each for each in self.damages if not each.repaired]
         done = [each for each in self.damages if each.repaired]
         notes = [each for each in self.findings if not each.damage]
-        head = f"{_count(self.threads, 'thread')} verified: "
-        head += "no damage" if not left else _count(len(left), "damage")
+        head = f"{count(self.threads, 'thread')} verified: "
+        head += "no damage" if not left else count(len(left), "damage")
         if done:
             head += f", {len(done)} repaired"
         return "\n".join([head, *(f"- {each}" for each in (*left, *done, *notes))])
 
 
-def _count(n: int, one: str) -> str:
+def count(n: int, one: str) -> str:
     return f"{n:,} {one}" if n == 1 else f"{n:,} {one}s"

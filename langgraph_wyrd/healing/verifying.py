@@ -17,7 +17,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import alike, beside, copies, opening, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.opening import by_strand, frames_of
-from langgraph_wyrd.healing.report import Finding
+from langgraph_wyrd.healing.report import Finding, count
 from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
 from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import loading, reweave, states
@@ -62,8 +62,12 @@ class ThreadRow:
 
 
 def findings(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[list[Finding]]:
-    """What is wrong with a thread."""
-    look = _Look(codec, weaver, row)
+    """What is wrong with a thread: as it is now, which may be another way than when it was listed,
+    or not at all."""
+    rows = yield Ask("numbered_thread", (row.number,))
+    if not rows:
+        return []
+    look = _Look(codec, weaver, ThreadRow(*rows[0]))
     yield from look.all()
     return [finding for finding, _ in look.found]
 
@@ -71,7 +75,10 @@ def findings(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[list[F
 def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     """Put right what can be proven, move away what can't be used, read the pillars anew."""
     yield Ask("lock_to_bury", (thread_key(row.thread_id),))
-    look = _Look(codec, weaver, row)
+    rows = yield Ask("numbered_thread", (row.number,))
+    if not rows:
+        return
+    look = _Look(codec, weaver, ThreadRow(*rows[0]))
     yield from look.all()
     fixes = [fix for finding, fixes in look.found if finding.damage for fix in fixes]
     # Rows may stand in each other's places: first all are taken away, then put where they belong.
@@ -79,10 +86,10 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     strands = (yield Ask("strands_given", (row.number,)))[0][0]
     yield Tell("touch", [(strands, now(), row.number)])
     # What was moved away tells nothing any more.
-    changed = look.pillars_differ or any(each.damage for each, _ in look.found)
+    changed = look.pillars_differ or any(each.repairable for each, _ in look.found)
     if changed and look.woven and not look.lost:
         if weaver is not None and not look.kept:
-            yield from reweave.reweave(codec, weaver, row.thread_id)
+            yield from reweave.reweave(codec, weaver, row.thread_id, aloud=False)
         else:
             yield from show_again(codec, row.number, row.thread_id)
 
@@ -263,7 +270,7 @@ class _Look:
                     what = f"splice {row[1]}/{row[2]} does not belong there"
                     self._note("splices", f"strand {number}", what, AWAY, self._stray(row))
         for number in sorted(set(held) - set(places) - set(values)):
-            what = f"{len(held[number])} rows that no readable checkpoint names"
+            what = f"{count(len(held[number]), 'row')} that no readable checkpoint names"
             self._note("splices", f"strand {number}", what, NONE, damage=False)
 
     def _put_back(self, held: dict[int, list[ReadRow]], wanted: dict[int, set[Place]]) -> None:

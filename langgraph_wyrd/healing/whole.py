@@ -8,7 +8,7 @@ call it by one name that no other thread has.
 from __future__ import annotations
 
 from langgraph_wyrd.healing import flips
-from langgraph_wyrd.healing.report import Finding, Space
+from langgraph_wyrd.healing.report import Finding, Space, count
 from langgraph_wyrd.plans import users
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store import proofs
@@ -37,11 +37,11 @@ def findings(codec: Codec) -> Plan[list[Finding]]:
     for what in unlike((yield Ask("applied"))):
         found.append(Finding("wyrd_migrations", None, "rows", what, RIGHT))
     lost: dict[int, str | None] = {}
-    for table, number, count in (yield Ask("homeless")):
+    for table, number, rows in (yield Ask("homeless")):
         if number not in lost:
             lost[number] = yield from _name(number)
         name = lost[number]
-        what = f"{count} rows of a thread that is not there"
+        what = f"{count(rows, 'row')} of a thread that is not there"
         if name is not None:
             what += f": {given(name)!r}"
         remedy = NOTHING if name is None else "the thread's row can be made again"

@@ -102,7 +102,7 @@ class Verified:
             mend = partial(whole.repaired, self._codec)
             file = await _looked(core, whole.pages) if pages else []
         found = await _looked(core, look)
-        if repair and any(each.damage for each in found) and not file:
+        if repair and any(each.repairable for each in found) and not file:
             await core.write(mend)
             left = await _looked(core, look)
             found = [replace(each, repaired=each not in left) for each in found]
@@ -118,19 +118,17 @@ class Verified:
         self, core: Running[Memory], *, row: ThreadRow, repair: bool
     ) -> list[Finding]:
         codec, weaver, name = self._codec, self._weaver, given(row.thread_id)
-        found = await _looked(core, partial(verifying.findings, codec, weaver, row), name)
-        if not repair or not any(each.damage for each in found):
+        look = partial(verifying.findings, codec, weaver, row)
+        found = await _looked(core, look, name)
+        if not repair or not any(each.repairable for each in found):
             return found
         left: set[Finding] = set()
         try:
             for _ in range(_ROUNDS):
                 before = left
                 await alone(core, row.thread_id, partial(verifying.repaired, codec, weaver, row))
-                rows = await core.read(partial(_threads, None))
-                row = next(each for each in rows if each.number == row.number)
-                look = partial(verifying.findings, codec, weaver, row)
                 left = set(await _looked(core, look, name))
-                if left == before or not any(each.damage for each in left):
+                if left == before or not any(each.repairable for each in left):
                     break
         except DatabaseDamaged as error:
             return [*found, whole.of_file(str(error), name)]

@@ -57,7 +57,7 @@ class Asked:
         """Opened on first use. Only a command that brings something along makes tables."""
         keys = self._keys()
         return WyrdSaver.from_conn_string(
-            self.url,
+            self.url if self.makes else _as_allowed(self.url),
             schema=self.args.schema,
             setup="auto" if self.makes else "never",
             keys=keys,
@@ -153,7 +153,6 @@ class Command:
     run: Callable[[Asked], int]
     arguments: Callable[[ArgumentParser], None] = lambda parser: None
     needs: str = ""
-    aliases: tuple[str, ...] = ()
 
     @property
     def there(self) -> bool:
@@ -167,6 +166,18 @@ class Command:
         for name in names.split("."):
             found = getattr(found, name, None)
         return found is not None
+
+
+def _as_allowed(url: str) -> str:
+    """A file that this process may not write to, or beside, is opened for reading."""
+    address = parse(url)
+    if address.dialect != "sqlite" or address.mode not in (None, "rwc") or "?" in address.target:
+        return url
+    path = os.path.abspath(address.target)
+    beside = os.path.exists(f"{path}-wal") or os.access(os.path.dirname(path), os.W_OK)
+    if os.access(path, os.W_OK) and beside:
+        return url
+    return f"sqlite:///{path}?mode=ro"
 
 
 def one_thread(parser: ArgumentParser) -> None:

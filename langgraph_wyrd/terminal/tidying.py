@@ -12,7 +12,7 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.pillars.records import record
 from langgraph_wyrd.show.columns import Column, table
-from langgraph_wyrd.show.plain import count, line, plain
+from langgraph_wyrd.show.plain import count, plain
 from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command, confirmed, limited
 
 
@@ -77,28 +77,6 @@ def size(asked: Asked) -> int:
     return FINE
 
 
-def verify(asked: Asked) -> int:
-    """1 if there is damage that is not repaired."""
-    saver: Any = asked.saver
-    args, screen = asked.args, asked.screen
-    if args.repair and not asked.sure("Write what is proven to have been there?"):
-        return NOTHING
-    bar = screen.progress("verify")
-    report = saver.verify(args.thread, repair=args.repair, progress=bar)
-    if screen.json:
-        found = [asdict(each) for each in report.findings]
-        space = None if report.space is None else asdict(report.space)
-        told = {"ok": report.ok, "threads": report.threads, "findings": found, "space": space}
-        screen.data(told)
-        return FINE if report.ok else NOTHING
-    for each in report.findings:
-        colour = "green" if each.repaired else "red" if each.damage else "dim"
-        screen.say(screen.paint(line(str(each)), colour))
-    room = "" if report.space is None else f" ({report.space})"
-    screen.say(line(str(report).partition("\n")[0] + room))
-    return FINE if report.ok else NOTHING
-
-
 def reweave(asked: Asked) -> int:
     read = [0]
     bar = asked.screen.progress("reweave")
@@ -159,12 +137,6 @@ def _size(parser: ArgumentParser) -> None:
     limited(parser, 20)
 
 
-def _verify(parser: ArgumentParser) -> None:
-    parser.add_argument("thread", nargs="?", help="one thread; without one, all of them")
-    parser.add_argument("--repair", action="store_true", help="put right what can be")
-    confirmed(parser)
-
-
 def _reweave(parser: ArgumentParser) -> None:
     parser.add_argument("thread", nargs="?", help="one thread; without one, all of them")
 
@@ -174,14 +146,6 @@ COMMANDS = (
     Command("sweep", "delete what is old, in all threads", sweep, _sweep, "saver:WyrdSaver.sweep"),
     Command("erase-user", "erase all that belongs to a user", erase_user, _erase_user),
     Command("size", "where the bytes are", size, _size, "saver:WyrdSaver.size_report"),
-    Command(
-        "verify",
-        "look for damage, and repair it",
-        verify,
-        _verify,
-        "saver:WyrdSaver.verify",
-        ("doctor",),
-    ),
     Command("rotate-keys", "seal everything under the newest key", rotate_keys),
     Command("reweave", "read the pillars anew out of the checkpoints", reweave, _reweave),
 )

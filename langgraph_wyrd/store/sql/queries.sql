@@ -270,6 +270,9 @@ SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE deleted_at IS NU
 -- name: one_thread
 SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE thread_id = ? AND deleted_at IS NULL
 
+-- name: numbered_thread
+SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
+
 -- name: homeless
 -- Rows of threads that are not there, by table.
 SELECT 'wyrd_checkpoints', thread, count(*) FROM wyrd_checkpoints

@@ -1,0 +1,261 @@
+"""`langgraph-wyrd doctor`, for somebody who never saw the code: what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from langgraph_wyrd import WyrdSaver, cli
+from tests.conftest import Backend
+from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
+from tests.outside import ROOT, environment
+from tests.outside import run as outside
+
+pytestmark = pytest.mark.timeout(60, method="thread")
+
+Ran = tuple[int, list[str], list[str]]
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """A command: its exit code, and the lines that it wrote."""
+
+    def ran(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = cli.main(arguments)
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err.splitlines()
+
+    return ran
+
+
+@pytest.fixture
+def damaged(durable: Backend) -> Backend:
+    """Thread t has columns that can be put right, u an answer that nobody else holds."""
+    with durable.open(pillars=False) as saver:
+        talk(saver, "t", 2)
+        talk(saver, "u", 2)
+    Rows(durable.url, "wyrd_checkpoints").run("UPDATE {} SET parent = '1f' WHERE thread = 1")
+    Rows(durable.url, "wyrd_writes").run("DELETE FROM {} WHERE thread = 2")
+    (row,) = splices_of(durable.url, "u", b"end-7")
+    spoil_splice(durable.url, row, data=garbled(row["data"]))
+    return durable
+
+
+def test_what_is_wrong_and_what_to_do(damaged: Backend, run: Run) -> None:
+    """Each thread's damage below its name, alike damages on one line; then the next command."""
+    code, out, err = run("doctor", damaged.url)
+    assert (code, err) == (1, [])
+    t, u = out.index("thread t"), out.index("thread u")
+    assert [each.split()[0] for each in out[t + 1 : u]] == ["repairable"]
+    assert " others: a column is not what was written (can be put right)" in out[t + 1]
+    assert {each.split()[0] for each in out[u + 1 : -3]} == {"stays"}
+    assert out[-3].startswith("2 threads verified: 13 damages (")
+    where = damaged.url if damaged.name == "sqlite" else "URL"  # which may hold a password
+    assert out[-2] == f"12 damages can be put right: langgraph-wyrd doctor {where} --repair"
+    assert out[-1].startswith("1 damage stays: ")
+
+    assert run("doctor", damaged.url, "--thread", "t")[1][-1].endswith("--thread t --repair")
+    assert run("verify", "t", "--url", damaged.url)[1][:2] == out[t : t + 2]
+    told = json.loads("\n".join(run("doctor", damaged.url, "--json")[1]))
+    assert [each["repairable"] for each in told["findings"]].count(True) == 12
+
+    code, out, err = run("doctor", damaged.url, "--repair", "--yes")
+    assert (code, err) == (1, [])
+    assert [each.split()[0] for each in out[:4] if each[0] == " "] == ["repaired", "stays"]
+    assert out[-2].startswith("2 threads verified: 1 damage, 12 repaired")
+    code, out, err = run("doctor", damaged.url)
+    assert (code, err) == (1, [])
+    assert [each for each in out if "can be put right" in each] == []
+
+
+def test_a_repair_is_quiet_and_does_nothing_again(
+    durable: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it finds is in its report, not in the log; what stays is not written again."""
+    saver = durable.open()
+    talk(saver, "u", 2)
+    Rows(durable.url, "wyrd_checkpoints").run("UPDATE {} SET step = 77")
+    Rows(durable.url, "wyrd_writes").run("DELETE FROM {}")
+    (row,) = splices_of(durable.url, "u", b"end-7")
+    spoil_splice(durable.url, row, data=garbled(row["data"]))
+    with caplog.at_level(logging.INFO, "langgraph_wyrd"):
+        first = saver.verify(repair=True)
+        rows = Rows(durable.url, "wyrd_threads").all("ORDER BY id")
+        again = saver.verify(repair=True)
+    assert {each.repaired for each in first.damages} == {True, False}
+    assert [each.repairable for each in again.damages] == [False]
+    assert Rows(durable.url, "wyrd_threads").all("ORDER BY id") == rows
+    assert not caplog.records
+
+
+def test_what_is_no_database_of_ours(tmp_path: Path, run: Run) -> None:
+    """One line that says what is there instead; exit code 2, and nothing is changed."""
+
+    def made(name: str, sql: str = "") -> str:
+        with sqlite3.connect(tmp_path / name) as connection:
+            connection.executescript(sql)
+        connection.close()
+        return str(tmp_path / name)
+
+    (tmp_path / "letter.db").write_text("a letter to a friend\n" * 500)
+    (tmp_path / "folder.db").mkdir()
+    with SqliteSaver.from_conn_string(str(tmp_path / "theirs.db")) as theirs:
+        talk(theirs, "t", 1)
+    with WyrdSaver.from_conn_string(f"sqlite:///{tmp_path}/newer.db") as saver:
+        saver.setup()
+    made("newer.db", "INSERT INTO wyrd_migrations VALUES (9, 'more', 9, '2030-01-01')")
+    for name, says in [
+        (made("empty.db"), "does not have langgraph-wyrd's tables yet"),
+        (made("other.db", "CREATE TABLE a (b)"), "does not have langgraph-wyrd's tables yet"),
+        (made("named.db", "CREATE TABLE wyrd_threads (b)"), "langgraph-wyrd did not make"),
+        ("theirs.db", "langgraph-wyrd adopt"),
+        ("newer.db", "upgrade langgraph-wyrd"),
+        ("letter.db", "it is none"),
+        ("folder.db", "it is no file"),
+        ("none.db", "there is no file"),
+        ("mysql://x/y", "no database of the kind"),
+        ("postgresql://u@127.0.0.1:1/d", "Connection refused"),
+    ]:
+        path = tmp_path / name
+        before = path.read_bytes() if path.is_file() else b""
+        code, out, err = run("doctor", name if "://" in name else str(path))
+        assert (code, out, len(err)) == (2, [], 1), name
+        assert says in err[0]
+        assert (path.read_bytes() if path.is_file() else b"") == before
+    assert run("doctor", "a.db", "--url", "b.db")[0] == 2
+    assert not (tmp_path / "none.db").exists()
+
+
+AS_ANOTHER_USER = """
+import os, sys
+from langgraph_wyrd import WyrdSaver, cli
+path = sys.argv[1]
+
+def tried(*arguments):
+    sys.stderr.flush()
+    print(cli.main(["doctor", *arguments]), flush=True)
+
+tried(path)  # all that it needs is loaded, while it may be
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+os.chdir("/")
+tried(path)
+tried(path, "--repair", "--yes")
+for url in (f"sqlite:///{path}", f"sqlite:///{path}?mode=ro"):
+    with WyrdSaver.from_conn_string(url) as saver:
+        try:
+            print(len(saver.threads()))
+        except Exception as error:
+            print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs another user")
+def test_a_file_of_another_user() -> None:
+    """It can be looked at; what writes is refused, and says why; the library says what helps."""
+    folder = Path(tempfile.mkdtemp(prefix="wyrd-"))
+    path = folder / "wyrd.db"
+    try:
+        with WyrdSaver.from_conn_string(f"sqlite:///{path}") as saver:
+            talk(saver, "t", 1)
+        Rows(f"sqlite:///{path}", "wyrd_checkpoints").run("UPDATE {} SET parent = '1f'")
+        path.chmod(0o644)
+        folder.chmod(0o755)
+        done = outside("-c", AS_ANOTHER_USER, str(path))
+    finally:
+        shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr
+    out, err = done.stdout.splitlines(), done.stderr.splitlines()
+    end = out.index("1")
+    assert out[: end + 1] == out[end + 1 : 2 * end + 2], "looked at as by its owner"
+    refused, says, threads = out[2 * end + 2 :]
+    assert (refused, threads) == ("2", "1")
+    assert "?mode=ro" in says
+    assert len(err) == 1
+    assert "can only be read" in err[0]
+
+
+def test_while_an_agent_is_at_work(durable: Backend, run: Run) -> None:
+    """A database in use is sound, seen from another saver: looked at and repaired."""
+    saver = durable.open()
+    talk(saver, "t", 1)
+    stop = threading.Event()
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                talk(saver, "t", 1)
+                talk(saver, "u", 1)
+                saver.delete_thread("u")
+        except BaseException as error:
+            failed.append(error)
+
+    agent = threading.Thread(target=work)
+    agent.start()
+    try:
+        for flags in ((), ("--repair", "--yes"), ()):
+            code, out, _ = run("doctor", durable.url, *flags)
+            assert code == 0, out
+    finally:
+        stop.set()
+        agent.join()
+    assert not failed
+
+
+SLOW = "import sys, time; print('loading', flush=True); time.sleep(30)"
+
+
+@pytest.mark.parametrize("when", ["while it loads", "while it looks"])
+def test_interrupted(tmp_path: Path, when: str) -> None:
+    """Ctrl-C at any time: one line, exit code 130, no traceback."""
+    url = f"sqlite:///{tmp_path}/wyrd.db"
+    with WyrdSaver.from_conn_string(url) as saver:
+        talk(saver, "t", 1)
+    env = environment()
+    if when == "while it loads":
+        (tmp_path / "aiosqlite.py").write_text(SLOW)
+        env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
+    else:
+        (tmp_path / "looking.py").write_text(
+            "import sys\nfrom langgraph_wyrd import cli, saver\n"
+            "def slow(*_, **__):\n    " + SLOW.replace("; ", "\n    ") + "\n"
+            "saver.WyrdSaver.verify = slow\nsys.exit(cli.main(sys.argv[1:]))\n"
+        )
+    what = ["-m", "langgraph_wyrd"] if "loads" in when else [str(tmp_path / "looking.py")]
+    process = subprocess.Popen(
+        [sys.executable, *what, "doctor", url], cwd=ROOT, env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "loading\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "langgraph-wyrd: interrupted\n")
+
+
+def test_a_program_that_imports_us_keeps_its_signals() -> None:
+    """Only the command itself is ended by Ctrl-C while it loads."""
+    code = (
+        "import signal; import langgraph_wyrd; "
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+    words = [sys.executable, "-c", code, "-m", "langgraph_wyrd"]
+    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True)
+    assert done.returncode == 0, done.stderr
