@@ -78,8 +78,11 @@ class ColdWeave:
         """With what tasks said of the checkpoint before it was there."""
         weave = known.weave
         woven = None if weave is None else weave.at(put.ns, put.id)
-        if weave is None or woven is None:
-            return weave
+        if weave is None:
+            return None
+        if woven is None:  # its clock was behind: it sorts before what is there
+            told_late = yield from self._told_late(put, weaver)
+            return None if told_late else weave
         here = (self.number, put.ns, put.id)
         said, rows, below, *early = yield [
             Ask("events", (*here, put.id)),
@@ -117,6 +120,29 @@ class ColdWeave:
         yield merged([WriteSet(rows=made)])
         yield Tell("show_thread", [(*columns, self.number)])
         return weave
+
+    def _told_late(self, put: Placed, weaver: Weaver) -> Plan[bool]:
+        """What tasks said of a checkpoint before it was there, which is history already."""
+        here = (self.number, put.ns, put.id)
+        rows = yield Ask("writes", here)
+        if not rows:
+            return False
+        woven = yield from states.load_woven(
+            self.codec, self.number, self.thread_id, put.ns, put.id
+        )
+        if woven is None:
+            return False
+        heard = {at.task for at, _ in woven.overlay}
+        notes = notes_of(self.codec, put.ns, put.id, rows, EMPTY, whole=True)
+        versions = {given(name): version for name, version in put.versions.items()}
+        _, told = weaver.told(
+            woven, put.ns, versions, self.thread_id, [n for n in notes if n.task not in heard]
+        )
+        for at, events in told:
+            yield Tell("put_event", event_rows(self.codec, self.number, at, events))
+        if told:
+            yield from self.project()
+        return bool(told)
 
     def at(
         self, thread: Known, ns: str, checkpoint: str

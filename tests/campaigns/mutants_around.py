@@ -27,6 +27,9 @@ AROUND = (
     M("a path means where it was given", "opening",
       "        return replace(address, target=os.path.abspath(address.target))\n",
       "        return address\n", MOVED, "goes_elsewhere"),
+    M("what came before its checkpoint is told of one that sorts before others",
+      "plans/catching_up", "            told_late = yield from self._told_late(put, weaver)\n",
+      "            told_late = False\n", "test_clock.py", "jumps_back"),
     # ---- the doctor
     M("a thread is looked at as it is now", "healing/verifying",
       "    look = _Look(codec, weaver, ThreadRow(*rows[0]))\n    yield from look.all()\n    return",
