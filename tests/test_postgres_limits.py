@@ -17,6 +17,7 @@ from langgraph_wyrd import WyrdSaver, errors
 from langgraph_wyrd.store import postgres as driver
 from tests.damage import Agent, at
 from tests.outside import at_rest, raw, tables
+from tests.pooler import pooled
 from tests.steps import aappend, append, config, head_tokens, next_step, tokens, tree
 
 pytestmark = pytest.mark.timeout(60, method="thread")
@@ -118,6 +119,29 @@ def test_a_lock_behind_a_pooler(postgres: Any) -> None:
                 getattr(saver, name)(*arguments)
     assert head_tokens(saver, "t") == ["a"]
     at_rest(postgres.url)
+
+
+@pytest.mark.parametrize("prepare", [True, False])
+def test_two_savers_behind_a_pooler(postgres: Any, prepare: bool) -> None:
+    """In transaction mode, two sessions for all: every call works, and no statement is another's;
+    whether or not `prepare=False` was said."""
+    with pooled(postgres.url) as (pooler, url):
+        savers = [WyrdSaver.from_conn_string(url, prepare=prepare) for _ in range(2)]
+
+        async def work(number: int) -> None:
+            for token in "abcdef":
+                await aappend(savers[number % 2], f"t{number}", token)
+
+        async def all_work() -> None:
+            await asyncio.gather(*map(work, range(8)))
+
+        asyncio.run(all_work())
+        for number in range(8):
+            assert head_tokens(savers[(number + 1) % 2], f"t{number}") == [*"abcdef"]
+        assert savers[0].verify().ok
+        for saver in savers:
+            saver.close()
+        assert pooler.lent > 40
 
 
 @pytest.mark.parametrize("prepare", [True, False])

@@ -1,0 +1,136 @@
+"""A pooler in transaction mode, as PgBouncer is: sessions are lent for a transaction each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+import threading
+from collections.abc import Iterator
+
+from psycopg.conninfo import conninfo_to_dict
+
+_SSL, _GSS = 80877103, 80877104  # what a client asks first
+_ENDS = (b"S", b"Q")  # messages that ReadyForQuery answers
+
+
+async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    head = await reader.readexactly(5)
+    (size,) = struct.unpack(">I", head[1:])
+    return head[:1], head + await reader.readexactly(size - 4)
+
+
+class Session:
+    """A connection to the server, lent to a client for a transaction."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.hello = b""
+
+    @classmethod
+    async def begun(cls, path: str, startup: bytes) -> Session:
+        made = cls(*await asyncio.open_unix_connection(path))
+        made.writer.write(startup)
+        kind = b""
+        while kind != b"Z":
+            kind, message = await _message(made.reader)
+            made.hello += message
+        return made
+
+
+class Pooler:
+    """`lent`: how often a session was."""
+
+    def __init__(self, path: str, sessions: int) -> None:
+        self._path, self._many = path, sessions
+        self._free: asyncio.Queue[Session] | None = None
+        self.lent = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(EOFError, ConnectionError):  # it went away
+            free = await self._greet(reader, writer)
+            coming = asyncio.ensure_future(_message(reader))
+            while (await coming)[0] != b"X":
+                session = await free.get()
+                self.lent += 1
+                coming = await self._transaction(session, reader, writer, coming)
+                free.put_nowait(session)
+        writer.close()
+
+    async def _greet(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> asyncio.Queue[Session]:
+        while True:
+            head = await reader.readexactly(4)
+            body = await reader.readexactly(struct.unpack(">I", head)[0] - 4)
+            if struct.unpack(">I", body[:4])[0] not in (_SSL, _GSS):
+                break
+            writer.write(b"N")
+        if self._free is None:
+            self._free = asyncio.Queue()
+            for _ in range(self._many):
+                self._free.put_nowait(await Session.begun(self._path, head + body))
+        session = await self._free.get()
+        writer.write(session.hello)
+        self._free.put_nowait(session)
+        return self._free
+
+    @staticmethod
+    async def _transaction(
+        session: Session,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        coming: asyncio.Future[tuple[bytes, bytes]],
+    ) -> asyncio.Future[tuple[bytes, bytes]]:
+        """Both ways, until the session is idle and all is answered; what the client says next."""
+        owed, open_ = 0, False
+        going = asyncio.ensure_future(_message(session.reader))
+        while True:
+            await asyncio.wait([coming, going], return_when=asyncio.FIRST_COMPLETED)
+            if going.done():
+                kind, message = going.result()
+                writer.write(message)
+                going = asyncio.ensure_future(_message(session.reader))
+                owed -= kind == b"Z"
+                idle = kind == b"Z" and message[5:6] == b"I"
+                if idle and not owed and not open_ and not coming.done():
+                    going.cancel()
+                    return coming
+            if coming.done():
+                kind, message = coming.result()
+                owed += kind in _ENDS
+                open_ = open_ if kind == b"H" else kind not in _ENDS  # "H": flush
+                session.writer.write(message)
+                coming = asyncio.ensure_future(_message(reader))
+
+    def close(self) -> None:
+        while self._free is not None and not self._free.empty():
+            self._free.get_nowait().writer.close()
+
+
+@contextlib.contextmanager
+def pooled(url: str, sessions: int = 2) -> Iterator[tuple[Pooler, str]]:
+    """A pooler before a server that is reached by a socket file, and its own address."""
+    there = conninfo_to_dict(url)
+    pooler = Pooler(f"{there['host']}/.s.PGSQL.{there.get('port', 5432)}", sessions)
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(_listening(pooler))
+    port = server.sockets[0].getsockname()[1]
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        given = "sslmode=disable&gssencmode=disable"
+        yield pooler, f"postgresql://{there['user']}@127.0.0.1:{port}/{there['dbname']}?{given}"
+    finally:
+        loop.call_soon_threadsafe(pooler.close)
+        loop.call_soon_threadsafe(server.close)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+
+
+async def _listening(pooler: Pooler) -> asyncio.Server:
+    return await asyncio.start_server(pooler.serve, "127.0.0.1", 0)
