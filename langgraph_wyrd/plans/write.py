@@ -23,6 +23,7 @@ from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, put_view, show
 from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.signals.due import JOIN
 from langgraph_wyrd.signals.view import TaskWrite, View
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
@@ -302,6 +303,10 @@ class Put:
         held = space.frame.channels
         # In the frame's order, which is how they come back: items are numbered as they are met.
         values = {given(n): self.values[n] for n in frame.channels if n in self.values}
+        for name, entry in frame.channels.items():
+            # A join's value is the graph's own set: tasks that have run since are in it already.
+            if name.startswith(JOIN) and entry.inline is not None:
+                values[given(name)] = self.codec.open_value(entry.shape, entry.inline)
         return put_view(
             id=self.id,
             ns=self.ns,

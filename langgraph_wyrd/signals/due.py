@@ -27,7 +27,7 @@ _PULL = "~__pregel_pull, "
 _PUSH = "~__pregel_push, "
 HANDLER = ", node_error_handler"
 _BRANCH = "branch:to:"
-_JOIN = "join:"
+JOIN = "join:"
 
 
 def due(view: View) -> list[Due]:
@@ -40,7 +40,7 @@ def due(view: View) -> list[Due]:
             node = name[10:]
             if _finished(value) and _newer(view, node, name):
                 nodes.add(node)
-        elif name.startswith(_JOIN):
+        elif name.startswith(JOIN):
             node = name[name.rfind(":") + 1 :]
             if _all_there(name, value) and _newer(view, node, name):
                 nodes.add(node)
@@ -171,7 +171,7 @@ def _all_there(name: str, value: Any) -> bool:
         return False
     if not all(isinstance(each, str) for each in value):
         return False
-    awaited = name[len(_JOIN) : name.rfind(":")]
+    awaited = name[len(JOIN) : name.rfind(":")]
     return sum(map(len, value)) + len(value) - 1 == len(awaited) or set(awaited.split("+")) == set(
         value
     )

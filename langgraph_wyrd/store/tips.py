@@ -17,6 +17,7 @@ from langgraph_wyrd.store.strands import Place, Row, edits, splice
 from langgraph_wyrd.store.values import RUN, Codec, NotElements, Packed, is_row, kind, mark
 
 INLINE = 96  # bytes of a value that stays in the frame
+INLINE_JOIN = 4096  # the same, of a join's: at each put it is read who has arrived
 SLACK = 4096  # bytes that a strand may hold dead before it is worth starting another
 MOST_HELD = 4 << 20  # bytes of a value whose packed elements are kept at hand
 
@@ -144,7 +145,8 @@ class Writer:
         if packed.shape == "l":
             self.fresh.setdefault(channel, list(range(len(packed.elements))))
         block = self._codec.block(packed.elements)
-        if len(block) <= self._inline:
+        most = max(self._inline, INLINE_JOIN) if channel.startswith("join:") else self._inline
+        if len(block) <= most:
             return Entry(version, packed.shape, block), None
         strand = self._next_strand()
         count = len(packed.elements)
