@@ -264,7 +264,11 @@ def contents(url: str) -> dict[str, Any]:
     names = {row["id"]: row["thread_id"] for row in rows_of(url, "wyrd_threads")}
     found: dict[str, Any] = {"threads": {}}
     for row in rows_of(url, "wyrd_threads", "WHERE deleted_at IS NULL"):
-        kept = {k: v for k, v in row.items() if k not in ("id", "key", "tick", "strands", "buried")}
+        kept = {
+            k: v
+            for k, v in row.items()
+            if k not in ("id", "key", "tick", "strands", "buried", "writer")
+        }
         kept["created"], kept["updated"] = (
             datetime.fromisoformat(kept[name]) for name in ("created", "updated")
         )
