@@ -10,6 +10,8 @@ from conftest import Backend
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 
+from langgraph_wyrd import Channels
+
 JOIN = "join:a+b:z"
 AT: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 
@@ -65,3 +67,20 @@ def test_branches_meet(durable: Backend) -> None:
         due = [each.node for each in thread.working_state(entry).due]
         assert due == [*graph.get_state(at).next], f"step {entry.step}"
     assert saver.verify(pages=False).ok
+
+
+def test_a_join_that_is_a_users(durable: Backend) -> None:
+    """Nothing is derived of it, and the thread goes on."""
+    saver = durable.open(channels=Channels(user={JOIN}))
+    config: Any = {"configurable": {**AT["configurable"], "user_id": "ann"}}
+    for step in range(2):
+        point: Any = empty_checkpoint()
+        point["channel_values"] = {JOIN: {"a", "b"}}
+        point["channel_versions"] = {JOIN: str(step)}
+        metadata: Any = {"source": "loop", "step": step, "parents": {}}
+        config = saver.put(config, point, metadata, point["channel_versions"])
+        config["configurable"]["user_id"] = "ann"
+    assert saver.thread("t").working_state().due == ()
+    found = saver.get_tuple(AT)
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {JOIN: {"a", "b"}}

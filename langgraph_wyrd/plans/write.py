@@ -305,7 +305,7 @@ class Put:
         values = {given(n): self.values[n] for n in frame.channels if n in self.values}
         for name, entry in frame.channels.items():
             # A join's value is the graph's own set: tasks that have run since are in it already.
-            if name.startswith(JOIN) and entry.inline is not None:
+            if name.startswith(JOIN) and entry.inline is not None and entry.shape != REF:
                 values[given(name)] = self.codec.open_value(entry.shape, entry.inline)
         return put_view(
             id=self.id,

@@ -145,8 +145,8 @@ class Writer:
         if packed.shape == "l":
             self.fresh.setdefault(channel, list(range(len(packed.elements))))
         block = self._codec.block(packed.elements)
-        most = max(self._inline, INLINE_JOIN) if channel.startswith("join:") else self._inline
-        if len(block) <= most:
+        is_join = self._inline >= 0 and channel.startswith("join:")
+        if len(block) <= (INLINE_JOIN if is_join else self._inline):
             return Entry(version, packed.shape, block), None
         strand = self._next_strand()
         count = len(packed.elements)
