@@ -109,6 +109,7 @@ class Letter:
     _total: Whole = field(init=False)
     # What was written last of each channel: the marks of a list's elements, or that of all of it.
     _held: dict[tuple[str, str], list[int] | int | None] = field(default_factory=dict)
+    _lists: dict[tuple[str, str], list[Any]] = field(default_factory=dict)  # these lists themselves
 
     def head(
         self,
@@ -192,9 +193,10 @@ class Letter:
         """All of a value, or how it differs from the one before it: a list often goes on."""
         before = self._held.get((ns, name))
         if type(value) is list and self.codec.splices:
-            now = [mark(self.codec.fingerprint_bytes(each)) for each in value]
-            self._held[ns, name] = now
-            keep = _alike(before, now) if isinstance(before, list) else 0
+            known = before if isinstance(before, list) else []
+            now = self._marks(known, self._lists.get((ns, name), ()), value)
+            self._held[ns, name], self._lists[ns, name] = now, value
+            keep = _alike(known, now)
             return {"keep": keep, "add": [self._typed(each) for each in value[keep:]]}
         whole = self._whole(value)
         self._held[ns, name] = whole
@@ -203,6 +205,14 @@ class Letter:
             if whole is not None and whole == before
             else {"whole": self._typed(value)}
         )
+
+    def _marks(self, known: list[int], before: Sequence[Any], value: list[Any]) -> list[int]:
+        """Checkpoints that were read together share their elements: each is looked at once."""
+        made = [
+            at if one is other else mark(self.codec.fingerprint_bytes(other))
+            for at, one, other in zip(known, before, value, strict=False)
+        ]
+        return made + [mark(self.codec.fingerprint_bytes(each)) for each in value[len(made) :]]
 
     def _whole(self, value: Any) -> int | None:
         try:

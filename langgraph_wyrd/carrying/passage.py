@@ -80,6 +80,7 @@ class Passage:
         self._sent = Report(threads=1)
         self._before: tuple[Key, dict[str, Any], set[str]] | None = None  # the checkpoint sent last
         self._tangled = False
+        self._alike: dict[tuple[int, int], tuple[Any, Any]] = {}  # elements that equal each other
 
     async def copy(self) -> Report:
         theirs = await self.source.outline(self.id)
@@ -110,6 +111,7 @@ class Passage:
         order = in_order(await self.source.outline(self.id))
         for start in range(0, len(order), _PAGE):
             keys = order[start : start + _PAGE]
+            self._alike.clear()
             found = await self.source.read(self.id, keys)
             back = await self.target.read(self.id, keys)
             for key, one, other in zip(keys, found, back, strict=True):
@@ -122,6 +124,7 @@ class Passage:
         return None
 
     async def _page(self, keys: Sequence[Key], ours: Outline) -> None:
+        self._alike.clear()
         found = await self.source.read(self.id, keys)
         known = [key for key in keys if key in ours.parents]
         held = dict(zip(known, await self.target.read(self.id, known), strict=True))
@@ -277,6 +280,28 @@ class Passage:
         )
 
     def _equal(self, one: Any, other: Any) -> bool:
+        """Whether two values are the same: element by element, as lists and dicts that grow share
+        theirs from checkpoint to checkpoint; else as a whole."""
+        if type(one) is type(other) and type(one) in (list, dict) and len(one) == len(other):
+            pairs = [*zip(one, other, strict=True)]
+            if type(one) is dict:
+                pairs += zip(one.values(), other.values(), strict=True)
+            if all(self._known(*pair) for pair in pairs):
+                return True
+        return self._packed_alike(one, other)
+
+    def _known(self, one: Any, other: Any) -> bool:
+        """Whether two elements are the same, looked at once in a page."""
+        if type(one) is str and type(other) is str:
+            return one == other
+        key = id(one), id(other)
+        if key not in self._alike:
+            if not self._packed_alike(one, other):
+                return False
+            self._alike[key] = one, other  # held: nothing else gets their ids
+        return True
+
+    def _packed_alike(self, one: Any, other: Any) -> bool:
         """Whether two values are the same: as the serde packs them, or as they compare."""
         for serde in (_PLAIN, self.target.saver.serde):
             with contextlib.suppress(Exception):

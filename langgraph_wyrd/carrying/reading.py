@@ -145,9 +145,9 @@ class Opened:
         wanted, found = set(keys), dict[Key, Told]()
         self._records = iter(())
         for again in (False, True):
-            if again:
+            if again and len(found) < len(wanted):  # some stand before what was read
                 self._telling = _records(self._file)
-            while wanted - found.keys() and (step := next(self._telling, None)) is not None:
+            while len(found) < len(wanted) and (step := next(self._telling, None)) is not None:
                 key, record = step
                 if key in wanted:
                     rows = record["payload"]["ledger"]
