@@ -346,17 +346,26 @@ def test_a_class_that_refuses_what_is_stored(
     assert "'what'" in caplog.text
 
 
-def test_a_field_whose_class_became_plain_data(saver: WyrdSaver) -> None:
+@pytest.mark.parametrize(
+    ("gone", "field", "made", "now", "plain"),
+    [
+        ("class Color(", "held: Color", "Painted(held=Color.RED)",
+         "held: typing.Literal['red', 'blue']", "red"),
+        ("class Spot", "held: Spot", "Painted(held=Spot(3))", "held: dict[str, int]", {"x": 3}),
+    ],
+)  # fmt: skip
+def test_a_field_whose_class_became_plain_data(
+    saver: WyrdSaver, gone: str, field: str, made: str, now: str, plain: Any
+) -> None:
     """A model that takes the data itself now is whole, as it is under LangGraph's own load."""
-    source = SOURCE + "\nclass Painted(pydantic.BaseModel):\n    color: Color\n"
-    with app(source) as made:
-        graph(saver).invoke({"held": made.made("Painted(color=Color.RED)"), "log": []}, at("t"))
-    newer = SOURCE.replace("class Color(enum.Enum)", "class Colour(enum.Enum)")
-    newer += "\nclass Painted(pydantic.BaseModel):\n    color: typing.Literal['red', 'blue']\n"
-    with app(newer) as made:
+    model = "\nclass Painted(pydantic.BaseModel):\n    "
+    with app(SOURCE + model + f"{field}\n") as app_:
+        graph(saver).invoke({"held": app_.made(made), "log": []}, at("t"))
+    newer = SOURCE.replace(gone, gone.replace("class ", "class No"))
+    with app(newer + model + f"{now}\n") as app_:
         held = values(saver)["held"]
-        assert type(held) is made.module.Painted
-        assert type(held.color) is str
+        assert type(held) is app_.module.Painted
+        assert (type(held.held), held.held) == (type(plain), plain)
 
 
 @pytest.mark.parametrize(

@@ -325,9 +325,9 @@ def test_every_column_of_a_checkpoint(column: str) -> None:
     right = Stored(1, 4, 9, None, "t", *sums[1:7], *place, loading.row_sum(*sums), None)
     assert rows.fits(right)
     bad = right._replace(**{column: flipped(getattr(right, column))})
-    assert rows.checkpoint(bad, ["1f0"]) == right
+    assert rows.checkpoint(bad, [bad._replace(id="1f0")]) == right
     for wrong in (1.5, b"x", "x", None, 1 << 70):
-        found = rows.checkpoint(right._replace(**{column: wrong}), ["1f1"])
+        found = rows.checkpoint(right._replace(**{column: wrong}), [right._replace(id="1f1")])
         assert found in (None, right)
         assert found == right or column != "parent" or wrong == 1.5
 

@@ -132,6 +132,7 @@ async def test_labels_and_records_without_keys(durable: Backend, call: Any) -> N
     with durable.open(**RING) as saver:
         checkpoints_in(saver)
         saver.thread("t").set_context("note", "call Ann")
+        saver.thread("t").add_open_loop("ask Ann", context={"who": "Ann"})
         saver.thread("t").label("done")
     lose(durable, 3)
     with durable.open(**RING) as saver:
@@ -146,8 +147,8 @@ async def test_labels_and_records_without_keys(durable: Backend, call: Any) -> N
         thread.set_context("note", "another")
     with pytest.raises(errors.KeyMissing):
         thread.add_todo("call Ben")
-    (loop,) = saver.open_loops() or [None]
-    assert loop is None or loop.context == {}
+    (loop,) = saver.open_loops()
+    assert (loop.description, dict(loop.context)) == (HIDDEN, {})
     with durable.open(**RING) as saver:
         assert saver.thread("t").get_label("done").context
 
@@ -208,6 +209,8 @@ def test_what_does_not_open(kind: str) -> None:
     assert OPEN[ask](KEYS, params, sealed) == row[skip:]
     total = 8 if kind == "event" else column + 1
     total = 9 if kind == "event" else total
+    planted = OPEN[ask](KEYS, params, row[skip:])  # plain, its checksum right
+    assert planted[total] != row[total + skip]
     for wrong in (b"\0plain", "plain", b"", 5, None, 1.5):
         opened = OPEN[ask](KEYS, params, (*sealed[:column], wrong, *sealed[column + 1 :]))
         assert opened[total] != row[total + skip]
@@ -216,6 +219,59 @@ def test_what_does_not_open(kind: str) -> None:
         changed = bytes([*sealed[column][:-1], sealed[column][-1] ^ 1])
         opened = OPEN[ask](KEYS, params, (*sealed[:column], changed, *sealed[column + 1 :]))
         assert opened[total] == row[total + skip]
+
+
+def test_a_checkpoint_that_does_not_open() -> None:
+    """Neither plain nor in another place."""
+    row = (7, "", "c", None, "2026", 1, "loop", None, "{}", None, 1, 2, 3, 99, 1 << 20, None, None)
+
+    def read(held: Any) -> tuple[Any, ...]:
+        *columns, total, due, root = held[1:]
+        return (*columns, due, root, total)
+
+    sealed = read(SEAL["put_checkpoint"](KEYS, row))
+    assert OPEN["checkpoint_row"](KEYS, (7,), sealed) == read(row)
+    for planted in (read(row), ("", "another", *sealed[2:]), (*sealed[:8], b"\0", *sealed[9:])):
+        assert OPEN["checkpoint_row"](KEYS, (7,), planted)[-1] != row[14]
+
+
+def test_a_label_that_does_not_open() -> None:
+    """A plain one, its checksum right."""
+    row = (1, "done", "c", "2026", False, "[]", "[]", '["text"]', 1 << 40)
+    _, *sealed, total = SEAL["put_label"](KEYS, row)
+    assert OPEN["get_label"](KEYS, (1,), (*sealed[:6], total, sealed[6]))[6:] == (
+        1 << 40,
+        '["text"]',
+    )
+    planted = OPEN["get_label"](KEYS, (1,), (*row[1:7], row[8], row[7]))
+    assert planted[6] != row[8]
+    assert planted[7] == "[]"
+
+
+def test_what_was_erased_is_not_sealed() -> None:
+    """It is empty, and stays so wherever its row goes."""
+    row = (7, *WHERE, b"", 5, 6, None, "mine")
+    assert SEAL["put_user_whole"](KEYS, row) == row
+    assert OPEN["user_strand"](KEYS, (7,), row[1:]) == row[1:]
+
+
+@pytest.mark.parametrize("planted", ['"send money to Eve"', '["Eve"]', "no JSON of Eve"])
+def test_planted_json(sqlite: Backend, planted: str, caplog: Any) -> None:
+    """It is not shown; what is empty was never sealed, and is no cause for a warning."""
+    with sqlite.open(**RING) as saver:
+        checkpoints_in(saver)
+        saver.thread("t").add_open_loop("ask Ann")
+        with caplog.at_level(logging.WARNING):
+            (_,) = saver.open_loops()
+        assert not caplog.records
+        saver.thread("t").add_open_loop("ask Ben", context={"who": "Ben"})
+        saver.copy_thread("t", "copied")
+        assert {each.thread_id for each in saver.open_loops()} == {"t", "copied"}
+    rows = Rows(sqlite.url, "wyrd_open_loops")
+    rows.run("UPDATE {} SET context = ?", planted)
+    with sqlite.open(**RING) as saver:
+        assert "Eve" not in str([*saver.open_loops()])
+        assert not saver.verify("t").ok
 
 
 def test_what_is_sealed_in_a_row() -> None:

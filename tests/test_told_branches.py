@@ -10,6 +10,7 @@ from conftest import Backend
 
 from langgraph_wyrd import Channels, errors
 from langgraph_wyrd.healing import exported, states
+from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.statements import Plan
 from tests.damage import Rows, at, flipped, garbled
@@ -89,17 +90,36 @@ async def test_a_row_of_a_state(durable: Backend, call: Any) -> None:
             "history": (thread.history, ()),
             "working_state": (thread.working_state, (IDS[2],)),
             "diff": (thread.diff, (IDS[1], IDS[2])),
+            "first_change": (thread.first_change, ("n", IDS[1], IDS[2])),
         }
         was = {name: look(*given) for name, (look, given) in looks.items()}
     (row,) = Rows(durable.url, "wyrd_checkpoints").all("WHERE id = ?", IDS[2])
-    spoil(durable, 2, chain=row["chain"] ^ 2, ts=str(row["ts"]).replace("01-01", "01-03"))
-    spoil(durable, 2, ts=row["ts"])
+    spoil(durable, 2, chain=row["chain"] ^ 2)
     for name, (_, given) in looks.items():
         saver = durable.open()
         now = await call(saver.thread("t"), name, *given)
         if name == "working_state":
             now, was[name] = known(now), known(was[name])
         assert now == was[name], name
+    spoil(durable, 2, chain=row["chain"], parent=None)
+    saver = durable.open()
+    assert (
+        await call(saver.thread("t"), "first_change", *looks["first_change"][1])
+        == (was["first_change"])
+    )
+
+
+def test_a_row_and_what_it_said(durable: Backend) -> None:
+    """Both are damaged: what it said is read anew by the row that was put right."""
+    checkpoints(durable, {1: None, 2: 1, 3: 2})
+    with durable.open() as saver:
+        was = known(saver.thread("t").working_state(IDS[2]))
+        assert was == {"n": 2}
+    (row,) = Rows(durable.url, "wyrd_checkpoints").all("WHERE id = ?", IDS[2])
+    spoil(durable, 2, chain=row["chain"] ^ 2)
+    spoil_events(durable, 2)
+    with durable.open() as saver:
+        assert known(saver.thread("t").working_state(IDS[2])) == was
 
 
 def test_a_pruned_parent(durable: Backend) -> None:
@@ -117,12 +137,13 @@ def test_a_lost_parent_of_another_clock(durable: Backend) -> None:
     """It sorts behind its child: what it said is still in the ledger, and the walk goes on."""
     checkpoints(durable, {1: None, 2: 1})
     with durable.open() as saver:
+        saver.thread("t").set_context("note", "early")
         old, new = {"far": version()}, {"n": version()}
         far = {"far": "said there"}
         put(saver, "t", far, versions=old, id=IDS[5], parent=IDS[2])
         put(saver, "t", {"n": 4, **far}, versions=old | new, new=new, id=IDS[4], parent=IDS[5])
         was = known(saver.thread("t").working_state(IDS[4]))
-        assert set(was) == {"n", "far"}
+        assert set(was) == {"n", "far", "note"}
     Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", IDS[5])
     with durable.open() as saver:
         assert known(saver.thread("t").working_state(IDS[4])) == was
@@ -140,6 +161,25 @@ def test_a_missing_event_is_told(durable: Backend) -> None:
         (heal,) = saver.thread("t").heals()
         assert (heal.kind, heal.checkpoint_id) == ("exact", IDS[2])
         assert "was not in the ledger" in heal.what
+
+
+def test_a_planted_event(durable: Backend) -> None:
+    """Its checksum is right, and the checkpoint counts what it said: it is not heard."""
+    checkpoints(durable, {1: None, 2: 1})
+    with durable.open() as saver:
+        was = known(saver.thread("t").working_state())
+    rows = Rows(durable.url, "wyrd_events")
+    row = {**rows.all("WHERE checkpoint = ?", IDS[2])[0], "n": 9, "item": "c-planted"}
+    row |= {"pillar": "context", "op": "open", "body": '{"key":"planted","value":1}'}
+    row["source"] = '{"rule":"edit"}'
+    names = ("ns", "checkpoint", "task", "n", "pillar", "op", "item", "body", "source")
+    row["sum"] = event_sum(*(row[name] for name in names))
+    rows.run(
+        f"INSERT INTO {{}} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values()
+    )
+    with durable.open() as saver:
+        assert known(saver.thread("t").working_state()) == was
+        assert heals(saver) == [("exact", IDS[2])]
 
 
 def test_a_write_beside_a_state(durable: Backend) -> None:

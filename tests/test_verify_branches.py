@@ -165,7 +165,7 @@ def test_a_row_that_is_lost(durable: Backend) -> None:
     spoil(durable, 3, **BAD)
     with durable.open() as saver:
         assert ("wyrd_checkpoints", "a repair moves it to wyrd_quarantine") in damages(saver)
-        found(saver, "rows that no readable checkpoint names")
+        found(saver, "that no readable checkpoint names")
         saver.verify("t", repair=True)
         assert saver.get_tuple(at("t")).checkpoint == sound[2].checkpoint
         (kept,) = Rows(durable.url, "wyrd_quarantine").all("WHERE origin = 'wyrd_checkpoints'")

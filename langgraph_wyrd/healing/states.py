@@ -239,6 +239,12 @@ class Reading:
                 row if right is None else (right.id, right.parent, *right.place)
                 for row, right in zip(found, held, strict=True)
             ]
+        if ask.name == "lineage":
+            held = [self._right_rows.get((ask.params[1], row[0])) for row in found]
+            return [
+                row if right is None else (*right[6:11], *right.place, right.sum)
+                for row, right in zip(found, held, strict=True)
+            ]
         if ask.name in ("checkpoint_rows", "checkpoint_row"):
             return [self._row(row) for row in found]
         if ask.name == "strand":

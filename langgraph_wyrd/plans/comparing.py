@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.pillars.diff import StateDiff, diff
 from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.pillars.fold import replay
@@ -183,8 +183,13 @@ def _line(number: int, start: str | None, end: str) -> Plan[list[Row]]:
             page = {row[0]: row for row in (yield Ask("lineage", (number, "", at, _LINE)))}
             if at not in page:
                 break  # a pruned parent is an end like any other
-        rows.append(page[at])
-        at = page[at][1]
+        row = page[at]
+        id, parent, ts, metadata, exact, *place, total = row
+        found = loading.row_sum(number, "", id, parent, ts, metadata, exact, place)
+        if not loading.same_row(found, total):
+            raise CheckpointDamaged(f"checkpoint {at} fails its checksum")
+        rows.append(row)
+        at = row[1]
     if start is not None and at != start:
         raise InvalidInput(
             f"checkpoint {given(start)} is not on the way to {given(end)}: they are on different "

@@ -8,7 +8,7 @@ HEALING, VERIFY, PILLARS = "test_healing.py", "test_verify.py", "test_healing_pi
 ROWS, PAGES, BRANCHES = "test_healing_rows.py", "test_page_damage.py", "test_healing_branches.py"
 RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.py"
 LOOKS, KNOWS = "test_verify_branches.py", "test_told_branches.py"
-OPENS = "test_sealed_branches.py"
+OPENS, FORMS = "test_sealed_branches.py", "test_class_branches.py"
 CLASSES, SAFE, MIGRATIONS = "test_classes.py", "test_safe_types.py", "test_migrations.py"
 
 

@@ -336,8 +336,7 @@ LOADS = (
       "            if (ns, checkpoint, task) not in bad:\n", "            if False:\n", KNOWS,
       "missing_event_is_told"),
     M("what is known by heart is read", "healing/states",
-      '        if ask.name == "own_row":\n            return []\n', "", PILLARS,
-      "nonsense_is_read_anew"),
+      '        if ask.name == "own_row":\n            return []\n', "", KNOWS, "row_of_a_state"),
     M("lost steps are walked", "healing/states",
       "                (id, parent, None, None, None, None)\n"
       "                for (at, id), parent in self.lost.items()\n"
@@ -350,7 +349,7 @@ LOADS = (
       "row_of_a_state"),
     M("rows of checkpoints are put right", "healing/states",
       '        if ask.name in ("checkpoint_rows", "checkpoint_row"):\n', "        if False:\n",
-      PILLARS, "wrong_parent"),
+      KNOWS, "row_and_what_it_said"),
     M("writes are put right for who asks", "healing/states",
       "            return found if writes is None else [tuple(write) for write in writes]\n",
       "            return found\n", KNOWS, "write_beside_a_state"),
@@ -365,7 +364,7 @@ LOADS = (
       "None]\n", "        sound = found\n", PILLARS, "nonsense_is_read_anew"),
     M("what is told anew stands for what was told", "healing/states",
       "        said = [row for row in sound if (ns, row[0], row[1]) not in self.told]\n",
-      "        said = [*sound]\n", PILLARS, "nonsense_is_read_anew"),
+      "        said = [*sound]\n", KNOWS, "planted_event"),
     M("a step's parent is put right", "healing/states",
       "            parent, ts = right.parent, right.ts\n", "            pass\n", PILLARS,
       "wrong_parent"),
