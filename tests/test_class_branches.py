@@ -156,6 +156,13 @@ def test_a_kept_value_is_compared() -> None:
     assert "a" in repr(path)
 
 
+def test_a_pickle_is_stored_under_its_tag() -> None:
+    """As it was, and not as what stands for it."""
+    kept = CODEC.load_typed("pickle", b"\x80\x04N.")
+    assert isinstance(kept, Kept)
+    assert CODEC.dump_typed(kept) == ("pickle", b"\x80\x04N.")
+
+
 # ---- what is rebuilt
 
 

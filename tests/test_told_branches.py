@@ -14,6 +14,7 @@ from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.statements import Plan
 from tests.damage import Rows, at, flipped, garbled
+from tests.outside import raw
 from tests.rows import put, version
 from tests.test_healing_branches import BAD, CODEC, IDS, checkpoints, lose, spoil
 
@@ -310,6 +311,20 @@ def test_told_once(sqlite: Backend, caplog: Any) -> None:
         for _ in range(3):
             saver.get_tuple(at("t"))
     assert caplog.text.count("could not be recorded") == 1
+
+
+def test_what_was_told_is_not_written_again(sqlite: Backend, caplog: Any) -> None:
+    """A load that meets it again waits for nobody who writes."""
+    checkpoints(sqlite, {1: None, 2: 1})
+    lose(sqlite, 2)
+    saver = sqlite.open(timeout=0.1)
+    saver.get_tuple(at("t"))
+    with raw(sqlite.url) as connection, caplog.at_level(logging.WARNING, "langgraph_wyrd"):
+        connection.execute("BEGIN IMMEDIATE")
+        saver.get_tuple(at("t"))
+        connection.rollback()
+    assert "could not be recorded" not in caplog.text
+    assert len(heals(saver)) == 1
 
 
 def test_one_of_two_is_acknowledged(durable: Backend) -> None:

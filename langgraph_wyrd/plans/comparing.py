@@ -184,12 +184,12 @@ def _line(number: int, start: str | None, end: str) -> Plan[list[Row]]:
             if at not in page:
                 break  # a pruned parent is an end like any other
         row = page[at]
-        id, parent, ts, metadata, exact, *place, total = row
-        found = loading.row_sum(number, "", id, parent, ts, metadata, exact, place)
+        _, parent, ts, metadata, exact, *place, total = row
+        found = loading.row_sum(number, "", at, parent, ts, metadata, exact, place)
         if not loading.same_row(found, total):
             raise CheckpointDamaged(f"checkpoint {at} fails its checksum")
         rows.append(row)
-        at = row[1]
+        at = parent
     if start is not None and at != start:
         raise InvalidInput(
             f"checkpoint {given(start)} is not on the way to {given(end)}: they are on different "

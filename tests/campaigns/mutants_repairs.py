@@ -310,7 +310,7 @@ REPAIRS = (
       "lacks_a_users_value"),
     # ---- told
     M("nothing is told twice", "healing/telling",
-      "    if not new:\n        return\n", "", KNOWS, "told_once"),
+      "    if not new:\n        return\n", "", KNOWS, "not_written_again"),
     M("what was told is known", "healing/telling",
       "    known.update((heal.thread, heal.id) for heal in new)\n", "", KNOWS, "told_once"),
     M("a load does not fail with its record", "healing/telling",

@@ -274,9 +274,11 @@ SEALED_AND_KEPT = (
       "does_not_validate"),
     M("a kept message that was edited", "classes/kept",
       "    return {**packed, **new}\n", "    return packed\n", CLASSES, "can_be_edited"),
+    M("a pickle is kept", "classes/rebuilding",
+      "        if not serde.pickle_fallback:\n", "        if False:\n", SAFE, "pickle"),
     M("a pickle is stored under its tag", "store/values",
       "        if type(value) is not KeptWhole:\n            return self",
-      "        if True:\n            return self", SAFE, "pickle"),
+      "        if True:\n            return self", FORMS, "under_its_tag"),
     # ---- rebuilding
     M("an extension that is unknown is kept", "classes/rebuilding",
       "        return self._unknown(code, data) if theirs is None else theirs\n",
