@@ -12,6 +12,7 @@ from typing import Any
 
 import ormsgpack
 import pytest
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
@@ -175,9 +176,11 @@ def test_a_snapshot_of_deltas() -> None:
 
 
 def test_a_safe_type_that_refuses() -> None:
-    """As LangGraph gives it: what it was made of."""
-    assert load(ext(ONE_ARGUMENT, "uuid", "UUID", "no id")) == "no id"
-    assert load(ext(ONE_ARGUMENT, "uuid", "UUID", "no id either")) == "no id either"
+    """What it was made of is kept: the same system may take it again."""
+    for id in ("no id", "no id either"):
+        found = load(ext(ONE_ARGUMENT, "uuid", "UUID", id))
+        assert isinstance(found, Kept)
+        assert (found.kept_data, found.kept_why[:18]) == (id, "it can't be made of")
 
 
 def test_a_pattern_is_compiled() -> None:
@@ -218,8 +221,31 @@ def test_a_field_that_did_not_become_plain_data() -> None:
     with app(source, "models_app"):
         packed = ext(PYDANTIC_V2, "models_app", "Model", {"plan": inner}, "model_validate_json")
         found = load(packed)
+        assert not isinstance(found, Kept)
         assert isinstance(found.plan, Kept)
-        assert again(found) != b""
+
+
+def test_a_field_that_became_plain_data() -> None:
+    """A model that takes what is kept in its stead is whole."""
+    source = "import pydantic\nclass Model(pydantic.BaseModel):\n    plan: list[str]\n"
+    inner = ormsgpack.Ext(ARGUMENTS, ormsgpack.packb((*GONE[:2], ["a", "b"])))
+    with app(source, "models_app"):
+        packed = ext(PYDANTIC_V2, "models_app", "Model", {"plan": inner}, "model_validate_json")
+        plan = load(packed).plan
+        assert (type(plan), plan) == (list, ["a", "b"])
+
+
+def test_an_encrypting_serde_is_guarded() -> None:
+    """What it opens is loaded with the same care."""
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16)
+    name, sealed = serde.cipher.encrypt(ext(FIELDS, *GONE))
+    assert isinstance(Codec(serde).load_typed(f"msgpack+{name}", sealed), Kept)
+
+
+def test_aliases_of_aliases() -> None:
+    """The last name is the one of today."""
+    classes = Classes.of({"a:A": "b:B", "b:B": "c:C"})
+    assert classes.aliases["a", "A"] == classes.aliases["b", "B"] == ("c", "C")
 
 
 def test_a_hook_of_the_users_own() -> None:

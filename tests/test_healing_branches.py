@@ -261,7 +261,7 @@ def test_messages_by_their_ids() -> None:
     left = CODEC.block(CODEC.pack_elements([one[0], two[1]], ""))
     bad = [spoilt(right[0], data=left), right[1]]
     assert exact(mend(CODEC, bad, place, copies=copies([two[0]], [one[0]])), right)
-    elements = [b"\x10nothing that could be loaded", b"\0\xc1"]  # a message's form, and none
+    elements = [b"\x08\xc1 nothing that could be loaded", b"\0\xc1"]  # a message's form, and none
     bad = [spoilt(right[0], data=CODEC.block(elements)), right[1]]
     found = mend(CODEC, bad, place, copies=copies([two[0]], [one[0]]))
     assert found is not None

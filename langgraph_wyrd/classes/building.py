@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import Enum
 from functools import lru_cache
@@ -31,7 +32,7 @@ from langgraph_wyrd.classes.kept import (
 _FROM_TEXT = "fromisoformat"
 
 
-def built(code: int, cls: Any, payload: Any, method: list[Any]) -> Any:
+def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool) -> Any:
     """The object. The fallbacks that are not told of above are LangGraph's."""
     if code == ONE_ARGUMENT:
         return _of_one(cls, payload)
@@ -51,6 +52,11 @@ def built(code: int, cls: Any, payload: Any, method: list[Any]) -> Any:
     try:
         return _model(cls, payload)
     except Exception:
+        if holds_kept:  # a field whose class became plain data
+            try:
+                return cls(**plain(payload))
+            except Exception:
+                pass
         return (cls.construct if code == PYDANTIC_V1 else cls.model_construct)(**payload)
 
 
@@ -191,3 +197,14 @@ def _same(made: Any, stored: Any) -> bool:
         same = isinstance(stored, list | tuple) and len(made) == len(stored)
         return same and all(map(_same, made, stored))
     return made is stored or (type(made) is type(stored) and bool(made == stored))
+
+
+def plain(value: Any) -> Any:
+    """A value with what placeholders hold in their stead."""
+    if isinstance(value, Kept):
+        return plain(value.kept_data)
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return value

@@ -34,6 +34,7 @@ from langgraph_wyrd.classes.kept import (
     Kind,
     Stored,
     kept_of,
+    made,
 )
 from langgraph_wyrd.classes.migrations import Classes, MigrationRaised
 from langgraph_wyrd.classes.nested import brought
@@ -74,6 +75,7 @@ class Rebuilder:
         return ormsgpack.unpackb(data, ext_hook=self.hook, option=_WHOLE_OPTION)
 
     def _object(self, code: int, data: bytes) -> Any:
+        before = made()
         try:
             module, name, payload, *method = self._unpacked(data)
             key = (module, name, code)
@@ -86,7 +88,7 @@ class Rebuilder:
                 cls, current = self._found(key, payload)
             else:
                 current = payload
-            return built(code, cls, current, method)
+            return built(code, cls, current, method, made() > before)
         except _NotAllowed as error:
             return self._kept(code, data, module, name, payload, "blocked", str(error))
         except Gone as error:

@@ -76,13 +76,13 @@ def _remains(codec: Codec, lost: Lost) -> list[Any] | None:
             return None
         found: list[Any] = []
         for element in elements:
+            value: Any = None
             try:
                 (value,) = codec.load_elements([element])
-                found.append(value)
             except Exception:
                 if not is_row(element):
                     return None
-                found.append(None)
+            found.append(value)
     except Exception:
         return None
     if not all(value is None or isinstance(value, BaseMessage) for value in found):
