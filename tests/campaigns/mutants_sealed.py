@@ -336,9 +336,6 @@ SEALED_AND_KEPT = (
       "        outer.serde = guarded(serde.serde, classes)\n", "        pass\n", FORMS,
       "encrypting_serde"),
     # ---- migrations, and what is told
-    M("aliases in a circle", "classes/migrations",
-      "            if now in seen:\n", "            if len(seen) > 99:\n", CLASSES,
-      "make_no_sense"),
     M("aliases of aliases", "classes/migrations",
       "        made[key] = now\n    return", "        pass\n    return", FORMS,
       "aliases_of_aliases"),
