@@ -180,7 +180,7 @@ def test_a_safe_type_that_refuses() -> None:
     for id in ("no id", "no id either"):
         found = load(ext(ONE_ARGUMENT, "uuid", "UUID", id))
         assert isinstance(found, Kept)
-        assert (found.kept_data, found.kept_why[:18]) == (id, "it can't be made of")
+        assert (found.kept_data, found.kept_why[:19]) == (id, "it can't be made of")
 
 
 def test_a_pattern_is_compiled() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command
-from tests.campaigns.several import nested
 
 from langgraph_wyrd.healing import flips
+from tests.campaigns import several
+from tests.campaigns.several import nested
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, garbled, splices_of, spoil_splice, talk
 from tests.story import tell, without_loop
@@ -31,16 +32,17 @@ def heals(saver: Any) -> list[tuple[str, str]]:
 # ---- what is whole
 
 
-@pytest.mark.parametrize("seed", [8, 10])
-def test_nothing_is_wrong_with_what_is_whole(durable: Backend, seed: int) -> None:
+def test_nothing_is_wrong_with_what_is_whole(durable: Backend) -> None:
     """Tasks that end one by one, subgraphs, forks: after no turn does `verify` find any damage."""
     saver = durable.open()
+    nested(saver).invoke({"log": ["hello"]}, at("s"))
+    assert saver.verify().ok, "a subgraph waits"
     found: list[str] = []
 
     async def look(teller: Any) -> None:
         found.extend(map(str, saver.verify().damages))
 
-    without_loop(tell(seed, saver, asynchronous=False, between=look))
+    without_loop(tell(10, saver, asynchronous=False, between=look))
     assert found == []
 
 
@@ -319,3 +321,22 @@ def test_a_search_in_vain_is_not_made_again() -> None:
         assert flips.unless_vain(("a test", 1), lambda: search(None)) is None
         assert flips.unless_vain(("a test", 2), lambda: search(b"it")) == b"it"
     assert searched == [None, b"it", b"it"]
+
+
+# ---- a sample of the campaign
+
+
+def test_some_rows_at_once_in_sqlite() -> None:
+    """Nothing silently wrong, no load raises, every thread goes on, a repair lowers nothing."""
+    with several.sqlite_copies() as fresh:
+        counts, wrong = several.campaign(fresh, 2, 2141)
+    assert not wrong, "\n".join(wrong)
+    assert sum(counts.values()) == 2
+
+
+def test_some_rows_at_once_in_postgres(postgres_server: str) -> None:
+    """The same on the other database."""
+    with several.postgres_copies(postgres_server) as fresh:
+        counts, wrong = several.campaign(fresh, 1, 2036)
+    assert not wrong, "\n".join(wrong)
+    assert sum(counts.values()) == 1

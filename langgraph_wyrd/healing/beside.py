@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd.healing.flips import unless_vain
 from langgraph_wyrd.healing.rows import flipped_back
 from langgraph_wyrd.pillars import codec as plain
 from langgraph_wyrd.plans import moments
@@ -48,7 +49,7 @@ class Wrong(NamedTuple):
 
 def label(codec: Codec, thread_id: str, row: Row) -> Plan[Row | None]:
     """A row of `all_labels` as it was written; None: it can't be had back."""
-    found = flipped_back(row, (5, 4, 7, 2, 1, 0), 6, is_sound_label)
+    found = unless_vain(row, lambda: flipped_back(row, (5, 4, 7, 2, 1, 0), 6, is_sound_label))
     if found is None:
         other = (*row[:3], not row[3], *row[4:])
         found = other if is_sound_label(other) else None
@@ -108,7 +109,7 @@ def _time(held: object) -> str:
 
 def heal(row: Row) -> Row | None:
     """A row of `heals` as it was written; None: it can't be had back."""
-    return flipped_back(row, (5, 1, 4, 3, 2, 0, 6), 8, is_sound_heal)
+    return unless_vain(row, lambda: flipped_back(row, (5, 1, 4, 3, 2, 0, 6), 8, is_sound_heal))
 
 
 def hollow_heal(codec: Codec, row: Row) -> Row:

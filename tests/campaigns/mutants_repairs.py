@@ -16,7 +16,7 @@ from tests.campaigns.mutant import (
 REPAIRS = (
     # ---- beside the checkpoints
     M("a label is put right", "healing/beside",
-      "    found = flipped_back(row, (5, 4, 7, 2, 1, 0), 6, is_sound_label)", "    found = None",
+      "lambda: flipped_back(row, (5, 4, 7, 2, 1, 0), 6, is_sound_label)", "lambda: None",
       ROWS, "label_is_put_right"),
     M("a label's items are read anew", "healing/beside",
       "    if found is None and not codec.sealed:", "    if False:", ROWS, "promoted_again"),
@@ -24,7 +24,7 @@ REPAIRS = (
       "(hollow_label(row) if right is None else right, right is not None)",
       "(row if right is None else right, True)", ROWS, "hollow_label"),
     M("a record of a heal is put right", "healing/beside",
-      "    return flipped_back(row, (5, 1, 4, 3, 2, 0, 6), 8, is_sound_heal)", "    return None",
+      "lambda: flipped_back(row, (5, 1, 4, 3, 2, 0, 6), 8, is_sound_heal)", "lambda: None",
       ROWS, "record_of_a_heal"),
     M("a record that is lost says so", "healing/telling",
       "beside.heal(row) or beside.hollow_heal(codec, row)", "beside.heal(row) or row", ROWS,
