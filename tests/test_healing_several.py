@@ -190,6 +190,24 @@ async def test_what_was_said_at_a_lost_checkpoint_outlasts_a_repair(
     assert not any(each.repaired for each in report.findings)
 
 
+async def test_a_label_that_a_load_has_back_is_had_back_by_a_repair(
+    made: Backend, call: Any
+) -> None:
+    """What it promoted is in the state at its checkpoint, whose row has to be put right first."""
+    saver = made.open()
+    thread = saver.thread("t")
+    thread.label("here")
+    sound = thread.get_label("here")
+    saver.close()
+    Rows(made.url, "wyrd_labels").run("UPDATE {} SET context = '[]'")
+    rows = Rows(made.url, "wyrd_checkpoints")
+    rows.run("UPDATE {} SET parent = NULL WHERE id = ?", sound.checkpoint_id)
+    saver = made.open()
+    for _ in range(2):
+        assert await call(saver.thread("t"), "get_label", "here") == sound
+        await call(saver, "verify", repair=True)
+
+
 async def test_a_repair_writes_over_no_only_copy(made: Backend, call: Any) -> None:
     """Splices of two strands stand in each other's places, and one of the strands has more damage:
     it can't be put right as a whole, but what is known of it is."""

@@ -106,6 +106,7 @@ class _Look:
         self.woven = row.status is not None
         self.lost = False  # a checkpoint is: what followed it can't be told anew
         self.kept = False  # what was read out of whole objects is not read out of kept ones
+        self.reading: Reading | None = None  # what a load makes of the thread
         self._copies: Copies | None = None
         self._of_kept: set[tuple[Any, ...]] = set()  # what was said of objects without their class
         self._frames: list[Frame] = []
@@ -122,7 +123,8 @@ class _Look:
         yield from self._events()
         if self.woven:
             yield from self._pillars()
-        found = yield from beside.wrong(self.codec, self.row.number, self.row.thread_id, self._away)
+        plan = beside.wrong(self.codec, self.row.number, self.row.thread_id, self._away)
+        found = yield from (plan if self.reading is None else self.reading.look_on(plan))
         for table, place, what, proven, fixes in found:
             self._note(table, place, what, RIGHT if proven else AWAY, fixes)
 
@@ -401,7 +403,7 @@ class _Look:
     def _pillars(self) -> Plan[None]:
         """The ledger beside the checkpoints, and the tables beside the ledger."""
         number, thread_id = self.row.number, self.row.thread_id
-        reading = Reading(self.codec, number, thread_id)
+        reading = self.reading = Reading(self.codec, number, thread_id)
         yield from reading.put_rows_right()
         self.lost = bool(reading.lost)
         if self.weaver is not None and not self.lost:
