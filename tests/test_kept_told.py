@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -28,9 +29,10 @@ async def test_in_an_older_checkpoint_of_a_list(
     durable: Backend, call: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Values of a page are loaded in one go: it is told of each checkpoint, not of the first."""
+    large = random.Random(7).randbytes(20_000)  # a small one is loaded with its checkpoint
     with app() as made:
         saver = durable.open()
-        older = put(saver, "t", {"held": made.made("Step('dig')")})
+        older = put(saver, "t", {"held": made.module.Step("dig", notes={"of": large})})
         put(saver, "t", {"held": 1}, parent=older)
         put(saver, "u", {"held": 2})
         id = older["configurable"]["checkpoint_id"]

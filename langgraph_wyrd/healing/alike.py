@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from langgraph_wyrd.store.statements import Row
+from langgraph_wyrd.plans.weaving import columns, shown_since
+from langgraph_wyrd.plans.woven import Weave
+from langgraph_wyrd.store.statements import Ask, Plan, Row
 from langgraph_wyrd.store.values import Codec
+
+_TABLES = {"todo": "todos", "context": "context", "loop": "open_loops", "intention": "intentions"}
+
+
+def unlike(
+    codec: Codec,
+    number: int,
+    weave: Weave,
+    wanted: Mapping[str, Sequence[Row]],
+    user: str | None,
+    roots: Collection[str],
+) -> Plan[list[tuple[str, str, str]]]:
+    """What of the public tables differs from the ledger: (table, item, what) each.
+
+    `wanted` are the rows that the ledger makes, `user` whose the thread is, if it says so.
+    """
+    found = []
+    for name, table in _TABLES.items():
+        here = {row[2]: row for row in (yield Ask(f"shown_{name}s", (number,)))}
+        there = {row[2]: row for row in wanted.get(f"put_{name}", ())}
+        for id in sorted({*map(str, here), *map(str, there)}):
+            one, other = here.get(id), there.get(id)
+            if one is None or other is None:
+                found.append((table, id, "is missing" if one is None else "is not in the ledger"))
+            elif not same_item(codec, one, other, roots):
+                found.append((table, id, "is not what the ledger says"))
+    shown = (yield Ask("shown_thread", (number,)))[0]
+    told = list(columns(codec, shown_since(weave, shown[2]), user))
+    told[3] = told[3] or None
+    if told[4] is None:  # nobody said whose it is: it may be known from elsewhere
+        told[4] = shown[4]
+    if weave.top is not None and not same(codec, shown, tuple(told)):
+        what = "status, reason, due, title, user or counts differ from the ledger"
+        found.append(("threads", "columns", what))
+    return found
 
 
 def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> bool:

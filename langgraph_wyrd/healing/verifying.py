@@ -24,10 +24,9 @@ from langgraph_wyrd.plans import loading, reweave, states
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
 from langgraph_wyrd.plans.loading import Stored, Write
-from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.sums import moved_row, readable
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.plans.weaving import Weaver, columns, shown_since
+from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store import strands
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import given, thread_key
@@ -42,12 +41,6 @@ STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
 STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
 LEFT_OUT = "stays: a load leaves it out"
 NONE = "nothing to do"
-_TABLES = {
-    "todo": "wyrd_todos",
-    "context": "wyrd_context",
-    "loop": "wyrd_open_loops",
-    "intention": "wyrd_intentions",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,28 +426,10 @@ class _Look:
                 self.pillars_differ = True
         weave = yield from reading.look_on(states.load_weave(self.codec, number, thread_id))
         wanted = yield from reading.look_on(states.projected(self.codec, number, thread_id, weave))
-        for name in PILLARS:
-            here = {row[2]: row for row in (yield Ask(f"shown_{name}s", (number,)))}
-            there = {row[2]: row for row in wanted.get(f"put_{name}", ())}
-            for id in sorted({*map(str, here), *map(str, there)}):
-                one, other = here.get(id), there.get(id)
-                if one is None or other is None:
-                    what = "is missing" if one is None else "is not in the ledger"
-                elif alike.same_item(self.codec, one, other, self._roots):
-                    continue
-                else:
-                    what = "is not what the ledger says"
-                self._note(_TABLES[name][5:], id, what, "can be made anew from the ledger")
-                self.pillars_differ = True
-        shown = (yield Ask("shown_thread", (number,)))[0]
         user = None if reading.shown is None else reading.shown[4]
-        told = list(columns(self.codec, shown_since(weave, shown[2]), user))
-        told[3] = told[3] or None
-        if told[4] is None:  # nobody said whose it is: it may be known from elsewhere
-            told[4] = shown[4]
-        if weave.top is not None and not alike.same(self.codec, shown, tuple(told)):
-            what = "status, reason, due, title, user or counts differ from the ledger"
-            self._note("threads", "columns", what, "can be made anew from the ledger")
+        differing = alike.unlike(self.codec, number, weave, wanted, user, self._roots)
+        for table, place, what in (yield from differing):
+            self._note(table, place, what, "can be made anew from the ledger")
             self.pillars_differ = True
 
 

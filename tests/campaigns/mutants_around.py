@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.campaigns.mutant import M
 
 MOVED, DOCTOR = "test_moved_files.py", "test_doctor.py"
-SEVERAL = "test_healing_several.py"
+SEVERAL, MADE = "test_healing_several.py", "test_undecodable.py"
 
 AROUND = (
     # ---- several rows at once
@@ -30,6 +30,33 @@ AROUND = (
       "    if not heals:\n        raise first\n    if False:  #", SEVERAL, "what_is_due"),
     M("several: what a subgraph changed is no damage", "plans/weaving",
       'weave.shown, state, weave.top or "")', 'weave.shown, state, "x")', SEVERAL, "whole"),
+    # ---- rows that hold no value
+    M("bytes that are no value are damage", "store/decoding",
+      "raise CheckpointDamaged(f\"a stored value can't be decoded: {error}\") from error", "raise",
+      MADE, "value_that_is_none"),
+    M("JSON that was planted is damage", "store/values",
+      'if shape == "wjson" and self.splices:', "if False:", "test_safe_types.py", "json_that_was"),
+    M("a write that is no value is left out", "healing/mending",
+      "if write is not None and not self._opens(write):", "if False:", MADE, "write_that_is_none"),
+    M("a small value that is none is damage", "healing/mending",
+      "except CheckpointDamaged:  # a small value in the frame, or the metadata\n"
+      "            return None", "except ZeroDivisionError:\n            return None",
+      MADE, "value_that_is_none"),
+    M("metadata that are none are left out of a list", "healing/reading",
+      "        except CheckpointDamaged:\n            row = None\n",
+      "        except ZeroDivisionError:\n            row = None\n", MADE, "metadata_that_is_none"),
+    M("verify opens what is small", "healing/verifying",
+      "in opening.wrong_values(self.codec, self._frames, self._sound):", "in ():",
+      MADE, "value_that_is_none or write_that_is_none"),
+    M("verify opens what is large", "healing/verifying",
+      "what = opening.wrong_strand(self.codec, shapes[number], mended, wanted)", "what = None",
+      MADE, "value_that_is_none and large"),
+    M("what was said of kept objects is not compared", "healing/verifying",
+      "if self.kept or key in self._of_kept:", "if self.kept:", "test_types_verified.py",
+      "said_without"),
+    M("each checkpoint of a page is looked at for what was kept", "store/values",
+      "return now < self._kept_lately", "return now + _A_WHILE <= self._kept_lately",
+      "test_kept_told.py", "older_checkpoint"),
     # ---- around the file
     M("a file that is gone is not written to", "store/sqlite",
       '            self._whereabouts.look(beside=begin != "BEGIN")\n', "",
