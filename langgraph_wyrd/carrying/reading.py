@@ -279,8 +279,8 @@ class _Check:
             )
         if not head.get("payloads"):
             raise InvalidInput(
-                f"{name!r} was written for reading only: export with payloads=True to import it "
-                "again"
+                f"{name!r} was written for reading only: export with payloads=True (--payloads in "
+                "a terminal) to import it again"
             )
         self._whole = Whole(head)
         return self._whole

@@ -39,7 +39,7 @@ def found_at(number: int, thread_id: str, at: Point) -> Plan[str]:
     raise ThreadNotFound(
         f"{name} has no checkpoint {given(at)!r}: it is neither the id of one of its root's "
         "checkpoints, nor a label, nor a run id, nor a time (ISO text). `history()` lists what "
-        "there is"
+        "there is, in a terminal `langgraph-wyrd log`"
     )
 
 
