@@ -8,8 +8,9 @@ who reads; who writes to it is refused.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -23,14 +24,12 @@ from langgraph.checkpoint.base import (
 
 from langgraph_wyrd.configs import config_of, place, several, thread
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
-from langgraph_wyrd.handle.base import When
-from langgraph_wyrd.handle.heads import Transform
 from langgraph_wyrd.owned import user_of
 from langgraph_wyrd.parts import watching
 from langgraph_wyrd.parts.users import UserData, of_user
 from langgraph_wyrd.plans.owners import MINE, NEW, Mine, Standing, standing
+from langgraph_wyrd.scoped_thread import OneUsers, UserThread
 from langgraph_wyrd.store.names import given
-from langgraph_wyrd.thread import Thread
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from langgraph_wyrd.plans.task_writes import PutWrites
     from langgraph_wyrd.plans.write import Put
     from langgraph_wyrd.saver import WyrdSaver
-    from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.thread import Thread
 
 T = TypeVar("T")
 
@@ -111,7 +110,7 @@ class UserSaver(BaseCheckpointSaver[str]):
         write = self._mine(made, config, self._core.run(self._of(made.thread_id)))
         watching.store(self._core, made, write, alone=True)
         self._saver._wrote(made)
-        return config_of(place(config), checkpoint["id"])
+        return self._theirs(config_of(place(config), checkpoint["id"]))
 
     async def aput(
         self,
@@ -124,7 +123,7 @@ class UserSaver(BaseCheckpointSaver[str]):
         write = self._mine(made, config, await self._core.arun(self._of(made.thread_id)))
         await watching.astore(self._core, made, write, alone=True)
         self._saver._wrote(made)
-        return config_of(place(config), checkpoint["id"])
+        return self._theirs(config_of(place(config), checkpoint["id"]))
 
     def put_writes(
         self,
@@ -155,12 +154,12 @@ class UserSaver(BaseCheckpointSaver[str]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         self._refuse_others(config)
         mine = self._core.run(self._of(self._named(config))).whose == MINE
-        return self._saver.get_tuple(config) if mine else None
+        return self._told(self._saver.get_tuple(config)) if mine else None
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         self._refuse_others(config)
         mine = (await self._core.arun(self._of(self._named(config)))).whose == MINE
-        return await self._saver.aget_tuple(config) if mine else None
+        return self._told(await self._saver.aget_tuple(config)) if mine else None
 
     def list(
         self,
@@ -173,7 +172,8 @@ class UserSaver(BaseCheckpointSaver[str]):
         self._refuse_others(config)
         pages = self._saver._pages(config, filter, before, limit, user=self._user)
         while not pages.done:
-            yield from self._core.run(pages.next)
+            for found in self._core.run(pages.next):
+                yield self._told(found)
 
     async def alist(
         self,
@@ -187,7 +187,7 @@ class UserSaver(BaseCheckpointSaver[str]):
         pages = self._saver._pages(config, filter, before, limit, user=self._user)
         while not pages.done:
             for found in await self._core.arun(pages.next):
-                yield found
+                yield self._told(found)
 
     def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Any:
         self._refuse_others(config)
@@ -294,22 +294,22 @@ class UserSaver(BaseCheckpointSaver[str]):
         return await self._saver.aintentions(**self._asked(asked))
 
     def latest(self, **asked: Any) -> Resumed | None:
-        return self._saver.latest(**self._asked(asked))
+        return self._picked(self._saver.latest(**self._asked(asked)))
 
     async def alatest(self, **asked: Any) -> Resumed | None:
-        return await self._saver.alatest(**self._asked(asked))
+        return self._picked(await self._saver.alatest(**self._asked(asked)))
 
     def resume(self, thread_id: str | None = None, **asked: Any) -> Resumed:
         if thread_id is None:
-            return self._saver.resume(**self._asked(asked))
+            return self._picked(self._saver.resume(**self._asked(asked)))
         self._core.run(partial(self._must_be_mine, thread(thread_id)))
-        return self._saver.resume(thread_id, **asked)
+        return self._picked(self._saver.resume(thread_id, **asked))
 
     async def aresume(self, thread_id: str | None = None, **asked: Any) -> Resumed:
         if thread_id is None:
-            return await self._saver.aresume(**self._asked(asked))
+            return self._picked(await self._saver.aresume(**self._asked(asked)))
         await self._core.arun(partial(self._must_be_mine, thread(thread_id)))
-        return await self._saver.aresume(thread_id, **asked)
+        return self._picked(await self._saver.aresume(thread_id, **asked))
 
     def user(self, user_id: str | None = None) -> UserData:
         """What is kept for this user beside all threads."""
@@ -323,6 +323,30 @@ class UserSaver(BaseCheckpointSaver[str]):
         return WrongUser(
             f"this saver is user {given(self._user)!r}'s, and was asked for user {user_id!r}"
         )
+
+    def _theirs(self, config: RunnableConfig) -> RunnableConfig:
+        """A config that says whose it is: who goes on from a snapshot's does not say it again."""
+        said = {**config.get("configurable", {}), "user_id": given(self._user)}
+        return {**config, "configurable": said}
+
+    @overload
+    def _told(self, found: CheckpointTuple) -> CheckpointTuple: ...
+    @overload
+    def _told(self, found: CheckpointTuple | None) -> CheckpointTuple | None: ...
+
+    def _told(self, found: CheckpointTuple | None) -> CheckpointTuple | None:
+        if found is None:
+            return None
+        parent = None if found.parent_config is None else self._theirs(found.parent_config)
+        return found._replace(config=self._theirs(found.config), parent_config=parent)
+
+    @overload
+    def _picked(self, found: Resumed) -> Resumed: ...
+    @overload
+    def _picked(self, found: Resumed | None) -> Resumed | None: ...
+
+    def _picked(self, found: Resumed | None) -> Resumed | None:
+        return None if found is None else replace(found, config=self._theirs(found.config))
 
     def _missing(self) -> UserMissing:
         user = given(self._user)
@@ -377,51 +401,6 @@ class UserSaver(BaseCheckpointSaver[str]):
         if user is not None and user != given(self._user):
             raise self._wrong(user)
         return {**asked, "user_id": given(self._user)}
-
-
-class OneUsers:
-    """A core for one thread's handle: each job looks first whether the thread is the user's."""
-
-    def __init__(
-        self, core: Core[Memory], check: Callable[[Running[Memory]], Coroutine[Any, Any, None]]
-    ) -> None:
-        self._core = core
-        self._check = check
-        self.hooks = core.hooks
-
-    def run(self, job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
-        return self._core.run(lambda core: self._checked(core, job))
-
-    async def arun(self, job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]) -> T:
-        return await self._core.arun(lambda core: self._checked(core, job))
-
-    async def _checked(
-        self, core: Running[Memory], job: Callable[[Running[Memory]], Coroutine[Any, Any, T]]
-    ) -> T:
-        await self._check(core)
-        return await job(core)
-
-
-class UserThread(Thread):
-    """The handle on a thread of a user, whose forks are looked at as the user's, too."""
-
-    def __init__(self, mine: UserSaver, core: Core[Memory], saver: WyrdSaver, id: str) -> None:
-        super().__init__(core, lambda: saver._codec, saver._weaver, id, heals_damage=saver._heals)
-        self._mine = mine
-
-    def fork(self, new_thread_id: str, at: When = None, transform: Transform | None = None) -> Any:
-        self._core.run(partial(self._mine._may_copy, self.id, new_thread_id))
-        return super().fork(new_thread_id, at, transform)
-
-    async def afork(
-        self, new_thread_id: str, at: When = None, transform: Transform | None = None
-    ) -> Any:
-        await self._core.arun(partial(self._mine._may_copy, self.id, new_thread_id))
-        return await super().afork(new_thread_id, at, transform)
-
-    def _other(self, target: str, there: bool, at: When) -> Any:
-        self._found(there or None, at)
-        return self._mine.thread(given(target))
 
 
 def _nothing(channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:

@@ -177,8 +177,12 @@ def test_a_run_that_is_not_the_users(saver: WyrdSaver) -> None:
     assert list(saver.list(None)) == []
     made.invoke(INPUT, run("ann"))
     assert made.get_state(run(None)).values["log"]  # a look needs no user id
+    # Neither does an update of what is ann's, by ann's saver: it is stored as hers.
+    made.update_state(run(None), {"log": ["x"]}, as_node="ask")
+    assert {each.metadata.get("user_id") for each in saver.list(None)} == {"ann"}
+    new = {"configurable": {"thread_id": "new"}}
     with pytest.raises(UserMissing):
-        made.update_state(run(None), {"log": ["x"]}, as_node="ask")
+        made.update_state(new, {"log": ["x"]}, as_node="ask")
     with pytest.raises(WrongUser):
         saver.for_user("ann").list({"configurable": {"user_id": "bob"}}).__next__()
     with pytest.raises(WrongUser):

@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, StateUpdate, interrupt
 
+from langgraph_wyrd import WyrdSaver
 from tests.conftest import Backend
 
 Tutorial = Callable[[Any], Iterator[Any]]
@@ -242,3 +243,41 @@ def test_every_answer_is_the_same(backend: Backend, tutorial: Tutorial) -> None:
     saver.reweave()
     assert states() == before
     assert saver.verify().ok
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda each: each.__name__)
+def test_a_saver_for_one_user(tutorial: Tutorial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot's config says whose it is, so going on from there is not refused."""
+    anybodys = at
+
+    def anns(thread_id: str = "t", **more: Any) -> Any:
+        return anybodys(thread_id, user_id="ann", **more)
+
+    def unnamed(answer: Any) -> str:
+        return re.sub(r"'user_id': 'ann'(, )?|, 'user_id': 'ann'", "", told(answer))
+
+    monkeypatch.setitem(globals(), "at", anns)
+    with WyrdSaver.from_conn_string("sqlite://") as saver:
+        answers = [unnamed(each) for each in tutorial(saver.for_user("ann"))]
+        assert {each.user_id for each in saver.threads()} == {"ann"}
+    wanted = [unnamed(each) for each in tutorial(InMemorySaver())]
+    assert [each.replace(", }", "}") for each in answers] == [
+        each.replace(", }", "}") for each in wanted
+    ]
+
+
+async def test_picking_up_as_one_user() -> None:
+    """The configs that a user's saver gives can be run with, as anybody's can."""
+    builder = StateGraph(Notes).add_node("a", writes("a")).add_edge(START, "a")
+    with WyrdSaver.from_conn_string("sqlite://") as saver:
+        mine = saver.for_user("ann")
+        graph = builder.compile(checkpointer=mine)
+        graph.invoke({"bar": []}, at(user_id="ann"))
+        first = mine.thread("t").history()[-1].checkpoint_id
+        latest = mine.latest()
+        assert latest is not None
+        graph.invoke({"bar": ["in"]}, latest.config)
+        graph.invoke({"bar": ["in"]}, mine.resume("t").config)
+        graph.invoke({"bar": ["in"]}, (await mine.aresume("t")).config)
+        graph.invoke(None, mine.thread("t").rewind(first))
+        assert graph.get_state(at()).values["bar"] == ["a"]
