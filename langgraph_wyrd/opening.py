@@ -15,7 +15,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.store import migrate, url
 from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.door import Door
-from langgraph_wyrd.store.running import Driver
+from langgraph_wyrd.store.roles import Driver
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.url import Address

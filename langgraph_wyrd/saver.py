@@ -29,6 +29,7 @@ from langgraph_wyrd.configs import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
+from langgraph_wyrd.healing.guide import Guide
 from langgraph_wyrd.hooks import Hook, given
 from langgraph_wyrd.later import later
 from langgraph_wyrd.owned import Apart
@@ -51,7 +52,8 @@ from langgraph_wyrd.signals.policy import DEFAULT, Channels
 from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.names import stored
-from langgraph_wyrd.store.running import Hot, Running
+from langgraph_wyrd.store.roles import Hot
+from langgraph_wyrd.store.running import Running
 from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ class WyrdSaver(
         self._redaction = redaction.Redaction(redact) if redact else None
         self._apart = apart
         self._keeper = None if retention is None else Keeper(core, retention)
+        core.guide = Guide(lambda: self._codec, heals=self._heals)
         self._made: Codec | None = None
 
     @classmethod

@@ -135,6 +135,7 @@ def test_every_statement_that_writes_is_known() -> None:
             "add_thread_again",
             "add_key",
             "add_lease",
+            "put_name",
             "record_migration",
         }
 

@@ -163,8 +163,9 @@ def test_what_stays_damaged_is_told(made: Backend) -> None:
 
 
 def test_rows_of_no_thread_are_told(made: Backend) -> None:
-    """A thread's row is gone, and what belonged to it is still there."""
-    Rows(made.url, "wyrd_threads").run("DELETE FROM {} WHERE id = 1")
+    """What says which thread it is is gone, and what belonged to it is still there."""
+    for table, column in (("wyrd_threads", "id"), ("wyrd_names", "thread")):
+        Rows(made.url, table).run(f"DELETE FROM {{}} WHERE {column} = 1")
     report = made.open().verify()
     assert not report.ok
     assert {each.table for each in report.findings} >= {"wyrd_checkpoints", "wyrd_splices"}

@@ -58,8 +58,9 @@ class Heal:
 def told(heals: Iterable[Found]) -> None:
     """Say in the log what was done."""
     for heal in heals:
-        where = f" of channel {given(heal.channel)!r}" if heal.channel else ""
+        where = f", checkpoint {given(heal.checkpoint)}" if heal.checkpoint else ""
+        where += f" of channel {given(heal.channel)!r}" if heal.channel else ""
         logger.warning(
-            "damage in thread %r, checkpoint %s%s, healed (%s): %s",
-            given(heal.thread_id), given(heal.checkpoint), where, heal.kind, heal.what,
+            "damage in thread %r%s, healed (%s): %s",
+            given(heal.thread_id), where, heal.kind, heal.what,
         )  # fmt: skip

@@ -1,27 +1,27 @@
 """What of a database concerns no thread that is there: its file, its ledger of migrations, threads
 whose row is lost, and rows that belong to nobody.
 
-A thread's row is made again where its number still has checkpoints, and the public tables still
-call it by one name that no other thread has.
+A thread that its row does not lead to is led back by its row in wyrd_names. Where that is lost as
+well, its row is made again if its number still has checkpoints, and the public tables still call it
+by one name that no other thread has.
 """
 
 from __future__ import annotations
 
-from langgraph_wyrd.healing import flips
+from langgraph_wyrd.healing import leading
 from langgraph_wyrd.healing.report import Finding, Space, count
-from langgraph_wyrd.plans import users
+from langgraph_wyrd.plans import naming, users
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store import proofs
 from langgraph_wyrd.store.keys import SERDE
 from langgraph_wyrd.store.migrate import MIGRATIONS, is_newer, unlike
-from langgraph_wyrd.store.names import given, thread_key
-from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 RIGHT = "can be put right"
 BACKUP = "restore the file from a backup, or `.recover` it"
 NOTHING = "stays: nothing proves whose it was"
-_ALIKE = 8  # bytes of a key that are as they should be: by chance once in 10^13
 
 
 def of_file(what: str, thread_id: str | None = None) -> Finding:
@@ -38,6 +38,8 @@ def findings(codec: Codec) -> Plan[list[Finding]]:
         found.append(Finding("wyrd_migrations", None, "rows", what, RIGHT))
     lost: dict[int, str | None] = {}
     for table, number, rows in (yield Ask("homeless")):
+        if (yield from _leads_back(number)):
+            continue
         if number not in lost:
             lost[number] = yield from _name(number)
         name = lost[number]
@@ -47,6 +49,8 @@ def findings(codec: Codec) -> Plan[list[Finding]]:
         remedy = NOTHING if name is None else "the thread's row can be made again"
         found.append(Finding(table, None, f"thread number {number}", what, remedy))
     for number, thread_id in (yield Ask("undead")):
+        if (yield from _leads_back(number)):
+            continue
         what = "it is marked as deleted, and its checkpoints are there"
         remedy = RIGHT if (yield from _is_free(thread_id)) else NOTHING
         place = f"thread number {number}"
@@ -58,13 +62,17 @@ def findings(codec: Codec) -> Plan[list[Finding]]:
 
 
 def names(thread_id: str | None) -> Plan[list[Finding]]:
-    """The threads, or one, whose id and key differ."""
+    """The threads, or one, that are not found by their ids, or are called otherwise."""
     found = []
-    for number, name, key in (yield from _misnamed(thread_id)):
-        right, proven = yield from _right_name(number, name, key)
-        what = "it is not found by its id" if right == name else "its id is another one"
-        remedy = RIGHT if proven else NOTHING
-        found.append(Finding("wyrd_threads", given(name), "key", what, remedy))
+    for key in (yield from _strays(thread_id)):
+        claims = yield from naming.claims(key)
+        name = yield from leading.called(key, claims)
+        what = "its row, or that in wyrd_names, is not its own: it is not found by its id"
+        remedy = NOTHING if name is None else RIGHT
+        found.append(Finding("wyrd_threads", name and given(name), "key", what, remedy))
+    for _, name, _, number in (yield from _wrong_names(thread_id)):
+        what = "the row is not what was written"
+        found.append(Finding("wyrd_names", given(name), f"thread number {number}", what, RIGHT))
     return found
 
 
@@ -93,55 +101,64 @@ def repaired(codec: Codec) -> Plan[None]:
     if unlike(rows):
         yield Tell("drop_migration", [(row[0],) for row in rows if not is_newer(row)])
         yield Tell("record_migration", [(*each, now()) for each in MIGRATIONS])
+    yield from names_repaired(codec, None)
     for number in dict.fromkeys([row[1] for row in (yield Ask("homeless"))]):
         name = yield from _name(number)
         if name is not None:
-            first, last = (yield Ask("first_and_last", (number,)))[0]
-            strands = (yield Ask("newest_strand", (number,)))[0][0]
-            moment = now()
-            row = (number, name, thread_key(name), first or moment, last or moment, strands)
-            yield Tell("add_thread_again", [row])
-            yield Tell("touch", [(strands, last or moment, number)])
+            yield Tell("put_name", [naming.name_row(name, number)])
+            yield from leading.identified(codec, number, name)
     for number, thread_id in (yield Ask("undead")):
         if (yield from _is_free(thread_id)):
-            yield Tell("not_deleted", [(number,)])
-    yield from names_repaired(None)
+            yield Tell("put_name", [naming.name_row(thread_id, number)])
+            yield from leading.identified(codec, number, thread_id)
 
 
-def names_repaired(thread_id: str | None) -> Plan[None]:
-    for number, name, key in (yield from _misnamed(thread_id)):
-        right, proven = yield from _right_name(number, name, key)
-        if proven and right == name:
-            yield Tell("fix_key", [(thread_key(name), number)])
-        elif proven:
-            yield Tell("fix_thread_id", [(right, number)])
+def names_repaired(codec: Codec, thread_id: str | None) -> Plan[None]:
+    for key in (yield from _strays(thread_id)):
+        if (yield from leading.called(key, (yield from naming.claims(key)))) is not None:
+            yield from leading.led_back(codec, key)
+    for key, _, _, number in (yield from _wrong_names(thread_id)):
+        yield Tell("drop_name", [(key, number)])
+        there = yield Ask("numbered_row", (number,))
+        if there and there[0][1] == key:
+            yield Tell("put_name", [naming.name_row(there[0][0], number)])
 
 
-def _misnamed(thread_id: str | None) -> Plan[list[tuple[int, str, bytes]]]:
-    asked = Ask("all_threads") if thread_id is None else Ask("one_thread", (thread_id,))
+def _strays(thread_id: str | None) -> Plan[list[bytes]]:
+    """The keys of threads, or of one if it is one, that can't be found."""
+    if thread_id is None:
+        return (yield from naming.strays())
+    key = naming.key_of(thread_id)
+    return [key] if naming.is_astray(key, (yield from naming.claims(key))) else []
+
+
+def _wrong_names(thread_id: str | None) -> Plan[list[Row]]:
+    """Rows of wyrd_names that were not written so."""
+    key = None if thread_id is None else naming.key_of(thread_id)
     return [
-        (number, name, bytes(key))
-        for number, name, key, *_ in (yield asked)
-        if bytes(key) != key_of(name)
+        row
+        for row in (yield Ask("all_names"))
+        if not naming.is_sound_name(row[:3], row[3]) and (key is None or row[0] == key)
     ]
 
 
-def key_of(thread_id: str) -> bytes:
-    """A thread's key; of what is no text, none."""
-    try:
-        return thread_key(thread_id)
-    except UnicodeEncodeError:
-        return b""
+def _leads_back(number: int) -> Plan[bool]:
+    """Whether a number without a row of its own is found by its name."""
+    if not (yield Ask("has_checkpoints", (number,))):
+        return False
+    known = yield Ask("names_of_number", (number,))
+    return any(naming.is_sound_name(row, number) for row in known)
 
 
 def _is_free(thread_id: str) -> Plan[bool]:
     """Whether no other thread has this name."""
-    key = key_of(thread_id)
-    return key != b"" and not (yield Ask("find_thread", (key,)))
+    key = naming.key_of(thread_id)
+    return key != b"" and not (yield Ask("number_of", (key,)))
 
 
 def _name(number: int) -> Plan[str | None]:
-    """What the lost thread of a number was called, if that is sure, and the name still free."""
+    """What the lost thread of a number was called by the public tables, if that is sure, and the
+    name still free."""
     if not (yield Ask("has_checkpoints", (number,))):
         return None
     names = yield Ask("names_of", (number,) * 4)
@@ -149,21 +166,6 @@ def _name(number: int) -> Plan[str | None]:
         return None
     name: str = names[0][0]
     return name if (yield from _is_free(name)) else None
-
-
-def _right_name(number: int, thread_id: str, key: bytes) -> Plan[tuple[str, bool]]:
-    """A thread whose id and key differ: what it is called, and whether that is proven."""
-    called = [row[0] for row in (yield Ask("names_of", (number,) * 4))]
-    for name in called:
-        if key_of(name) == key:
-            return name, True
-    found = flips.text_put_right(thread_id, lambda text: thread_key(text) == key)
-    if found is not None:
-        return found, True
-    wanted = key_of(thread_id)
-    alike = sum(one == other for one, other in zip(key, wanted, strict=False))
-    proven = thread_id in called or alike >= _ALIKE
-    return thread_id, proven and (yield from _is_free(thread_id))
 
 
 def space(wal: int | None) -> Plan[Space]:

@@ -11,7 +11,7 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import DatabaseDamaged, ThreadNotFound
 from langgraph_wyrd.later import later
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Verified:
         wanted = None if thread_id is None else thread(thread_id)
         file: list[Finding] = []
         look: Callable[[], Plan[list[Finding]]] = partial(whole.names, wanted)
-        mend: Callable[[], Plan[None]] = partial(whole.names_repaired, wanted)
+        mend: Callable[[], Plan[None]] = partial(whole.names_repaired, self._codec, wanted)
         if wanted is None:
             look = partial(whole.findings, self._codec)
             mend = partial(whole.repaired, self._codec)
@@ -110,7 +110,7 @@ class Verified:
             threads = await core.read(partial(_threads, wanted))
         except DatabaseDamaged as error:
             return [], [*file, *found, whole.of_file(str(error))]
-        if wanted is not None and not threads:
+        if wanted is not None and not threads and not found:
             raise ThreadNotFound(f"there is no thread {given(wanted)!r}")
         return threads, file + found
 
@@ -154,5 +154,5 @@ async def _looked(
 
 
 def _threads(thread_id: str | None) -> Plan[list[ThreadRow]]:
-    asked = Ask("all_threads") if thread_id is None else Ask("one_thread", (thread_id,))
+    asked = Ask("all_threads") if thread_id is None else Ask("one_thread", (thread_key(thread_id),))
     return [verifying.ThreadRow(*row) for row in (yield asked)]

@@ -17,7 +17,7 @@ from langgraph_wyrd.store.statements import Plan, WriteSet
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.store.core import Core
-    from langgraph_wyrd.store.running import Hot
+    from langgraph_wyrd.store.roles import Hot
 
 OF_PUTS: tuple[EventName, ...] = ("save", "fork", "loop_opened", "loop_closed")
 OF_WRITES: tuple[EventName, ...] = ("loop_opened", "loop_closed")

@@ -13,7 +13,7 @@ from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.read import Pending, Read, delta_history, get, read_of, resolved
-from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.plans.threads import added, now
 from langgraph_wyrd.signals.messages import conversation, listed
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
@@ -224,9 +224,8 @@ def times(thread_id: str) -> Plan[Times]:
 
 def expect(thread_id: str) -> Plan[None]:
     """Make room for a thread that a person brings back: what was deleted before is no matter."""
-    moment = now()
     if not (yield Ask("lock_thread", (thread_key(thread_id),))):
-        yield Tell("add_thread", [(thread_id, thread_key(thread_id), moment, moment, None)])
+        yield from added(thread_id, None)
 
 
 def arrived(codec: Codec, thread_id: str, there: Times | None, *, show: bool) -> Plan[None]:

@@ -9,7 +9,7 @@ from langgraph_wyrd.errors import WrongUser
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.threads import lock_or_add
 from langgraph_wyrd.store.names import given, thread_key
-from langgraph_wyrd.store.running import Hot
+from langgraph_wyrd.store.roles import Hot
 from langgraph_wyrd.store.statements import Ask, Plan, WriteSet
 
 MINE, NEW, OTHERS = "mine", "new", "others"

@@ -201,7 +201,8 @@ def forget_tombstones(age: timedelta, limit: int, *, dry_run: bool = False) -> P
     not known to be late."""
     rows = yield Ask("old_tombstones", (_before(age), limit))
     if rows and not dry_run:
-        yield Tell("drop_tombstone", [(row[0],) for row in rows])
+        yield Tell("drop_tombstone", [(id,) for id, _ in rows])
+        yield Tell("drop_name", [(key, id) for id, key in rows])
     return len(rows)
 
 

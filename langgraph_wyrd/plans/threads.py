@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 from langgraph_wyrd.errors import ThreadDeleted
 from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.naming import name_row
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet, merged
 
@@ -24,15 +25,25 @@ def lock_or_add(thread_id: str, late: list[str], known: Known | None = None) -> 
     found = yield Ask("lock_thread", (key,))
     if not found:
         rows = yield Ask("last_deleted", (key,))
-        buried, moment = rows[0][0], now()
+        buried = rows[0][0]
         if buried is not None and any(id <= buried for id in late):
             raise _too_late(thread_id)
-        yield Tell("add_thread", [(thread_id, key, moment, moment, buried)])
+        yield from added(thread_id, buried)
         found = yield Ask("lock_thread", (key,))
     locked = Known.locked(found[0])
     if known is not None and (known.number, known.tick) == (locked.number, locked.tick):
         return replace(known, strands=max(known.strands, locked.strands))
     return locked
+
+
+def added(thread_id: str, buried: str | None) -> Plan[None]:
+    """A new thread; or the one that another writer opened at the same time."""
+    key, moment = thread_key(thread_id), now()
+    _, found = yield [
+        Tell("add_thread", [(thread_id, key, moment, moment, buried)]),
+        Ask("number_of", (key,)),
+    ]
+    yield Tell("put_name", [name_row(thread_id, found[0][0])])
 
 
 def refuse_late(thread: Known, thread_id: str, ns: str, id: str | None) -> Plan[None]:

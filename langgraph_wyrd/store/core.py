@@ -20,7 +20,8 @@ from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.errors import SaverClosed, WyrdError
 from langgraph_wyrd.hooks import Happening, Hooks, afire, fire
-from langgraph_wyrd.store.running import Driver, Hot, M, Running
+from langgraph_wyrd.store.roles import Driver, Guide, Hot
+from langgraph_wyrd.store.running import M, Running
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ class Core(Generic[M]):
         self._closed = False
         self._pid = os.getpid()
         self.hooks = Hooks()
+        self.guide: Guide | None = None
 
     @property
     def running(self) -> Running[M] | None:
@@ -141,7 +143,7 @@ class Core(Generic[M]):
                     "this saver is closed: make a new one, or enter it again with `with`"
                 )
             if self._running is None:
-                self._running = Running(self._driver(), self._memory())
+                self._running = Running(self._driver(), self._memory(), self.guide)
             return self._running
 
     @staticmethod

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from langgraph_wyrd.later import later
 from langgraph_wyrd.store.keys import HIDDEN, SERDE, Found, KeyRing
-from langgraph_wyrd.store.running import Driver
+from langgraph_wyrd.store.roles import Driver
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing, PlainStore, ReadOnlyDatabase
 from langgraph_wyrd.store.blocks import is_sealed
 from langgraph_wyrd.store.keys import SERDE, Found
-from langgraph_wyrd.store.running import Driver
+from langgraph_wyrd.store.roles import Driver
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 

@@ -13,83 +13,33 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.errors import DatabaseGone, SaverClosed
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.store import alive
-from langgraph_wyrd.store.statements import Plan, Stale, WriteSet
+from langgraph_wyrd.store.roles import Driver, Guide, Hot, Known
+from langgraph_wyrd.store.statements import Astray, Plan, Stale, WriteSet
 from langgraph_wyrd.store.turns import Turns
 
 logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
-K = TypeVar("K")
-
-
-class Driver(Protocol):
-    """A database, seen from the core's loop. `open` may be called again after it failed."""
-
-    async def open(self) -> None: ...
-    async def close(self) -> None: ...
-    async def read(self, plan: Callable[[], Plan[T]]) -> T:
-        """Run a plan on one snapshot."""
-
-    async def read_all(self, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
-        """Run plans on one snapshot; a plan's own error stands in its result's place."""
-
-    async def write(self, plan: Callable[[], Plan[T]]) -> T:
-        """Run a plan in a transaction of its own."""
-
-    async def merge(self, sets: list[WriteSet]) -> set[int]:
-        """Store write sets in one transaction. If some are stale, store none and name those."""
-
-    async def give_back(self) -> bool:
-        """Give a piece of the unused space back to the file system; whether there is more."""
-
-    def wal_bytes(self) -> int | None:
-        """How much is not yet moved into the database's file; None if there is none such."""
-
-    async def scrub(self, *, everything: bool) -> None:
-        """Forget the bytes of what was deleted: of users' values, or of everything."""
-
-    writers: int  # how many merged transactions it likes to run at once
-    closes_to_fork: bool  # whether its connections must not be open while the process forks
-
-
-class Hot(Protocol[K]):
-    """A write that knows two ways: from what is known, or from what it reads itself."""
-
-    @property
-    def thread_id(self) -> str: ...
-    def hot(self, known: K, /) -> tuple[WriteSet, K] | None: ...
-    def cold(self, known: K | None, /) -> Plan[K]: ...
-    def stored(self, before: K | None, after: K, /) -> None:
-        """Called here after the commit; `before` is None if it was stored cold."""
-
-
-class Known(Protocol[K]):
-    """Where what is known of threads is kept."""
-
-    def get(self, thread_id: str, /) -> K | None: ...
-    def put(self, thread_id: str, known: K, /) -> None: ...
-    def learn(self, thread_id: str, known: K, /) -> None: ...
-    def drop(self, thread_id: str, /) -> None: ...
-
-
 M = TypeVar("M", bound=Known[Any])
 Settle = Callable[[BaseException | None], None]
 Waiting = tuple[WriteSet, Callable[[bool | BaseException], None]]
 Asked = tuple[Callable[[], Plan[Any]], "asyncio.Future[Any]"]
 
 _READERS, _TOGETHER = 2, 8  # batches of short reads under way, and plans in one
+_TRIES = 8  # threads that one plan may ask for in vain
 
 
 class Running(Generic[M]):
     """A core's thread and loop, with everything mutable on it."""
 
-    def __init__(self, driver: Driver, memory: M) -> None:
+    def __init__(self, driver: Driver, memory: M, guide: Guide | None = None) -> None:
         self.memory = memory
+        self._guide = guide
         self._driver = driver
         self._busy = 0  # calls to the driver that are under way
         self._pauses = 0
@@ -273,10 +223,27 @@ class Running(Generic[M]):
     # ---- jobs
 
     async def read(self, plan: Callable[[], Plan[T]]) -> T:
-        return await self._drive(lambda driver: driver.read(plan))
+        return await self._guided(plan, lambda plan: self._drive(lambda driver: driver.read(plan)))
+
+    async def _guided(
+        self, plan: Callable[[], Plan[T]], run: Callable[[Callable[[], Plan[T]]], Awaitable[T]]
+    ) -> T:
+        """Run a plan; again, when a thread that it asked for in vain was led back."""
+        guide = self._guide
+        if guide is None:
+            return await run(plan)
+        for _ in range(_TRIES):
+            try:
+                return await run(lambda: guide.guarded(plan()))
+            except Astray as lost:
+                await guide.lead_back(self, lost.key)
+        return await run(plan)
 
     async def read_soon(self, plan: Callable[[], Plan[T]]) -> T:
         """Run a short plan, together with whatever else waits to be read."""
+        return await self._guided(plan, self._read_soon)
+
+    async def _read_soon(self, plan: Callable[[], Plan[T]]) -> T:
         answer: asyncio.Future[T] = self.loop.create_future()
         self._asked.append((plan, answer))
         if self._readers < _READERS:
@@ -309,7 +276,7 @@ class Running(Generic[M]):
                 answer.set_result(result)
 
     async def write(self, plan: Callable[[], Plan[T]]) -> T:
-        return await self._drive(lambda driver: driver.write(plan))
+        return await self._guided(plan, lambda plan: self._drive(lambda driver: driver.write(plan)))
 
     async def give_back(self) -> bool:
         return await self._drive(lambda driver: driver.give_back())

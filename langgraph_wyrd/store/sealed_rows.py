@@ -335,7 +335,8 @@ INSTEAD = {
 
 # Statements that write nothing of any value. One that is in neither list is refused.
 PLAIN = PLAIN_USERS | frozenset((
-    "add_thread", "touch", "tidy", "moved", "bury_thread", "clear_thread", "fix_key",
+    "add_thread", "put_name", "drop_name", "set_aside", "identify", "touch", "tidy", "moved",
+    "bury_thread", "clear_thread",
     "fix_columns", "set_times", "drop_strand", "cut_strand", "drop_checkpoint", "drop_writes",
     "drop_write", "drop_splice", "drop_event", "drop_events", "drop_checkpoint_events",
     "drop_all_checkpoints",
@@ -343,7 +344,7 @@ PLAIN = PLAIN_USERS | frozenset((
     "drop_all_quarantine", "drop_label", "drop_labels", "drop_todo", "drop_context", "drop_loop",
     "drop_intention", "drop_all_todos", "drop_all_contexts", "drop_all_loops",
     "drop_all_intentions", "acknowledge_heal", "drop_tombstone", "record_migration", "add_key",
-    "drop_key", "fix_thread_id", "not_deleted", "drop_heal", "drop_moved", "drop_migration",
+    "drop_key", "drop_heal", "drop_moved", "drop_migration",
     "add_thread_again", "want_lease", "hear_lease", "leave_lease", "drop_lease", "add_lease",
     "take_lease",
     "beat_lease",

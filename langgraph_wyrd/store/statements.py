@@ -38,6 +38,14 @@ class Stale(Exception):
     """What a write rested on has changed meanwhile: plan it again from what is stored now."""
 
 
+class Astray(Exception):
+    """A plan asked for a thread that is there, and that its row does not lead to."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 @dataclass(slots=True)
 class WriteSet:
     """The rows of a hot write, for merging with others. Nothing is read between them.

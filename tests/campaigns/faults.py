@@ -42,7 +42,7 @@ from tests.damage import Agent, Rows, at, flipped, splices_of, spoil_splice, tal
 from tests.outside import is_postgres, own_server, raw
 
 WEIGHTS = {
-    "splices": 12, "checkpoints": 8, "writes": 8, "events": 6, "threads": 4, "todos": 2,
+    "splices": 12, "checkpoints": 8, "writes": 8, "events": 6, "threads": 4, "names": 2, "todos": 2,
     "context": 2, "open_loops": 2, "intentions": 2, "labels": 2, "heals": 1, "quarantine": 1,
     "leases": 1, "migrations": 1, "user_data": 4, "keys": 2,  # without a key ring it has no rows
 }  # fmt: skip
@@ -348,9 +348,7 @@ class _Look:
         unknowable = self.fault.kind == "delete" and (
             self.fault.table == "wyrd_labels" or self.fault.beside
         )
-        told: Any = new or any(
-            each.thread_id is None or each.table == "wyrd_threads" for each in self.found.damages
-        )
+        told: Any = new
         if whole and not differs - only:
             told = told or self.found.damages
         if unknowable and differs <= {"labels", "history", "kept"}:
@@ -363,7 +361,7 @@ class _Look:
         """Whether verify() must find it."""
         table, kind = self.fault.table, self.fault.kind
         if kind == "delete":
-            return table in (*PUBLIC, "wyrd_threads", "wyrd_migrations")
+            return table in (*PUBLIC, "wyrd_threads", "wyrd_names", "wyrd_migrations")
         if table in ("wyrd_leases", "wyrd_splices"):  # nobody may name it; loads tell of the rest
             return False
         return kind == "swap" or self.fault.column not in UNTOLD.get(table, ())

@@ -9,6 +9,7 @@ ROWS, PAGES, BRANCHES = "test_healing_rows.py", "test_page_damage.py", "test_hea
 RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.py"
 LOOKS, KNOWS = "test_verify_branches.py", "test_told_branches.py"
 OPENS, FORMS = "test_sealed_branches.py", "test_class_branches.py"
+LED = "test_led_back.py"
 CLASSES, SAFE, MIGRATIONS = "test_classes.py", "test_safe_types.py", "test_migrations.py"
 
 

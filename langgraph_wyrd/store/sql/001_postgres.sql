@@ -30,6 +30,15 @@ CREATE UNIQUE INDEX wyrd_threads_key ON wyrd_threads (key) WHERE deleted_at IS N
 CREATE INDEX wyrd_threads_user ON wyrd_threads (user_id, id) WHERE user_id IS NOT NULL;
 CREATE INDEX wyrd_threads_deleted ON wyrd_threads (key) WHERE deleted_at IS NOT NULL;
 
+-- The second witness of which number a thread has: it is found where its row agrees.
+CREATE TABLE wyrd_names (
+  key bytea NOT NULL, -- sha256 of thread_id
+  thread bigint NOT NULL,
+  thread_id text NOT NULL,
+  sum bigint NOT NULL,
+  PRIMARY KEY (key, thread)
+);
+
 CREATE TABLE wyrd_checkpoints (
   thread bigint NOT NULL,
   ns text COLLATE "C" NOT NULL,

@@ -31,6 +31,15 @@ CREATE INDEX wyrd_threads_updated ON wyrd_threads (updated, id)
 WHERE deleted_at IS NULL AND head IS NOT NULL;
 CREATE INDEX wyrd_threads_deleted ON wyrd_threads (key) WHERE deleted_at IS NOT NULL;
 
+-- The second witness of which number a thread has: it is found where its row agrees.
+CREATE TABLE wyrd_names (
+  key BLOB NOT NULL, -- sha256 of thread_id
+  thread INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  sum INTEGER NOT NULL,
+  PRIMARY KEY (key, thread)
+) WITHOUT ROWID;
+
 CREATE TABLE wyrd_checkpoints (
   thread INTEGER NOT NULL,
   ns TEXT NOT NULL,

@@ -48,6 +48,7 @@ class Sql:
 
 TABLE_NAMES = (
     "threads",
+    "names",
     "checkpoints",
     "splices",
     "writes",

@@ -5,6 +5,13 @@
 INSERT INTO wyrd_threads (thread_id, key, created, updated, buried) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) WHERE deleted_at IS NULL DO NOTHING
 
+-- name: number_of
+SELECT id FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+
+-- name: put_name
+INSERT INTO wyrd_names (key, thread, thread_id, sum) VALUES (?, ?, ?, ?)
+ON CONFLICT (key, thread) DO NOTHING
+
 -- name: last_deleted
 -- The newest checkpoint that any deleted thread of this id had.
 SELECT max(head) FROM wyrd_threads WHERE key = ? AND deleted_at IS NOT NULL
@@ -89,12 +96,16 @@ SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.t
   CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ? AND c.id = ?
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
 
 -- name: latest
 SELECT t.id, t.tick, t.strands, t.buried, t.thread_id, c.ns, c.id, c.parent, c.ts,
   CAST(c.metadata AS TEXT), c.exact, c.strand, c.seq, c.length, c.chain, c.sum, t.head
 FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id
 WHERE t.key = ? AND t.deleted_at IS NULL AND c.ns = ?
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
 ORDER BY c.id DESC LIMIT 1
 
 -- name: page
@@ -106,6 +117,8 @@ WHERE t.deleted_at IS NULL
 
 -- name: of_thread
 AND t.key = ?
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
 
 -- name: in_namespace
 AND c.ns = ?
@@ -261,17 +274,76 @@ SELECT 1 WHERE 1 = 0
 -- name: thread_row
 -- As lock_thread, for who only looks.
 SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
+
+-- ---- threads that their rows do not lead to
+
+-- name: claims
+-- Which numbers a thread has, by its names and by its row; whether there is anything of them.
+SELECT n.thread, n.thread_id, n.sum, EXISTS (SELECT 1 FROM wyrd_threads t
+    WHERE t.id = n.thread AND t.key = n.key AND t.thread_id = n.thread_id
+    AND t.deleted_at IS NULL),
+  EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = n.thread)
+FROM wyrd_names n WHERE n.key = ?
+UNION ALL SELECT t.id, t.thread_id, NULL, FALSE,
+  EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = t.id)
+FROM wyrd_threads t WHERE t.key = ? AND t.deleted_at IS NULL
+AND NOT EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
+
+-- name: strays
+-- The keys that names and rows of threads do not agree on.
+SELECT n.key FROM wyrd_names n LEFT JOIN wyrd_threads t
+  ON t.id = n.thread AND t.key = n.key AND t.thread_id = n.thread_id AND t.deleted_at IS NULL
+WHERE t.id IS NULL AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = n.thread)
+UNION SELECT t.key FROM wyrd_threads t WHERE t.deleted_at IS NULL
+AND NOT EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
+
+-- name: set_aside
+-- Out of the way of who has their key.
+UPDATE wyrd_threads SET deleted_at = ? WHERE id = ?
+
+-- name: numbered_row
+SELECT thread_id, key FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
+
+-- name: identify
+UPDATE wyrd_threads SET thread_id = ?, key = ?, deleted_at = NULL, tick = tick + 1 WHERE id = ?
+
+-- name: has_events
+SELECT 1 FROM wyrd_events WHERE thread = ? LIMIT 1
+
+-- name: all_names
+SELECT key, thread_id, sum, thread FROM wyrd_names ORDER BY thread
+
+-- name: names_of_number
+SELECT key, thread_id, sum FROM wyrd_names WHERE thread = ?
+
+-- name: drop_name
+DELETE FROM wyrd_names WHERE key = ? AND thread = ?
 
 -- ---- verifying and repairing
 
 -- name: all_threads
-SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE deleted_at IS NULL ORDER BY id
+SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
+ORDER BY id
 
 -- name: one_thread
-SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE thread_id = ? AND deleted_at IS NULL
+SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: numbered_thread
 SELECT id, thread_id, key, head, status FROM wyrd_threads WHERE id = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: homeless
 -- Rows of threads that are not there, by table.
@@ -364,16 +436,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, checkpoint, task, idx) DO UPDATE SET channel = excluded.channel,
   path = excluded.path, shape = excluded.shape, data = excluded.data, sum = excluded.sum
 
--- name: fix_thread_id
-UPDATE wyrd_threads SET thread_id = ? WHERE id = ?
-
 -- name: undead
 -- Threads that are marked as deleted, and are there.
 SELECT t.id, t.thread_id FROM wyrd_threads t WHERE t.deleted_at IS NOT NULL
 AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = t.id) ORDER BY t.id
-
--- name: not_deleted
-UPDATE wyrd_threads SET deleted_at = NULL, tick = tick + 1 WHERE id = ?
 
 -- name: names_of
 -- What the public tables call a thread, the most often first.
@@ -389,9 +455,6 @@ SELECT CAST(strands AS BIGINT) FROM wyrd_threads WHERE id = ?
 
 -- name: newest_strand
 SELECT coalesce(max(strand), 0) FROM wyrd_splices WHERE thread = ?
-
--- name: fix_key
-UPDATE wyrd_threads SET key = ? WHERE id = ?
 
 -- name: drop_write
 DELETE FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?
@@ -574,6 +637,9 @@ WHERE id = ?
 
 -- name: find_thread
 SELECT id, thread_id FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: newest_until
 -- LangGraph's times are ISO text in UTC, all of one length, so they sort as they are.

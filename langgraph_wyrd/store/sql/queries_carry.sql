@@ -47,6 +47,9 @@ SELECT ns, id, ts FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id
 
 -- name: thread_state
 SELECT id, tick, strands, buried FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: moved
 -- As `touch`, but nobody used the thread: when it was used last stays.
@@ -100,7 +103,8 @@ SELECT DISTINCT e.ns, e.checkpoint FROM wyrd_events e WHERE e.thread = ? AND NOT
 
 -- name: old_tombstones
 -- Of a thread id that is in use again, or was deleted so long ago that no run can still write.
-SELECT id FROM wyrd_threads WHERE deleted_at < ? LIMIT ?
+SELECT id, key FROM wyrd_threads WHERE deleted_at < ?
+AND NOT EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = wyrd_threads.id) LIMIT ?
 
 -- name: drop_tombstone
 DELETE FROM wyrd_threads WHERE id = ? AND deleted_at IS NOT NULL

@@ -3,6 +3,9 @@
 SELECT id, tick, greatest(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 FOR NO KEY UPDATE
 
 -- name: alive
@@ -26,6 +29,9 @@ RETURNING id
 SELECT id, tick, greatest(strands, (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 FOR UPDATE
 
 -- name: lineage_frames

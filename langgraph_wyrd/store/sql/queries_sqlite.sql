@@ -4,6 +4,9 @@
 SELECT id, tick, max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: alive
 SELECT id FROM wyrd_threads
@@ -14,6 +17,9 @@ WHERE id = ? AND coalesce(nullif(?, 0), writer) = writer AND deleted_at IS NULL
 SELECT id, tick, max(CAST(strands AS INTEGER), (SELECT coalesce(max(strand), 0) FROM wyrd_splices
   WHERE thread = wyrd_threads.id)), buried
 FROM wyrd_threads WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = wyrd_threads.key AND n.thread = wyrd_threads.id
+  AND n.thread_id = wyrd_threads.thread_id)
 
 -- name: lineage_frames
 -- Every frame strand that a page of `lineage` names, whole.

@@ -70,6 +70,8 @@ SELECT id, thread_id FROM wyrd_threads WHERE user_id = ? AND deleted_at IS NULL 
 SELECT id, user_id, (SELECT 1 FROM wyrd_checkpoints c
   WHERE c.thread = t.id AND c.ns = '' LIMIT 1)
 FROM wyrd_threads t WHERE key = ? AND deleted_at IS NULL
+AND EXISTS (SELECT 1 FROM wyrd_names n
+  WHERE n.key = t.key AND n.thread = t.id AND n.thread_id = t.thread_id)
 
 -- name: of_user
 AND t.user_id = ?
