@@ -119,6 +119,18 @@ def test_the_root_of_an_index(path: Path) -> None:
         assert not saver.verify().ok
 
 
+@pytest.mark.parametrize("what", [b"CREATE TABLE wyrd_threads", b"wyrd_checkpoints_root"])
+def test_a_schema_that_is_no_text(path: Path, what: bytes) -> None:
+    """SQLite's own error can't even be read then: it is told as all damage of pages is."""
+    data = bytearray(path.read_bytes())
+    data[data.find(what) + 15] |= 0x80
+    path.write_bytes(data)
+    with open_(path) as saver:
+        with pytest.raises(errors.DatabaseDamaged):
+            append(saver, "small", "d")
+        assert not saver.verify().ok
+
+
 def test_the_page_of_the_migrations(path: Path) -> None:
     """Nobody needs it to read a thread."""
     zero(path, root_page(path, "wyrd_migrations"))

@@ -11,6 +11,7 @@ from langgraph_wyrd.healing.mending import Mender
 from langgraph_wyrd.healing.reading import is_foreign
 from langgraph_wyrd.plans import carry
 from langgraph_wyrd.plans.carry import Carried, Key, Spot
+from langgraph_wyrd.plans.read import Pending
 from langgraph_wyrd.store.names import stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec
@@ -46,10 +47,22 @@ def these(
             made.append(None)
         else:
             placed = yield from mender.placed_writes(row.ns, row.id)
-            made.append(Carried(one, [Spot(*at) for at, _ in placed]))
+            made.append(Carried(one, _spots(placed, one.writes)))
     if mender is None or not mender.found:
         raise first
     return made, tuple(mender.found.values())
+
+
+def _spots(
+    placed: Sequence[tuple[tuple[str, str, int], Pending]], left: Sequence[Pending]
+) -> list[Spot]:
+    """Where the writes stand that are left; some may have been left out."""
+    rest = list(left)
+    return [
+        Spot(*at)
+        for at, (task, channel, _) in placed
+        if rest and rest[0][:2] == (task, channel) and rest.pop(0)
+    ]
 
 
 def messages(codec: Codec, thread_id: str) -> Plan[tuple[list[Any] | None, Heals]]:

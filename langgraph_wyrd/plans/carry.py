@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
-from langgraph_wyrd.plans.ledger import event_sum
+from langgraph_wyrd.plans.ledger import event_sum, is_sound
 from langgraph_wyrd.plans.read import Pending, Read, delta_history, get, read_of, resolved
 from langgraph_wyrd.plans.threads import added, now
 from langgraph_wyrd.signals.messages import conversation, listed
@@ -159,10 +160,15 @@ def told(codec: Codec, thread_id: str, keys: Iterable[Key]) -> Plan[list[Told]]:
         return []
     asked = [(stored(ns, "checkpoint_ns"), stored(id, "checkpoint_id")) for ns, id in keys]
     answers = yield [Ask("events", (found[0][0], ns, id, id)) for ns, id in asked]
-    return [
-        Told(key, [_unsealed(codec, row) for row in rows])
-        for key, rows in zip(asked, answers, strict=True)
-    ]
+    made = []
+    for (ns, id), rows in zip(asked, answers, strict=True):
+        if not all(is_sound(ns, row, codec) for row in rows):
+            raise CheckpointDamaged(
+                f"what checkpoint {id} of thread {given(thread_id)!r} says in the ledger is "
+                "damaged: have verify(repair=True) look at the thread first"
+            )
+        made.append(Told((ns, id), [_unsealed(codec, row) for row in rows]))
+    return made
 
 
 def _unsealed(codec: Codec, row: Row) -> Row:

@@ -81,6 +81,7 @@ class StrandDamaged(CheckpointDamaged):
 # What is derived of a checkpoint has a few bits of its row's checksum for itself: wrong, it is read
 # anew, and the row stays good.
 _DERIVED = 0x7FFF
+_DAMAGED = 0x5A5A_5A5A_5A5A_0000  # turned over in the checksum of what was damaged already
 
 
 def row_sum(
@@ -113,10 +114,11 @@ def same_row(total: int, stored: int) -> bool:
 
 
 def sum_again(stored: int, was: Sequence[Any], now: Sequence[Any]) -> int:
-    """The checksum of a row that is written with other columns: what was damaged stays so."""
+    """The checksum of a row that is written with other columns: what was damaged stays so, and is
+    not put right by turning a bit back."""
     bits = stored & _DERIVED
     total = row_sum(*now) | bits
-    return total if same_row(row_sum(*was), stored) else total ^ (_DERIVED + 1)
+    return total if same_row(row_sum(*was), stored) else total ^ _DAMAGED
 
 
 def write_sum(ns: str, checkpoint: str, task: str, idx: int, channel: str, path: str,

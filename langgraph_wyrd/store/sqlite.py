@@ -107,7 +107,7 @@ class SqliteDriver:
             if connection in self._all:
                 self._all.remove(connection)
                 await connection.close()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
                 raise self._translated(error) from error
             raise
         self._writer = connection
@@ -392,7 +392,7 @@ class SqliteDriver:
 
     # ---- errors
 
-    def _translated(self, error: sqlite3.Error) -> WyrdError:
+    def _translated(self, error: Exception) -> WyrdError:
         return translated(error, self._where, self._address.target, self._timeout)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 from langgraph_wyrd.errors import (
     DatabaseBusy,
@@ -17,7 +16,13 @@ from langgraph_wyrd.errors import (
 )
 
 _CORRUPT = 11  # SQLite's own code
-_ODD = ("malformed", "corrupt", "unsupported file format", "unknown database format")
+_ODD = (
+    "malformed",
+    "corrupt",
+    "unsupported file format",
+    "unknown database format",
+    "can't decode byte",
+)  # the last of Python: SQLite names a piece of the schema, no text
 _PAGES = 1 << 17  # what SQLite writes in one go, and more
 _BESIDE = (
     "This process may not make, or write, the two files (-wal and -shm) that SQLite keeps beside "
@@ -26,7 +31,7 @@ _BESIDE = (
 REMEDY = "Restore the file from a backup, or have sqlite3 `.recover` it into a new one"
 
 
-def translated(error: sqlite3.Error, where: str, path: str, timeout: float) -> WyrdError:
+def translated(error: Exception, where: str, path: str, timeout: float) -> WyrdError:
     """The error of ours that says what the driver's means."""
     text = str(error)
     if is_damage(error):
@@ -86,7 +91,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether pages of the file are not what SQLite wrote."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code == _CORRUPT or any(word in str(error) for word in _ODD)

@@ -6,6 +6,7 @@ from tests.campaigns.mutant import M
 
 MOVED, DOCTOR = "test_moved_files.py", "test_doctor.py"
 SEVERAL, MADE = "test_healing_several.py", "test_undecodable.py"
+CARRIED = "test_carried_damage.py"
 
 AROUND = (
     # ---- several rows at once
@@ -30,6 +31,19 @@ AROUND = (
       "    if not heals:\n        raise first\n    if False:  #", SEVERAL, "what_is_due"),
     M("several: what a subgraph changed is no damage", "plans/weaving",
       'weave.shown, state, weave.top or "")', 'weave.shown, state, "x")', SEVERAL, "whole"),
+    # ---- damage that is written anew
+    M("carried: what was damaged stays so", "plans/loading",
+      "same_row(row_sum(*was), stored) else total ^ _DAMAGED", "True else total", CARRIED, "stays"),
+    M("carried: no turned bit makes it good", "plans/loading",
+      "total ^ _DAMAGED", "total ^ 1 << 16", CARRIED, "stays"),
+    M("carried: a damaged ledger is not told elsewhere", "plans/carry",
+      "if not all(is_sound(ns, row, codec) for row in rows):", "if False:", CARRIED,
+      "written_down"),
+    M("carried: an export passes over what a user lost", "healing/exported",
+      "if rest and rest[0][:2] == (task, channel) and rest.pop(0)", "if rest or True", CARRIED,
+      "users_value"),
+    M("a schema that is no text is damage", "store/sqlite",
+      "(sqlite3.Error, UnicodeDecodeError)", "sqlite3.Error", "test_page_damage.py", "no_text"),
     # ---- rows that hold no value
     M("bytes that are no value are damage", "store/decoding",
       "raise CheckpointDamaged(f\"a stored value can't be decoded: {error}\") from error", "raise",
