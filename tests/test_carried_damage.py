@@ -89,7 +89,7 @@ def test_what_was_said_is_not_written_down_as_good(
             assert "of thread 't' says in the ledger is damaged" in caplog.text
             assert not other.thread("t").working_state().todos
             saver.verify(repair=True)
-            assert port.copy(saver, other).checkpoints
+            assert port.copy(saver, other).there
             assert not other.thread("t").working_state().todos
 
 
