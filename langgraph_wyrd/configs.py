@@ -11,6 +11,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.healing import reading as healing
 from langgraph_wyrd.later import later
 from langgraph_wyrd.plans import read
+from langgraph_wyrd.plans.gone import After
 from langgraph_wyrd.plans.known import Memory
 from langgraph_wyrd.store.names import stored, thread_key
 from langgraph_wyrd.store.running import Running
@@ -101,7 +102,7 @@ class Pages:
         self._thread_id: Any = None
         self._filter = filter or {}
         self._left = limit
-        self._after: tuple[str, int, str] | None = None
+        self._after: After | None = None
         self._conditions: list[tuple[str, tuple[Any, ...]]] = []
         self.done = limit is not None and limit <= 0
         if user is not None:

@@ -8,6 +8,7 @@ import secrets
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,9 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.store.postgres import PostgresDriver
+from langgraph_wyrd.store.sqlite import SqliteDriver
+from langgraph_wyrd.store.statements import Ask, Tell
 
 BACKENDS = ("sqlite", "memory", "postgres")
 DURABLE = ("sqlite", "postgres")  # what another process, or another saver, can open again
@@ -165,6 +169,27 @@ def sqlite(request: pytest.FixtureRequest) -> Iterator[Backend]:
 def saver(backend: Backend) -> WyrdSaver:
     """One saver on each database."""
     return backend.open()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each statement of a plan was sent; `round trips` on Postgres."""
+    found: Counter[str] = Counter()
+    on_sqlite, on_postgres = SqliteDriver._execute, PostgresDriver._execute
+
+    def here(self: Any, raw: Any, statement: Ask | Tell) -> Any:
+        found[statement.name] += 1
+        return on_sqlite(self, raw, statement)
+
+    async def there(self: Any, connection: Any, step: Any) -> Any:
+        if not isinstance(step, Ask | Tell):
+            found["round trips"] += 1
+            found.update(each.name for each in step)
+        return await on_postgres(self, connection, step)
+
+    monkeypatch.setattr(SqliteDriver, "_execute", here)
+    monkeypatch.setattr(PostgresDriver, "_execute", there)
+    return found
 
 
 @pytest.fixture(params=["async", "sync"])

@@ -5,37 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.store.postgres import PostgresDriver
-from langgraph_wyrd.store.sqlite import SqliteDriver
-from langgraph_wyrd.store.statements import Ask, Tell
 from tests.bench.graphs import Script, chat
 from tests.conftest import Backend
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each statement of a plan was sent; `round trips` on Postgres."""
-    found: Counter[str] = Counter()
-    on_sqlite, on_postgres = SqliteDriver._execute, PostgresDriver._execute
-
-    def here(self: Any, raw: Any, statement: Ask | Tell) -> Any:
-        found[statement.name] += 1
-        return on_sqlite(self, raw, statement)
-
-    async def there(self: Any, connection: Any, step: Any) -> Any:
-        if not isinstance(step, Ask | Tell):
-            found["round trips"] += 1
-            found.update(each.name for each in step)
-        return await on_postgres(self, connection, step)
-
-    monkeypatch.setattr(SqliteDriver, "_execute", here)
-    monkeypatch.setattr(PostgresDriver, "_execute", there)
-    return found
 
 
 async def talk(saver: WyrdSaver, turns: range, where: Any = THREAD) -> None:

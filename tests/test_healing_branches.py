@@ -678,11 +678,11 @@ def test_an_error_that_is_not_explained(durable: Backend, how: str) -> None:
 # ---- delta channels
 
 
-def deltas(saver: Any, seeds: dict[int, Any], last: int = 5) -> Any:
-    """Checkpoints from 1 on, those with a seed of channel "m" among them; the tasks of each write
-    to it and to "other". The config of the last one."""
-    config = None
-    for n in range(1, last + 1):
+def deltas(saver: Any, seeds: dict[int, Any], last: int = 5, first: int = 1) -> Any:
+    """Checkpoints from 1 on (or what a prune elsewhere left of them), those with a seed of channel
+    "m" among them; the tasks of each write to it and to "other". The config of the last one."""
+    config = None if first == 1 else at("t", IDS[first - 1])
+    for n in range(first, last + 1):
         held = {"m": _DeltaSnapshot(seeds[n])} if n in seeds else {"n": n}
         config = put(saver, "t", held, id=IDS[n], parent=config)
         if n < last:
@@ -760,14 +760,11 @@ def test_messages_in_deltas(durable: Backend, left: str) -> None:
     """A lost message among a value: rebuilt from an earlier value, if one is left; only else it is
     stood in for."""
     with durable.open() as saver:
-        last = deltas(saver, {1: people("x"), 3: people("x", "y")})
+        seeds = {1: people("x"), 3: people("x", "y")}
+        last = deltas(saver, seeds, first=1 if left == "all" else 3)
     found = Rows(durable.url, "wyrd_splices").all()
     (row,) = [each for each in found if b"y y y" in each["data"]]
     spoil_splice(durable.url, row, data=row["data"].replace(b"y y y", b"y z z"))
-    if left != "all":
-        Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id < ?", IDS[3])
-        for table in ("wyrd_writes", "wyrd_events"):
-            Rows(durable.url, table).run("DELETE FROM {} WHERE checkpoint < ?", IDS[3])
     with durable.open() as saver:
         held = history(saver, last)["m"]
         kinds = {heal.kind for heal in saver.thread("t").heals()}
@@ -832,11 +829,7 @@ def test_a_channel_that_has_begun(durable: Backend) -> None:
 def test_a_pruned_parent_is_an_end(durable: Backend) -> None:
     """Not a loss: nothing says anything of it."""
     with durable.open() as saver:
-        last = deltas(saver, {1: people("x")})
-    Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id < ?", IDS[3])
-    for table in ("wyrd_writes", "wyrd_events"):
-        Rows(durable.url, table).run("DELETE FROM {} WHERE checkpoint < ?", IDS[3])
-    with durable.open() as saver:
+        last = deltas(saver, {}, first=3)
         sound = history(saver, last)
     lose(durable, 4)
     with durable.open() as saver:

@@ -40,14 +40,14 @@ def history(
     while current is not None and current not in walked and not all(c.done for c in made.values()):
         walked.add(current)
         rows = yield Ask("checkpoint", (thread_key(mender.thread_id), ns, current))
-        if not rows and not (yield Ask("lost_says", (mender.number, ns, current) * 2))[0][0]:
+        if not rows and (ns, current) not in (yield from mender.lost()):
             break  # a pruned parent is an end like any other
         yield from _writes(mender, ns, current, made)
         row = None if not rows else (yield from mender.row(rows[0]))
         if row is None:
             what = "its row is lost: the history was followed by the order of ids"
             mender.note("left_out", ns, current, what, f"row {current}")
-            there = yield from mender.parents()
+            there = {*(yield from mender.parents()), *(yield from mender.lost())}
             older = [each for at, each in there if at == ns and each < current]
             current = max(older, default=None)
             continue

@@ -15,6 +15,9 @@ logger = logging.getLogger("langgraph_wyrd")
 Kind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
 
 
+LOST = "its row is missing: that it was there is sure, what it held is not known"
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A damage as a load met it. Ids are in stored form; `place` is what is damaged."""

@@ -13,10 +13,10 @@ from typing import Any
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.healing import copies, placeholders, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
-from langgraph_wyrd.healing.found import Found, Kind
+from langgraph_wyrd.healing.found import LOST, Found, Kind
 from langgraph_wyrd.healing.placeholders import Gap
 from langgraph_wyrd.healing.strand import Mended
-from langgraph_wyrd.plans import loading, read
+from langgraph_wyrd.plans import gone, loading, read
 from langgraph_wyrd.plans.loading import LoadedStrand, Stored, Write
 from langgraph_wyrd.plans.read import Pending, Read
 from langgraph_wyrd.store import frames
@@ -41,6 +41,7 @@ class Mender:
         self._rows: Sequence[Sequence[Any]] | None = None
         self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
+        self._lost: dict[tuple[str, str], str | None] | None = None
         self._frames: dict[Place, Frame | None] = {}
         self._values: dict[Place, tuple[Any] | None] = {}
 
@@ -49,6 +50,9 @@ class Mender:
     ) -> None:
         heal = Found(kind, self.number, self.thread_id, ns, checkpoint, channel, what, place)
         self.found.setdefault(heal.id, heal)
+
+    def note_lost(self, ns: str, checkpoint: str) -> None:
+        self.note("left_out", ns, checkpoint, LOST, f"lost {checkpoint}")
 
     def at_least(self, first: Exception, ns: str = "", checkpoint: str = "") -> None:
         """Tell of the damage that a first try met, if none was met since; else raise what it is."""
@@ -112,6 +116,27 @@ class Mender:
                 if isinstance(row[0], str) and isinstance(row[1], str)
             }
         return self._ids
+
+    def lost(self) -> Plan[dict[tuple[str, str], str | None]]:
+        """The checkpoints that others stand behind and whose rows are gone, and who was before."""
+        if self._lost is None:
+            there = dict((yield from self.parents()))
+            there.update({(row.ns, row.id): row.parent for _, row in (yield from self._right())})
+            self._lost = yield from gone.on_paths(self.number, there)
+        return self._lost
+
+    def under_another_id(self, ns: str, id: str) -> Plan[Sequence[Any] | None]:
+        """The row of a checkpoint that is not found by its id, as that is damaged."""
+        for raw, row in (yield from self._right()):
+            if (row.ns, row.id) == (ns, id):
+                return raw
+        return None
+
+    def _right(self) -> Plan[list[tuple[Sequence[Any], Stored]]]:
+        """The thread's damaged rows, and what they were, as far as they can be had back."""
+        raws = yield from self._rows_of_thread()
+        tried = [(raw, rows.checkpoint(raw, raws)) for raw in raws if not rows.fits(raw)]
+        return [(raw, row) for raw, row in tried if row is not None]
 
     def strand(self, place: Place, *, blocks: bool = True) -> Plan[Mended | None]:
         """The rows that bear a place, put right as far as can be."""

@@ -7,12 +7,13 @@ nothing wrong the first error stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.later import later
-from langgraph_wyrd.plans import read
+from langgraph_wyrd.plans import gone, read
+from langgraph_wyrd.plans.gone import After, Awaited, Conditions, Listed
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import Pending, Read
 from langgraph_wyrd.store.names import given, thread_key
@@ -55,11 +56,13 @@ def _get(
 ) -> Plan[tuple[Read | None, tuple[Found, ...]]]:
     key = thread_key(thread_id)
     rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
+    if not rows and id is not None and isinstance(first, CheckpointDamaged):
+        rows = yield from _under_another_id(codec, thread_id, ns, id)
     if not rows:
         return None, ()
     mender = mending.Mender(codec, rows[0][0], thread_id)
     raw = rows[0]
-    wanted = str(raw[6])
+    wanted = str(raw[6]) if id is None else id
     if id is None:
         newest, head = (yield Ask("newest_id", (mender.number,)))[0][0], raw[-1]
         if isinstance(head, str) and str(newest) < head:
@@ -98,6 +101,22 @@ def _get(
         raw = (yield Ask("checkpoint", (key, ns, before)))[0]
 
 
+def _under_another_id(codec: Codec, thread_id: str, ns: str, id: str) -> Plan[list[Sequence[Any]]]:
+    """The row of a checkpoint that was put and is not found by its id, if that is damaged. Else
+    raises, with the nearest before it that can be read."""
+    key = thread_key(thread_id)
+    mender = mending.Mender(codec, (yield Ask("find_thread", (key,)))[0][0], thread_id)
+    raw = yield from mender.under_another_id(ns, id)
+    if raw is not None:
+        return [raw]
+    there = yield from mender.parents()
+    for before in sorted((e for at, e in there if at == ns and e < id), reverse=True):
+        row = yield from mender.row((yield Ask("checkpoint", (key, ns, before)))[0])
+        if row is not None and (yield from mender.checkpoint(row)) is not None:
+            raise _damaged(thread_id, id, row.id)
+    raise _damaged(thread_id, id, None)
+
+
 def _before(mender: Mender, ns: str, raw: Sequence[Any], *, sure: bool) -> Plan[str | None]:
     """The nearest checkpoint before one: its parent if that is there, else the next older one."""
     _, id, parent = bare.checkpoint_of(raw)
@@ -122,17 +141,13 @@ def _damaged(thread_id: str, id: str, ancestor: str | None) -> CheckpointDamaged
     return error
 
 
-Conditions = Sequence[tuple[str, Sequence[Any]]]
-After = tuple[str, int, str] | None
-
-
 def page(
     codec: Codec,
     conditions: Conditions,
-    after: After,
+    after: After | None,
     size: int,
     matches: Callable[[dict[str, Any]], bool],
-) -> Plan[tuple[list[Read], After, tuple[Found, ...]]]:
+) -> Plan[tuple[list[Read], After | None, tuple[Found, ...]]]:
     """The next checkpoints of a list; one that can't be read is left out, and said so."""
     try:
         found, then = yield from read.page(codec, conditions, after, size, matches)
@@ -158,13 +173,50 @@ def page(
         else:
             what = "it can't be read, and is left out of a list"
             mender.note("left_out", str(raw[5]), str(raw[6]), what, f"listed {raw[6]}")
+    then = yield from _missing(codec, menders, raws, conditions, after, size)
     if not any(mender.found for mender in menders.values()):
         if not menders:
             raise first
         next(iter(menders.values())).at_least(first)
     heals = tuple(heal for mender in menders.values() for heal in mender.found.values())
-    last = raws[-1] if len(raws) == size else None
-    return made, last and (str(last[6]), last[0], str(last[5])), heals
+    return made, then, heals
+
+
+def _missing(
+    codec: Codec,
+    menders: dict[int, Mender],
+    raws: Sequence[Sequence[Any]],
+    conditions: Conditions,
+    after: After | None,
+    size: int,
+) -> Plan[After | None]:
+    """Where a list goes on. Notes what of it is lost, and of its threads' paths."""
+
+    def note(number: int, thread_id: str, keys: Iterable[gone.Key]) -> None:
+        mender = menders.setdefault(number, mending.Mender(codec, number, thread_id))
+        for ns, id in keys:
+            mender.note_lost(ns, id)
+
+    chosen = dict(conditions)
+    if not raws and "with_id" in chosen:
+        key, ns, id = gone.named(chosen)
+        for number, thread_id in (yield Ask("find_thread", (key,))):
+            note(number, thread_id, [(ns, id)])
+    if raws and read.is_from_top(conditions, after):
+        top = raws[0]
+        newest = (yield Ask("newest_id", (top[0],)))[0][0]
+        if isinstance(top[-1], str) and str(newest) < top[-1]:
+            note(top[0], top[4], [(str(top[5]), top[-1])])
+    rows = [bare.checkpoint_of(raw) for raw in raws]
+    held = [
+        Listed(Awaited(id, raw[0], ns, raw[4]), parent)
+        for raw, (ns, id, parent) in zip(raws, rows, strict=True)
+    ]
+    suspects, then = gone.unaccounted(held, conditions, after, size)
+    for number, thread_id in {(each.thread, each.thread_id) for each in suspects}:
+        note(number, thread_id, ())
+        note(number, thread_id, (yield from menders[number].lost()))
+    return then
 
 
 # ---- delta channels
@@ -184,6 +236,8 @@ def delta_history(
         first = error
     key = thread_key(thread_id)
     rows = yield Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
+    if not rows and id is not None and isinstance(first, CheckpointDamaged):
+        rows = yield from _under_another_id(codec, thread_id, ns, id)
     if not rows:
         raise first
     mender = mending.Mender(codec, rows[0][0], thread_id)
@@ -208,10 +262,10 @@ def just_get(
 def just_page(
     codec: Codec,
     conditions: Conditions,
-    after: After,
+    after: After | None,
     size: int,
     matches: Callable[[dict[str, Any]], bool],
-) -> Plan[tuple[list[Read], After, tuple[Found, ...]]]:
+) -> Plan[tuple[list[Read], After | None, tuple[Found, ...]]]:
     found, then = yield from read.page(codec, conditions, after, size, matches)
     return found, then, ()
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import beside, flips, rows
-from langgraph_wyrd.healing.found import Found, Kind
+from langgraph_wyrd.healing.found import LOST, Found, Kind
 from langgraph_wyrd.healing.mending import Mender
-from langgraph_wyrd.plans import loading, past, reweave
+from langgraph_wyrd.plans import gone, loading, past, reweave
 from langgraph_wyrd.plans.ledger import is_sound, through
 from langgraph_wyrd.plans.loading import Stored, StrandDamaged, Write
 from langgraph_wyrd.plans.weaving import Weaver
@@ -67,6 +67,7 @@ class Reading:
         self.told: dict[Group, list[Row]] = {}
         self.bad: dict[tuple[str, str, str, int], Row | None] = {}
         self.lost: dict[tuple[str, str], str | None] = {}  # missing ones, and who was before them
+        self._elsewhere: dict[tuple[str, str], Stored] = {}  # rows by the ids that they had
         self._rows: list[tuple[Kind, str, str]] = []
         self._labels: dict[Row, tuple[Row, bool]] = {}
         self._gone: set[tuple[str, str]] = set()  # checkpoints whose rows can't be had back
@@ -94,15 +95,14 @@ class Reading:
                 self._gone.add((raw[5], raw[6]))
             kind: Kind = "left_out" if right is None else "exact"
             self._rows.append((kind, ns, id))
-        there = {(row[5], row[6]) for row in found}
-        for raw in found:
-            ns, id, parent = rows.checkpoint_of(self._right_rows.get((raw[5], raw[6]), raw))
-            if parent is not None and (ns, parent) not in there:
-                says = yield Ask("lost_says", (self._number, ns, parent) * 2)
-                if says[0][0]:
-                    older = min(parent, id)  # two clocks may differ
-                    before = [each for at, each in there if at == ns and each < older]
-                    self.lost[ns, parent] = max(before, default=None)
+        there = {
+            raw[5:7]: rows.checkpoint_of(self._right_rows.get(raw[5:7], raw))[2] for raw in found
+        }
+        self.lost = yield from gone.on_paths(self._number, there)
+        for right in self._right_rows.values():
+            if (right.ns, right.id) in self.lost:
+                self.lost[right.ns, right.id] = right.parent
+                self._elsewhere[right.ns, right.id] = right
 
     def put_events_right(self) -> Plan[None]:
         """What stands in the ledger in another's place."""
@@ -191,10 +191,9 @@ class Reading:
             made.append(
                 Found("exact", self._number, self._thread_id, ns, checkpoint, "", what, place)
             )
-        for ns, id in self.lost:
-            what = "it is missing: what it said is still in the ledger"
+        for ns, id in self.lost.keys() - self._elsewhere.keys():
             made.append(
-                Found("left_out", self._number, self._thread_id, ns, id, "", what, f"lost {id}")
+                Found("left_out", self._number, self._thread_id, ns, id, "", LOST, f"lost {id}")
             )
         for kind, ns, id in self._rows:
             what = "its row was put right" if kind == "exact" else "what led there can't be read"
@@ -222,13 +221,13 @@ class Reading:
         return None
 
     def _answered(self, ask: Ask, found: Any) -> Any:
-        if ask.name == "own_row":
-            return []
+        if ask.name == "own_row" or (ask.name == "lost" and ask.params[1:3] in self.lost):
+            return []  # what is to be said of it is known by now
         if ask.name == "steps":
             _, ns, upto, most = ask.params
             steps = [self._step(ns, row) for row in found]
             steps += [
-                (id, parent, None, None, None, None)
+                (id, parent, self._time(at, id), None, None, None)
                 for (at, id), parent in self.lost.items()
                 if at == ns and id <= upto
             ]
@@ -269,6 +268,10 @@ class Reading:
             if at == ns and low <= checkpoint <= high:
                 said += told
         return sorted(said, key=lambda row: row[:3])
+
+    def _time(self, ns: str, id: str) -> str | None:
+        held = self._elsewhere.get((ns, id))
+        return None if held is None else held.ts
 
     def _step(self, ns: str, row: Row) -> Row:
         id, parent, ts, due, root, _ = row

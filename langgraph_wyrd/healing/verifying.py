@@ -21,10 +21,11 @@ from langgraph_wyrd.healing.report import Finding, count
 from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
 from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import loading, reweave, states
+from langgraph_wyrd.plans.gone import on_paths
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
 from langgraph_wyrd.plans.loading import Stored, Write
-from langgraph_wyrd.plans.sums import moved_row, readable
+from langgraph_wyrd.plans.sums import moved_place, moved_row, readable
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store import strands
@@ -136,7 +137,7 @@ class _Look:
         self.found.append((finding, list(fixes)))
 
     def _away(self, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell) -> list[Tell]:
-        place = json.dumps(list(key), default=str)
+        place = moved_place(key)
         held = json.dumps([readable(each) for each in row], default=str)
         return [
             Tell("put_quarantine", [moved_row(self.row.number, table, place, held, now())]),
@@ -218,10 +219,12 @@ class _Look:
 
     def _parents(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
         parents = {row.key: row.stored.parent for row in stored}
+        gone = yield from on_paths(self.row.number, parents)
+        for _, id in gone.keys() - {(ns, parent) for (ns, _), parent in parents.items()}:
+            self._note("checkpoints", id, "it is lost, as is the next one", STAYS)
         for (ns, id), parent in parents.items():
             if parent is not None and (ns, parent) not in parents:
-                # With one that is pruned goes what it said.
-                lost = (yield Ask("lost_says", (self.row.number, ns, parent) * 2))[0][0] > 0
+                lost = (ns, parent) in gone
                 what = f"its parent {parent} is {'lost' if lost else 'not there: pruned, or lost'}"
                 self._note("checkpoints", id, what, STAYS if lost else NONE, damage=lost)
             elif parent is not None and parent >= id:

@@ -19,7 +19,7 @@ from langgraph_wyrd.pillars.overlay import advance, overlaid
 from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.pillars.values import is_users
 from langgraph_wyrd.pillars.words import listing
-from langgraph_wyrd.plans import loading, moments, states
+from langgraph_wyrd.plans import gone, loading, moments, states
 from langgraph_wyrd.plans.labels import labels_on
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of
@@ -94,6 +94,7 @@ def told(
         *(Ask("past past_one", (number, id)) for id in outside),
     ]
     parents = {row[0]: _checked(codec, number, Step(*row)) for (row,) in filter(None, answers)}
+    yield from gone.none_lost([(number, "", id) for id in outside if id not in parents])
     children: dict[str, list[str]] = {}
     for parent, id in offspring:
         children.setdefault(parent, []).append(given(id))
@@ -115,8 +116,8 @@ def told(
         if not said:
             said = "new input" if step.source == "input" else "no changes"
         if step.id in pruned or (step.parent is not None and parent is None):
-            gone = "what came before was pruned" if step.id in pruned else "its parent is not there"
-            said = f"{gone}: what it changed is not known"
+            why = "what came before was pruned" if step.id in pruned else "its parent is not there"
+            said = f"{why}: what it changed is not known"
         elif frame is None or before is None:
             whose = "its frame" if frame is None else "its parent's frame"
             said += f" (damaged: {whose} can't be read)"
@@ -347,6 +348,9 @@ def tree(codec: Codec, thread_id: str, limit: int) -> Plan[Tree]:
         page = yield Ask("past past_before past_newest", (number, new[-1].id, size))
     ids = found.keys()
     steps = [found[id] for id in sorted(ids, reverse=True)]
+    # Those further back than the limit are not looked for.
+    behind = {step.parent or "" for step in steps if not new or steps[-1].id < (step.parent or "")}
+    yield from gone.none_lost([(number, "", id) for id in sorted(behind - ids - {""})])
     children: dict[str | None, list[str]] = {}
     for step in reversed(steps):
         children.setdefault(step.parent, []).append(given(step.id))

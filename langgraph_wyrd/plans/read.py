@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.classes.telling import tell
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.plans import loading, owned
+from langgraph_wyrd.plans import gone, loading, owned
+from langgraph_wyrd.plans.gone import After, Awaited, Conditions, Listed
 from langgraph_wyrd.plans.known import Known, Space
 from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.owned import Pending as Pending
@@ -47,6 +48,8 @@ def get(
     asked = Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
     rows = yield asked
     if not rows:
+        if id is not None:
+            yield from gone.never_put(key, ns, id)
         return None, None
     row = loading.checked(rows[0])
     if id is None and row.head is not None and row.id < row.head:
@@ -95,14 +98,17 @@ def _newest(row: Stored) -> Plan[None]:
 
 def page(
     codec: Codec,
-    conditions: Sequence[tuple[str, Sequence[Any]]],
-    after: tuple[str, int, str] | None,
+    conditions: Conditions,
+    after: After | None,
     size: int,
     matches: Callable[[dict[str, Any]], bool],
-) -> Plan[tuple[list[Read], tuple[str, int, str] | None]]:
+) -> Plan[tuple[list[Read], After | None]]:
     """The next checkpoints, newest first, and where to go on (None: that was the end)."""
     rows = yield ask_page(conditions, after, size)
     stored = [loading.checked(row) for row in rows]
+    if is_from_top(conditions, after) and stored and stored[0].id < (stored[0].head or ""):
+        yield from _newest(stored[0])
+    then = yield from gone.accounted([*map(listed, stored)], conditions, after, size)
     kept = [row for row in stored if matches(codec.open_metadata(row.metadata, row.exact))]
     by_thread: dict[int, list[Stored]] = {}
     for row in kept:
@@ -117,17 +123,24 @@ def page(
         ]
         whole = yield from resolved(codec, number, made)
         read.update(zip(group, whole, strict=True))
-    last = stored[-1] if len(stored) == size else None
-    return [read[row] for row in kept], last and (last.id, last.thread, last.ns)
+    return [read[row] for row in kept], then
 
 
-def ask_page(
-    conditions: Sequence[tuple[str, Sequence[Any]]], after: tuple[str, int, str] | None, size: int
-) -> Ask:
+def is_from_top(conditions: Conditions, after: After | None) -> bool:
+    """Whether a list begins with the newest checkpoint of a thread, or of one of its namespaces."""
+    names = {name for name, _ in conditions}
+    return after is None and "of_thread" in names and names <= {"of_thread", "in_namespace"}
+
+
+def listed(row: Stored) -> Listed:
+    return Listed(Awaited(row.id, row.thread, row.ns, row.thread_id), row.parent)
+
+
+def ask_page(conditions: Conditions, after: After | None, size: int) -> Ask:
     """The rows of a page."""
     chosen = list(conditions)
     if after is not None:
-        chosen.append(("after_row", after))
+        chosen.append(("after_row", after[:3]))
     names = " ".join(["page", *(name for name, _ in chosen), "newest_first"])
     return Ask(names, (*(value for _, given_ in chosen for value in given_), size))
 
@@ -223,6 +236,8 @@ def delta_history(
     key = thread_key(thread_id)
     asked = Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
     rows = yield asked
+    if not rows and id is not None:
+        yield from gone.never_put(key, ns, id)
     writes: dict[str, list[Pending]] = {name: [] for name in channels}
     seeds: dict[str, list[Any]] = {name: [] for name in channels}
     if rows:
@@ -281,8 +296,7 @@ def lineage(
             page, size, before = _Page(rows, splices, wants), min(max(size * 4, _FEWEST), _MOST), -2
             if current not in page.steps:
                 # A pruned parent is an end like any other; with it goes what its tasks wrote.
-                if (yield Ask("still_says", (number, ns, current) * 2))[0][0]:
-                    raise CheckpointDamaged(f"checkpoint {current} is missing")
+                yield from gone.none_lost([(number, ns, current)])
                 break
         at, (_, parent, ts, metadata, exact, *place, total) = page.steps[current]
         row = loading.row_sum(number, ns, current, parent, ts, metadata, exact, place)

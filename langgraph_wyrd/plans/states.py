@@ -20,7 +20,7 @@ from langgraph_wyrd.pillars.overlay import (
     rank,
     with_edits,
 )
-from langgraph_wyrd.plans import ledger
+from langgraph_wyrd.plans import gone, ledger
 from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
@@ -204,7 +204,7 @@ def _path(
             page = {row[0]: Step(*row) for row in steps}
             if current not in page:
                 if path:
-                    yield from _pruned(number, ns, current)
+                    yield from gone.none_lost([(number, ns, current)])
                 break  # a pruned parent is an end like any other
             rows = {}
             for row in events:
@@ -234,12 +234,6 @@ def _check_derived(step: Step, own: Sequence[Event]) -> None:
         good = False
     if not good:
         raise CheckpointDamaged(f"what checkpoint {step.id} said, or what is due there, is damaged")
-
-
-def _pruned(number: int, ns: str, id: str) -> Plan[None]:
-    """Raise if a missing checkpoint was lost: with one that is pruned goes what it said."""
-    if (yield Ask("still_says", (number, ns, id) * 2))[0][0]:
-        raise CheckpointDamaged(f"checkpoint {id} is missing")
 
 
 def _sure(number: int, ns: str, id: str) -> Plan[None]:

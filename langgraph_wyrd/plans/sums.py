@@ -6,6 +6,8 @@ A checksum is None where the row is sealed, and there is no key to tell.
 from __future__ import annotations
 
 import base64
+import json
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -51,6 +53,11 @@ def is_sound_heal(row: Row) -> bool:
 
 def moved_sum(origin: str, place: str, data: str, moved: Any) -> int:
     return text_checksum(origin, place, data, _moment(moved))
+
+
+def moved_place(key: Iterable[Any]) -> str:
+    """How wyrd_quarantine names the place of a row, by its key there."""
+    return json.dumps(list(key), default=str)
 
 
 def moved_row(number: int, origin: str, place: str, data: str, moved: str) -> Row:

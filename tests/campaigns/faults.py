@@ -138,12 +138,13 @@ def seen(saver: Any, thread: str) -> dict[str, Any]:
     return made
 
 
-def explicit(saver: Any, thread: str, sound: dict[str, Any]) -> bool:
-    """Whether each checkpoint, asked for by its id, is as it was or refused."""
+def explicit(saver: Any, thread: str, sound: dict[str, Any], silent: set[str]) -> bool:
+    """Whether each checkpoint, asked for by its id, is as it was or refused; `silent`: or none, as
+    nothing tells that it was there."""
     for id, (checkpoint, _, _) in sound["list"].items():
         with contextlib.suppress(errors.CheckpointDamaged):
             found = saver.get_tuple(at(thread, id))
-            if found is not None and found.checkpoint != checkpoint:
+            if found.checkpoint != checkpoint if found is not None else id not in silent:
                 return False
     return True
 
@@ -163,6 +164,7 @@ class Fault:
         self.column = ""
         self.told = ""
         self.beside = False  # in what is kept for a user beside the threads
+        self.silent: set[str] = set()  # a checkpoint that left nothing
 
     @property
     def moves(self) -> bool:
@@ -188,6 +190,8 @@ class Fault:
         one = self.dice.choice(rows)
         self.beside = self.table == "wyrd_user_data" and one[names.index("thread")] == 0
         if self.kind == "delete":
+            if self.table == "wyrd_checkpoints" and self._left_nothing(connection, names, one):
+                self.silent = {one[names.index("id")]}
             return self._run(connection, f"DELETE FROM {self.table}", names, one, keys) == 1
         if self.kind == "swap":
             other = self.dice.choice(rows)
@@ -204,6 +208,20 @@ class Fault:
         if value == cell:
             return False
         return self._set(connection, names, one, keys, {column: value}) == 1
+
+    def _left_nothing(self, connection: Any, names: list[str], row: Any) -> bool:
+        """Whether a checkpoint said and was written nothing, and none's frame stands behind its."""
+        thread, ns, id, strand, seq = (
+            row[names.index(name)] for name in ("thread", "ns", "id", "strand", "seq")
+        )
+        found = connection.execute(
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM wyrd_events WHERE thread = ? AND ns = ? AND"
+            " checkpoint = ?) OR EXISTS (SELECT 1 FROM wyrd_writes WHERE thread = ? AND ns = ? AND"
+            " checkpoint = ?) OR EXISTS (SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND"
+            " strand = ? AND seq = ?)".replace("?", self.mark),
+            (thread, ns, id, thread, ns, id, thread, strand, seq + 1),
+        )
+        return not found.fetchall()
 
     def _set(
         self, connection: Any, names: list[str], row: Any, keys: list[str], values: dict[str, Any]
@@ -331,14 +349,14 @@ class _Look:
     def _loads(self, thread: str) -> None:
         held = self.sound[thread]
         made = seen(self.saver, thread)
-        whole = explicit(self.saver, thread, held)
+        whole = explicit(self.saver, thread, held, self.fault.silent)
         heals = {heal.id: heal for heal in made["heals"]}
         new = [heal for heal in heals.values() if heal not in held["heals"]]
         self.worst = max([self.worst, *(ORDER.index(heal.kind) for heal in new)])
         differs = {name for name, was in held.items() if made[name] != was} - {"heals"}
         self.differs |= bool(differs)
         # What is missing, only verify() can tell; of some rows, nobody can.
-        only = {"list"} if _only_missing(made["list"], held["list"]) else set()
+        only = {"list"} if _only_missing(made["list"], held["list"], self.fault.silent) else set()
         if self.fault.table == "wyrd_events" and self.fault.moves:
             only |= {"state", "history", "labels"}  # what a person said, or a task
         if self.fault.table == "wyrd_labels" and self.fault.moves:
@@ -392,8 +410,8 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _only_missing(now: dict[str, Any], sound: dict[str, Any]) -> bool:
-    return all(sound.get(id) == held for id, held in now.items())
+def _only_missing(now: dict[str, Any], sound: dict[str, Any], silent: set[str]) -> bool:
+    return {id: held for id, held in sound.items() if id not in silent} == now
 
 
 def go_on(saver: Any, thread: str) -> None:

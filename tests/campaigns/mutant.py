@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HEALING, VERIFY, PILLARS = "test_healing.py", "test_verify.py", "test_healing_pillars.py"
+GONE = "test_lost_rows.py"
 ROWS, PAGES, BRANCHES = "test_healing_rows.py", "test_page_damage.py", "test_healing_branches.py"
 RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.py"
 LOOKS, KNOWS = "test_verify_branches.py", "test_told_branches.py"

@@ -19,13 +19,14 @@ from pathlib import Path
 
 from tests.campaigns.mutant import M
 from tests.campaigns.mutants_around import AROUND
+from tests.campaigns.mutants_gone import LOST
 from tests.campaigns.mutants_loads import LOADS
 from tests.campaigns.mutants_repairs import REPAIRS
 from tests.campaigns.mutants_rows import ROWS_RIGHT
 from tests.campaigns.mutants_sealed import SEALED_AND_KEPT
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*ROWS_RIGHT, *LOADS, *REPAIRS, *AROUND, *SEALED_AND_KEPT)
+MUTANTS = (*ROWS_RIGHT, *LOADS, *REPAIRS, *AROUND, *SEALED_AND_KEPT, *LOST)
 
 
 def source(mutant: M, root: Path = ROOT) -> Path:

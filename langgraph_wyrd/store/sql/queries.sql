@@ -257,15 +257,23 @@ FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.id WHERE t.id = ? OR
 SELECT parent, ts, CAST(metadata AS TEXT), exact, strand, seq, length, chain, sum
 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?
 
--- name: still_says
-SELECT (SELECT count(*) FROM wyrd_events
-    WHERE thread = ? AND ns = ? AND checkpoint = ? AND (task = '' OR substr(task, 1, 5) = 'edit:'))
-  + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
-
--- name: lost_says
-SELECT (SELECT count(*) FROM wyrd_events
-    WHERE thread = ? AND ns = ? AND checkpoint = ? AND (task = '' OR substr(task, 1, 5) = 'edit:'))
-  + (SELECT count(*) FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?)
+-- name: lost
+-- A checkpoint that was put and is not there: what it said is, or a person said there; or one that
+-- stands behind it names it, and what its tasks wrote is there (writes alone may come before their
+-- checkpoint), or its frame: within a strand a frame stands right behind its parent's, and of what
+-- is pruned none stays. Or the thread's row names it as the newest; or a repair moved it away.
+SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?)
+AND (EXISTS (SELECT 1 FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoint = ?
+    AND (task = '' OR substr(task, 1, 5) = 'edit:'))
+  OR EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = ? AND c.ns = ? AND c.parent = ?
+    AND (EXISTS (SELECT 1 FROM wyrd_writes w
+        WHERE w.thread = c.thread AND w.ns = c.ns AND w.checkpoint = c.parent)
+      OR c.seq > 0 AND NOT EXISTS (SELECT 1 FROM wyrd_checkpoints o
+        WHERE o.thread = c.thread AND o.strand = c.strand AND o.seq = c.seq - 1)))
+  OR EXISTS (SELECT 1 FROM wyrd_threads t WHERE t.id = ? AND t.head = ?
+    AND NOT EXISTS (SELECT 1 FROM wyrd_checkpoints o WHERE o.thread = t.id AND o.id = t.head))
+  OR EXISTS (SELECT 1 FROM wyrd_quarantine
+    WHERE thread = ? AND origin = 'wyrd_checkpoints' AND place = ?))
 
 -- name: given_up
 -- Whether what is damaged can't be had back: who only reads knows nothing of it yet.

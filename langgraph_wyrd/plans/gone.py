@@ -1,0 +1,131 @@
+"""Checkpoints that were put, and whose rows are not there any more.
+
+One that is pruned leaves nothing, and what is behind it gets another parent: so what still tells of
+a checkpoint (see the statement `lost`) proves that its row is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.plans.sums import moved_place
+from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.statements import Ask, Plan
+
+Key = tuple[str, str]  # namespace, checkpoint id
+Conditions = Sequence[tuple[str, Sequence[Any]]]
+
+
+def asked(number: int, ns: str, id: str) -> Ask:
+    """Whether a checkpoint is lost: a row, or none."""
+    return Ask("lost", (number, ns, id) * 3 + (number, id, number, moved_place((ns, id))))
+
+
+def none_lost(wanted: Sequence[tuple[int, str, str]]) -> Plan[None]:
+    """Raise if one of these checkpoints, by thread, namespace and id, is lost."""
+    answers = (yield [asked(*each) for each in wanted]) if wanted else ()
+    for (_, _, id), rows in zip(wanted, answers, strict=True):
+        if rows:
+            raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
+
+
+def never_put(key: bytes, ns: str, id: str) -> Plan[None]:
+    """Raise if a checkpoint that is not there is lost."""
+    found = yield Ask("find_thread", (key,))
+    yield from none_lost([(number, ns, id) for number, _ in found])
+
+
+def on_paths(number: int, parents: Mapping[Key, str | None]) -> Plan[dict[Key, str | None]]:
+    """The lost checkpoints that others stand behind; of each, which one was before it.
+
+    Of several that follow each other only the last is named by a child. The others are known by
+    what they said and their tasks wrote, and that nothing stands between.
+    """
+    found: dict[Key, str | None] = {}
+    strays: set[Key] | None = None
+    for (ns, id), parent in parents.items():
+        if parent is None or (ns, parent) in parents or (ns, parent) in found:
+            continue
+        if not (yield asked(number, ns, parent)):
+            continue
+        if strays is None:
+            answers = yield [Ask("stray_writes", (number,)), Ask("stray_events", (number,))]
+            strays = {tuple(row) for rows in answers for row in rows}
+        at, older = parent, min(parent, id)  # two clocks may differ
+        while (ns, at) not in parents and (ns, at) not in found:
+            known = (each for keys in (parents, strays) for space, each in keys if space == ns)
+            before = max((each for each in known if each < older), default=None)
+            found[ns, at] = before
+            if before is None:
+                break
+            at = older = before
+    return found
+
+
+# ---- in lists
+
+
+class Awaited(NamedTuple):
+    """A checkpoint by its place in a list, that has to come as another one names it."""
+
+    id: str
+    thread: int
+    ns: str
+    thread_id: str
+
+
+class After(NamedTuple):
+    """Where a list goes on: behind a row, and with what has to come."""
+
+    id: str
+    thread: int
+    ns: str
+    awaited: frozenset[Awaited]
+
+
+class Listed(NamedTuple):
+    """A row of a list."""
+
+    at: Awaited
+    parent: str | None
+
+
+def unaccounted(
+    rows: Iterable[Listed], conditions: Conditions, after: After | None, size: int
+) -> tuple[list[Awaited], After | None]:
+    """The parents that should stand among the rows of a page and don't, and where to go on.
+
+    They may have been pruned or filtered away, or be lost. Those further on than the page reaches
+    are none of them: they are awaited.
+    """
+    listed = list(rows)
+    if any(name == "with_id" for name, _ in conditions):
+        return [], None  # its parent was not asked for
+    wanted = {at._replace(id=parent) for at, parent in listed if parent is not None}
+    if after is not None:
+        wanted |= after.awaited
+    wanted -= {at for at, _ in listed}
+    if len(listed) < size:
+        return sorted(wanted), None
+    end = listed[-1].at[:3]
+    awaited = frozenset(each for each in wanted if each[:3] < end)
+    return sorted(wanted - awaited), After(*end, awaited)
+
+
+def accounted(
+    rows: Sequence[Listed], conditions: Conditions, after: After | None, size: int
+) -> Plan[After | None]:
+    """Where a list goes on. Raises if a row of the page is lost."""
+    chosen = dict(conditions)
+    if not rows and "with_id" in chosen and "of_thread" in chosen:
+        yield from never_put(*named(chosen))
+    suspects, then = unaccounted(rows, conditions, after, size)
+    yield from none_lost([(each.thread, each.ns, each.id) for each in suspects])
+    return then
+
+
+def named(chosen: Mapping[str, Sequence[Any]]) -> tuple[bytes, str, str]:
+    """Thread, namespace and id of a list that is of one checkpoint."""
+    return chosen["of_thread"][0], chosen.get("in_namespace", ("",))[0], chosen["with_id"][0]
