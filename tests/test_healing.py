@@ -373,7 +373,12 @@ def finished(made: Backend) -> None:
     saver = made.open()
     id = head(saver).checkpoint["id"]
     saver.close()
+    (row,) = Rows(made.url, "wyrd_checkpoints").all("WHERE id = ?", id)
     Rows(made.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", id)
+    Rows(made.url, "wyrd_splices").run(
+        "DELETE FROM {} WHERE thread = ? AND strand = ? AND seq = ?",
+        row["thread"], row["strand"], row["seq"],
+    )  # fmt: skip
     before = max(row["id"] for row in Rows(made.url, "wyrd_checkpoints").all())
     Rows(made.url, "wyrd_threads").run("UPDATE {} SET head = ?", before)
 

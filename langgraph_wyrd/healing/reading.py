@@ -18,6 +18,7 @@ from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.read import Pending, Read
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
+from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def _get(
         if isinstance(head, str) and str(newest) < head:
             what = f"checkpoint {head} is missing: {wanted} was taken"
             mender.note("ancestor", ns, head, what, f"checkpoint {head}")
+        elif (yield from mender.is_behind(Place(*raw[11:15]))):
+            what = f"a checkpoint behind it is missing: {wanted} was taken"
+            mender.note("ancestor", ns, wanted, what, f"behind {wanted}")
     walked: set[str] = set()
     failed = False
     while True:

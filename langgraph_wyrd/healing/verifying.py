@@ -41,6 +41,7 @@ AWAY = "a repair moves it to wyrd_quarantine"
 STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
 STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
 LEFT_OUT = "stays: a load leaves it out"
+EARLIER = "an earlier one is taken"
 NONE = "nothing to do"
 
 
@@ -96,7 +97,7 @@ class _Look:
         self.weaver = weaver
         self.row = row
         self.found: list[tuple[Finding, list[Tell]]] = []
-        self.pillars_differ = False
+        self.pillars_differ = self._unread = False  # `_unread`: a checkpoint's row is damaged
         self.woven = row.status is not None
         self.lost = False  # a checkpoint is: what followed it can't be told anew
         self.kept = False  # what was read out of whole objects is not read out of kept ones
@@ -155,6 +156,7 @@ class _Look:
         for raw in raws:
             ns, id, _ = rows.checkpoint_of(raw)
             right = Stored(*raw) if rows.fits(raw) else rows.checkpoint(raw, raws)
+            self._unread = self._unread or right is None
             if right is None and (ns, id) in held:
                 self._note("checkpoints", id, "the row is not what was written", STAYS_HELD)
                 continue
@@ -178,7 +180,7 @@ class _Look:
         newest = max((row.key[1] for row in stored), default=None)
         if self.row.head is not None and (newest is None or newest < self.row.head):
             what = f"{self.row.head}, the newest by the thread's row, is missing"
-            self._note("checkpoints", self.row.head, what, "an earlier one is taken")
+            self._note("checkpoints", self.row.head, what, EARLIER)
         elif newest is not None and self.row.head != newest:
             what = "the thread's row names another newest checkpoint"
             self._note("threads", "head", what, RIGHT)
@@ -199,8 +201,7 @@ class _Look:
         try:
             meta = self.codec.open_metadata(right.metadata, right.exact)
         except CheckpointDamaged as error:
-            self._note("checkpoints", right.id, str(error), STAYS)
-            return
+            return self._note("checkpoints", right.id, str(error), STAYS)
         step, source, run_id = (meta.get(name) for name in ("step", "source", "run_id"))
         wanted = (
             int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
@@ -267,6 +268,10 @@ class _Look:
                 if row[1] > newest and not strand.is_sound(row):
                     what = f"splice {row[1]}/{row[2]} does not belong there"
                     self._note("splices", f"strand {number}", what, AWAY, self._stray(row))
+                elif row[1] > newest and number in places and not self._unread:
+                    cut = Tell("cut_strand", [(self.row.number, number, newest)])
+                    what = f"that of frame {number}/{row[1]} is lost"
+                    self._note("checkpoints", "newest", what, EARLIER, [cut])
         for number in sorted(set(held) - set(places) - set(values)):
             what = f"{count(len(held[number]), 'row')} that no readable checkpoint names"
             self._note("splices", f"strand {number}", what, NONE, damage=False)

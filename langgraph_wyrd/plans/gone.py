@@ -13,6 +13,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans.sums import moved_place
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
+from langgraph_wyrd.store.strands import Place
 
 Key = tuple[str, str]  # namespace, checkpoint id
 Conditions = Sequence[tuple[str, Sequence[Any]]]
@@ -29,6 +30,20 @@ def none_lost(wanted: Sequence[tuple[int, str, str]]) -> Plan[None]:
     for (_, _, id), rows in zip(wanted, answers, strict=True):
         if rows:
             raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
+
+
+def asked_behind(number: int, place: Place) -> Ask:
+    """What `is_behind` wants to know."""
+    return Ask("newest_seq", (number, place.strand))
+
+
+def is_behind(number: int, place: Place, answer: Sequence[Sequence[Any]]) -> Plan[bool]:
+    """Whether the newest checkpoint of a namespace is lost: its frame stands behind the one that is
+    there, and none names it."""
+    newest = answer[0][0]
+    if newest is None or newest <= place.seq:
+        return False
+    return not (yield Ask("frame_behind", (number, place.strand, place.seq)))
 
 
 def never_put(key: bytes, ns: str, id: str) -> Plan[None]:

@@ -71,7 +71,10 @@ def get(
             values.update(loaded_away)
         cached = read_of(codec, row, space.frame, values, writes)
         return (yield from resolved(codec, row.thread, [cached]))[0], None
-    found = yield from _frames_and_writes(codec, [row])
+    also = () if id is not None else (gone.asked_behind(row.thread, row.place),)
+    found, more = yield from _frames_and_writes(codec, [row], also)
+    if more and (yield from gone.is_behind(row.thread, row.place, more[0])):
+        raise CheckpointDamaged(f"a checkpoint behind {row.id}, the newest there is, is missing")
     frame, frame_tip, writes = found[0]
     values, loaded = yield from loading.read_values(codec, row.thread, [frame])
     (read,) = yield from resolved(codec, row.thread, [read_of(codec, row, frame, values, writes)])
@@ -115,7 +118,7 @@ def page(
         by_thread.setdefault(row.thread, []).append(row)
     read: dict[Stored, Read] = {}
     for number, group in by_thread.items():
-        found = yield from _frames_and_writes(codec, group)
+        found, _ = yield from _frames_and_writes(codec, group)
         values, _ = yield from loading.read_values(codec, number, [frame for frame, _, _ in found])
         made = [
             read_of(codec, row, frame, values, writes)
@@ -146,17 +149,17 @@ def ask_page(conditions: Conditions, after: After | None, size: int) -> Ask:
 
 
 def _frames_and_writes(
-    codec: Codec, rows: Sequence[Stored]
-) -> Plan[list[tuple[Frame, Any, list[Pending]]]]:
-    """Frame, frame tip and pending writes of checkpoints of one thread."""
+    codec: Codec, rows: Sequence[Stored], also: Sequence[Ask] = ()
+) -> Plan[tuple[list[tuple[Frame, Any, list[Pending]]], Sequence[Any]]]:
+    """Frame, frame tip and pending writes of checkpoints of one thread; and what was asked also."""
     number = rows[0].thread
     found, ends = yield from loading.frames_and_tips(codec, number, [row.place for row in rows])
-    answers = yield [Ask("writes", (number, row.ns, row.id)) for row in rows]
+    answers = yield [*(Ask("writes", (number, row.ns, row.id)) for row in rows), *also]
     made = []
-    for row, answer in zip(rows, answers, strict=True):
+    for row, answer in zip(rows, answers, strict=False):
         writes = [write for _, write in loading.loaded_writes(codec, row.ns, row.id, answer)]
         made.append((found[row.place], ends[row.place], writes))
-    return made
+    return made, answers[len(rows) :]
 
 
 def read_of(

@@ -6,7 +6,7 @@ from tests.campaigns.mutant import M
 
 MOVED, DOCTOR = "test_moved_files.py", "test_doctor.py"
 SEVERAL, MADE = "test_healing_several.py", "test_undecodable.py"
-CARRIED = "test_carried_damage.py"
+CARRIED, NEWEST = "test_carried_damage.py", "test_lost_newest.py"
 
 AROUND = (
     # ---- several rows at once
@@ -31,6 +31,18 @@ AROUND = (
       "    if not heals:\n        raise first\n    if False:  #", SEVERAL, "what_is_due"),
     M("several: what a subgraph changed is no damage", "plans/weaving",
       'weave.shown, state, weave.top or "")', 'weave.shown, state, "x")', SEVERAL, "whole"),
+    # ---- a namespace's newest checkpoint
+    M("newest: one that another namespace outlives is missed", "plans/read",
+      "if more and (yield from gone.is_behind(row.thread, row.place, more[0])):", "if False:",
+      NEWEST, "told"),
+    M("newest: it is told", "healing/reading",
+      'mender.note("ancestor", ns, wanted, what, f"behind {wanted}")', "pass", NEWEST, "told"),
+    M("newest: a frame that somebody names is no proof", "plans/gone",
+      'return not (yield Ask("frame_behind", (number, place.strand, place.seq)))', "return True",
+      NEWEST, "clock"),
+    M("newest: verify finds it", "healing/verifying",
+      "elif row[1] > newest and number in places and not self._unread:", "elif False:", NEWEST,
+      "told"),
     # ---- damage that is written anew
     M("carried: what was damaged stays so", "plans/loading",
       "same_row(row_sum(*was), stored) else total ^ _DAMAGED", "True else total", CARRIED, "stays"),

@@ -63,6 +63,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, checkpoint, task, idx) DO UPDATE SET channel = excluded.channel,
   path = excluded.path, shape = excluded.shape, data = excluded.data, sum = excluded.sum
 
+-- name: frame_behind
+SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND strand = ? AND seq > ? LIMIT 1
+
 -- name: strand
 SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
 WHERE thread = ? AND strand = ? AND seq <= ? ORDER BY seq, part
