@@ -16,6 +16,8 @@ from langgraph_wyrd.store.values import Codec, checksum, kind
 
 _MOST_ROWS = 20_000  # of each table that are looked through
 _MOST_RUNS = 50_000  # that are tried for one splice
+_MOST_BYTES = 64 << 20  # of them all: each is packed to be compared
+_BESIDE = 256  # what a block may hold beside its elements
 
 
 class Copies:
@@ -23,6 +25,7 @@ class Copies:
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
+        self.size = 0  # lists that were added: a search in as many finds nothing new
         self._lists: list[list[bytes]] = []
         self._whole: list[list[bytes]] = []  # what whole lists held once: new ones go on from them
         self._by_id: dict[str, list[bytes]] = {}
@@ -31,6 +34,7 @@ class Copies:
 
     def add(self, elements: list[bytes]) -> None:
         self._lists.append(elements)
+        self.size += 1
         for element, id in zip(elements, _ids(self._codec, elements), strict=True):
             if id is not None and element not in (held := self._by_id.setdefault(id, [])):
                 held.append(element)
@@ -85,8 +89,17 @@ class Copies:
     # ---- what may have stood in a splice
 
     def runs(self, count: int, damaged: bytes = b"") -> Iterator[Sequence[bytes]]:
-        """Runs of so many elements, the likeliest first."""
+        """Runs of so many elements, the likeliest first; none that is too small for its bytes."""
         yield from self._by_name(count, damaged)
+        left = _MOST_BYTES
+        for run in self._runs(count):
+            size = sum(map(len, run))
+            if size + _BESIDE >= len(damaged):
+                yield run
+                if (left := left - size) < 0:
+                    return
+
+    def _runs(self, count: int) -> Iterator[Sequence[bytes]]:
         left = _MOST_RUNS
         for held in self._lists:
             for start in range(len(held) - count + 1):

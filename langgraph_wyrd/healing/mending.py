@@ -42,6 +42,7 @@ class Mender:
         self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
         self._lost: dict[tuple[str, str], str | None] | None = None
+        self._mended: dict[int, tuple[Place, Mended]] = {}  # each strand's longest
         self._frames: dict[Place, Frame | None] = {}
         self._values: dict[Place, tuple[Any] | None] = {}
 
@@ -144,6 +145,9 @@ class Mender:
 
     def strand(self, place: Place, *, blocks: bool = True) -> Plan[Mended | None]:
         """The rows that bear a place, put right as far as can be."""
+        last, held = self._mended.get(place.strand, (place, None))
+        if held is not None and last.seq >= place.seq and (made := held.upto(place)) is not None:
+            return made
         found = yield Ask("strand", (self.number, place.strand, place.seq))
         made = strand.mend(self.codec, found, place, blocks=blocks)
         if made is None or made.lost:
@@ -152,6 +156,8 @@ class Mender:
             made = strand.mend(
                 self.codec, found, place, copies=copied, lengths=lengths, blocks=blocks
             )
+        if made is not None and place.seq >= last.seq:
+            self._mended[place.strand] = place, made
         return made
 
     # ---- frames

@@ -42,6 +42,12 @@ class Mended:
     def lost(self) -> list[Lost]:
         return [row for row in self.rows if isinstance(row, Lost)]
 
+    def upto(self, place: Place) -> Mended | None:
+        """The same up to an earlier place; None if the rows do not bear that one."""
+        rows = [r for r in self.rows if (r.seq if isinstance(r, Lost) else r[1]) <= place.seq]
+        made = Mended(rows, self.done)
+        return made if made.lost or _bears(made, place) else None
+
     @property
     def exact(self) -> list[ReadRow]:
         return [row for row in self.rows if not isinstance(row, Lost)]
@@ -173,7 +179,8 @@ class _Mending:
             chained = row[8] if chain is None else link(chain, fixed[7])
             return (*fixed[:8], chained)
         if chain is not None:
-            copied = self._copied(row, lambda total: leads(link(chain, total)))
+            proof = (chain, self._place)
+            copied = self._copied(row, lambda total: leads(link(chain, total)), proof)
             if copied is not None:
                 return (*copied[:8], link(chain, copied[7]))
         if chain is not None and link(chain, row[7]) != row[8]:
@@ -215,17 +222,27 @@ class _Mending:
             yield keep, cut, len(elements) - cut  # of a dict: keys that go come first
         yield keep, cut, 1
 
-    def _copied(self, row: ReadRow, proves: Callable[[int], bool]) -> ReadRow | None:
-        """The row made anew of elements that are stored elsewhere."""
+    def _copied(
+        self, row: ReadRow, proves: Callable[[int], bool], wanted: object = None
+    ) -> ReadRow | None:
+        """The row made anew of elements that are stored elsewhere; `wanted`: what it is proven by,
+        if not by its own checksum."""
         if self._copies is None or not self._blocks:
             return None
-        for elements in self._copies.runs(row[5], row[6]):
-            data = self._codec.block_again(elements, row[6])
-            total = checksum(data, *row[:6])
-            if proves(total):
-                self._made.done.append(f"splice {_name(row)} was copied from where it also stands")
-                return (*row[:6], data, total, row[8])
-        return None
+        copies = self._copies
+
+        def search() -> ReadRow | None:
+            for elements in copies.runs(row[5], row[6]):
+                data = self._codec.block_again(elements, row[6])
+                total = checksum(data, *row[:6])
+                if proves(total):
+                    return (*row[:6], data, total, row[8])
+            return None
+
+        found = flips.unless_vain((row, wanted, copies.size), search)
+        if found is not None:
+            self._made.done.append(f"splice {_name(row)} was copied from where it also stands")
+        return found
 
     def _missing(
         self,
@@ -243,7 +260,8 @@ class _Mending:
             return None
         row = (self._place.strand, *key, length, 0, then - length, b"", 0, 0)
         if chain is not None:
-            found = self._copied(row, lambda total: leads(link(chain, total)))
+            proof = (chain, self._place)
+            found = self._copied(row, lambda total: leads(link(chain, total)), proof)
             if found is not None:
                 return (*found[:8], link(chain, found[7]))
         return Lost(*key, length, 0, then - length)
