@@ -257,7 +257,7 @@ LOADS = (
       "            if row is not None and not matches(codec.open_metadata(row.metadata, "
       "row.exact)):\n                continue\n", "            pass\n", BRANCHES, "damaged_list"),
     M("a damaged list has more pages", "healing/reading",
-      "last = raws[-1] if len(raws) == size else None", "last = None", BRANCHES, "damaged_list"),
+      "    return made, then, heals\n", "    return made, None, heals\n", BRANCHES, "damaged_list"),
     M("a history of a lost row", "healing/reading",
       "    if row is None:\n        raise _damaged(thread_id, str(rows[0][6]), None)\n",
       "    if row is None:\n        raise first\n", BRANCHES, "history_of_a_lost_row"),
@@ -316,8 +316,9 @@ LOADS = (
     M("what a lost row says is not believed", "healing/states",
       "                self._gone.add((raw[5], raw[6]))\n", "                pass\n", KNOWS,
       "history_of_a_lost_row"),
-    M("a pruned parent is not lost", "healing/states",
-      "                if says[0][0]:\n", "                if True:\n", KNOWS, "pruned_parent"),
+    M("a pruned parent is not lost", "plans/gone",
+      "        if not (yield asked(number, ns, parent)):\n            continue\n", "", KNOWS,
+      "pruned_parent"),
     M("labels are put right on the way", "healing/states",
       "    yield from reading.put_labels_right()\n", "", ROWS, "hollow_label"),
     M("writes are put right on the way", "healing/states",
@@ -336,14 +337,10 @@ LOADS = (
       "            if (ns, checkpoint, task) not in bad:\n", "            if False:\n", KNOWS,
       "missing_event_is_told"),
     M("what is known by heart is read", "healing/states",
-      '        if ask.name == "own_row":\n            return []\n', "", KNOWS, "row_of_a_state"),
+      'if ask.name == "own_row" or', "if", KNOWS, "row_of_a_state"),
     M("lost steps are walked", "healing/states",
-      "                (id, parent, None, None, None, None)\n"
-      "                for (at, id), parent in self.lost.items()\n"
-      "                if at == ns and id <= upto\n",
-      "                (id, parent, None, None, None, None)\n"
-      "                for (at, id), parent in ()\n"
-      "                if at == ns and id <= upto\n", ROWS, "lost_in_the_middle"),
+      "                for (at, id), parent in self.lost.items()\n",
+      "                for (at, id), parent in ()\n", ROWS, "lost_in_the_middle"),
     M("an ancestor's row is put right", "healing/states",
       '        if ask.name == "ancestor":\n', '        if ask.name == "no ancestor":\n', KNOWS,
       "row_of_a_state"),
@@ -386,6 +383,6 @@ LOADS = (
     M("an exported conversation in deltas", "healing/exported",
       "    if head is None or not carry.says_messages_in_deltas(head):", "    if True:",
       "test_export.py", "delta"),
-    M("a lost parent of another clock", "healing/states",
-      "older = min(parent, id)", "older = parent", KNOWS, "another_clock"),
+    M("a lost parent of another clock", "plans/gone",
+      "at, older = parent, min(parent, id)", "at, older = parent, parent", KNOWS, "another_clock"),
 )  # fmt: skip
