@@ -136,3 +136,32 @@ def test_a_clock_that_went_back(durable: Backend) -> None:
         saver.put(found.config, later, {"source": "loop", "step": 9, "parents": {}}, {})
     with durable.open(on_damage="raise") as saver:
         assert saver.get_tuple(at("t")).checkpoint["id"] == id
+
+
+@pytest.mark.parametrize("of_root", [True, False])
+async def test_all_of_a_namespace_are_lost(durable: Backend, call: Call, of_root: bool) -> None:
+    """That it is empty is told; one that never had a checkpoint, or was pruned, is none."""
+    with durable.open() as saver:
+        graph(saver, inside=not of_root).invoke({"out": ["in"]}, at("t"))
+        ns, _ = newest(saver, of_root=of_root)
+    Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE ns = ?", ns)
+    here = {"configurable": {"thread_id": "t", "checkpoint_ns": ns}}
+    with durable.open() as saver:
+        assert await call(saver, "get_tuple", here) is None
+        assert [heal.kind for heal in saver.thread("t").heals()] == ["empty"]
+        agent = graph(saver, inside=not of_root)
+        assert agent.invoke({"out": ["again"]}, at("t"))["__interrupt__"]
+        assert agent.invoke(Command(resume="yes"), at("t"))["out"][-1] == "sub: yes"
+    with durable.open(on_damage="raise") as saver:
+        nowhere = {"configurable": {"thread_id": "t", "checkpoint_ns": "nowhere"}}
+        assert await call(saver, "get_tuple", nowhere) is None
+        assert await call(saver, "get_tuple", at("nobody")) is None
+
+
+async def test_an_empty_one_is_refused_where_healing_is_off(durable: Backend, call: Call) -> None:
+    """As all damage is."""
+    with durable.open() as saver:
+        graph(saver, inside=True).invoke({"out": ["in"]}, at("t"))
+    Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE ns = ''")
+    with durable.open(on_damage="raise") as saver, pytest.raises(errors.CheckpointDamaged):
+        await call(saver, "get_tuple", at("t"))

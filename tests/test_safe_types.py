@@ -270,6 +270,28 @@ def test_what_is_no_class_of_data_is_not_called(saver: Any, caplog: Any) -> None
     assert "plain_app:Plain is no class of data" in caplog.text
 
 
+NETWORK = _ext(0, "ipaddress", "IPv4Network", "10.0.0.0/16")  # or /0: 2^32 addresses
+PLANTED = {
+    "set": _ext(0, "builtins", "set", NETWORK),
+    "frozenset": _ext(0, "builtins", "frozenset", NETWORK),
+    "deque": _ext(0, "collections", "deque", NETWORK),
+    "path": _ext(1, "pathlib", "PurePosixPath", "abc"),
+}
+
+
+@pytest.mark.parametrize("what", list(PLANTED))
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_few_bytes_do_not_fill_the_memory(sqlite: Backend, what: str, strict: bool) -> None:
+    """A collection is made of a list that was stored, never of an object that counts up more."""
+    serde = SERDES["strict"]() if strict else None
+    saver = sqlite.open(serde=serde)
+    put(saver, "t", {"v": PLANTED[what]})
+    saver.close()
+    saver = sqlite.open(serde=serde)
+    assert isinstance(saver.get_tuple(at("t")).checkpoint["channel_values"]["v"], Kept)
+    assert saver.verify().ok
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"\xc1", b"\x90", b"\x91\xa1a", b"\x93\x90\x90\x90", b"\x93\x01\x02\x03", b"\xff" * 9],

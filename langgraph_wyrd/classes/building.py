@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import Enum
@@ -30,6 +31,7 @@ from langgraph_wyrd.classes.kept import (
 )
 
 _FROM_TEXT = "fromisoformat"
+_COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
 
 
 def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool) -> Any:
@@ -37,6 +39,8 @@ def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool
     if code == ONE_ARGUMENT:
         return _of_one(cls, payload)
     if code == ARGUMENTS:
+        if not isinstance(payload, list | tuple):
+            raise NoData("arguments that are no list")
         if len(payload) == 3 and isinstance(cls, type):
             if issubclass(cls, Send):
                 return cls(payload[0], payload[1], timeout=payload[2])
@@ -63,6 +67,8 @@ def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool
 def _of_one(cls: Any, payload: Any) -> Any:
     if cls is bytes and type(payload) is not bytes:
         raise NoData("bytes of something else")  # of a number, as many as it says
+    if issubclass(cls, _COLLECTIONS) and not isinstance(payload, list | tuple | dict):
+        raise NoData("a collection of something else")  # of a network, every address in it
     if type(payload) is list and issubclass(cls, Enum):
         payload = _tuples(payload)  # msgpack has no tuples, and a list is no member's value
     try:

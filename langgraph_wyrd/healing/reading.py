@@ -60,7 +60,7 @@ def _get(
     if not rows and id is not None and isinstance(first, CheckpointDamaged):
         rows = yield from _under_another_id(codec, thread_id, ns, id)
     if not rows:
-        return None, ()
+        return None, ((yield from _emptied(codec, key, ns)) if id is None else ())
     mender = mending.Mender(codec, rows[0][0], thread_id)
     raw = rows[0]
     wanted = str(raw[6]) if id is None else id
@@ -103,6 +103,16 @@ def _get(
             mender.note("empty", ns, wanted, what, f"checkpoint {wanted}")
             return None, tuple(mender.found.values())
         raw = (yield Ask("checkpoint", (key, ns, before)))[0]
+
+
+def _emptied(codec: Codec, key: bytes, ns: str) -> Plan[tuple[Found, ...]]:
+    """What is told of a namespace of which nothing is left but what it said."""
+    for number, thread_id, said in (yield gone.last_said(key, ns)):
+        mender = mending.Mender(codec, number, thread_id)
+        what = "neither it nor any before it is there any more: the namespace is empty"
+        mender.note("empty", ns, said, what, f"checkpoint {said}")
+        return tuple(mender.found.values())
+    return ()
 
 
 def _under_another_id(codec: Codec, thread_id: str, ns: str, id: str) -> Plan[list[Sequence[Any]]]:

@@ -79,6 +79,17 @@ def on_paths(number: int, parents: Mapping[Key, str | None]) -> Plan[dict[Key, s
     return found
 
 
+def last_said(key: bytes, ns: str) -> Ask:
+    """The newest checkpoint of a namespace by what it said, with its thread."""
+    return Ask("last_said", (key, ns))
+
+
+def never_any(key: bytes, ns: str) -> Plan[None]:
+    """Raise if all checkpoints of a namespace that has none are lost."""
+    for _, _, id in (yield last_said(key, ns)):
+        raise CheckpointDamaged(f"checkpoint {given(id)} is missing, and all before it")
+
+
 # ---- in lists
 
 

@@ -48,8 +48,7 @@ def get(
     asked = Ask("latest", (key, ns)) if id is None else Ask("checkpoint", (key, ns, id))
     rows = yield asked
     if not rows:
-        if id is not None:
-            yield from gone.never_put(key, ns, id)
+        yield from gone.never_any(key, ns) if id is None else gone.never_put(key, ns, id)
         return None, None
     row = loading.checked(rows[0])
     if id is None and row.head is not None and row.id < row.head:

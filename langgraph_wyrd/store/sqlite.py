@@ -20,8 +20,8 @@ import aiosqlite
 
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
 from langgraph_wyrd.store import migrate, others
-from langgraph_wyrd.store.inspect import has_surrogate
 from langgraph_wyrd.store.sql import Sql
+from langgraph_wyrd.store.sqlite_cells import by_bytes, with_damaged_text
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
@@ -325,10 +325,10 @@ class SqliteDriver:
             with self._transaction(raw, begin):
                 return drive(plan(), lambda statement: self._execute(raw, statement))
 
-        return _with_damaged_text(raw, run)
+        return with_damaged_text(raw, run)
 
     def _run_all(self, raw: sqlite3.Connection, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
-        return _with_damaged_text(raw, lambda: self._run_each(raw, plans))
+        return with_damaged_text(raw, lambda: self._run_each(raw, plans))
 
     def _run_each(self, raw: sqlite3.Connection, plans: list[Callable[[], Plan[Any]]]) -> list[Any]:
         found: list[Any] = []
@@ -372,10 +372,12 @@ class SqliteDriver:
             raw.executemany(sql, statement.rows)
         except UnicodeEncodeError:
             if isinstance(statement, Ask):
-                return raw.execute(*_by_bytes(sql, statement.params)).fetchall()
-            done = [_by_bytes(sql, row)[0] == sql for row in statement.rows].index(False)
+                return raw.execute(*by_bytes(sql, statement.params)).fetchall()
+            done = [by_bytes(sql, row)[0] == sql for row in statement.rows].index(False)
             for row in statement.rows[done:]:
-                raw.execute(*_by_bytes(sql, row))
+                raw.execute(*by_bytes(sql, row))
+        except UnicodeDecodeError as error:  # a piece of the schema, named in SQLite's own error
+            raise sqlite3.DatabaseError(f"malformed: {error}") from error
         return None
 
     @contextlib.contextmanager
@@ -409,31 +411,6 @@ def _lost(raw: sqlite3.Connection, sql: Sql, sets: Sequence[WriteSet]) -> set[in
 
 class _GiveUp(Exception):
     """Roll this merged transaction back."""
-
-
-def _with_damaged_text(raw: sqlite3.Connection, work: Callable[[], T]) -> T:
-    """Run it; if a text is no UTF-8, again with what of it is. Its checksum then tells."""
-    try:
-        return work()
-    except sqlite3.OperationalError as error:
-        if "Could not decode to UTF-8" not in str(error):
-            raise
-    raw.text_factory = lambda text: text.decode(errors="surrogateescape")
-    try:
-        return work()
-    finally:
-        raw.text_factory = str
-
-
-def _by_bytes(sql: str, params: Sequence[Any]) -> tuple[str, list[Any]]:
-    """A statement that takes texts that are no UTF-8 as they were read."""
-    parts, held = sql.split("?"), list(params)
-    for at, each in enumerate(held):
-        if isinstance(each, str) and has_surrogate(each):
-            held[at] = each.encode(errors="surrogateescape")
-            parts[at] += "CAST("
-            parts[at + 1] = f" AS TEXT){parts[at + 1]}"
-    return "?".join(parts), held
 
 
 def drive(plan: Plan[T], execute: Callable[[Ask | Tell], Any]) -> T:

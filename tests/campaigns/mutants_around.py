@@ -43,6 +43,17 @@ AROUND = (
     M("newest: verify finds it", "healing/verifying",
       "elif row[1] > newest and number in places and not self._unread:", "elif False:", NEWEST,
       "told"),
+    M("newest: of all that is lost", "plans/gone",
+      'for _, _, id in (yield last_said(key, ns)):', "for id in ():", NEWEST, "of_a_namespace"),
+    M("newest: that nothing is left is told", "healing/reading",
+      'mender.note("empty", ns, said, what, f"checkpoint {said}")', "pass", NEWEST,
+      "of_a_namespace"),
+    # ---- a few bytes that ask for much
+    M("a collection is made of a list", "classes/building",
+      "if issubclass(cls, _COLLECTIONS) and not isinstance(payload, list | tuple | dict):",
+      "if False:", "test_safe_types.py", "few_bytes and not path"),
+    M("arguments are a list", "classes/building",
+      "        if not isinstance(payload, list | tuple):", "        if False:", "test_safe_types.py", "few_bytes and path"),
     # ---- damage that is written anew
     M("carried: what was damaged stays so", "plans/loading",
       "same_row(row_sum(*was), stored) else total ^ _DAMAGED", "True else total", CARRIED, "stays"),

@@ -63,6 +63,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread, ns, checkpoint, task, idx) DO UPDATE SET channel = excluded.channel,
   path = excluded.path, shape = excluded.shape, data = excluded.data, sum = excluded.sum
 
+-- name: last_said
+-- Its events go with a checkpoint that is pruned.
+SELECT t.id, t.thread_id, e.checkpoint FROM wyrd_threads t JOIN wyrd_events e ON e.thread = t.id
+WHERE t.key = ? AND t.deleted_at IS NULL AND e.ns = ? AND e.task = ''
+ORDER BY e.checkpoint DESC LIMIT 1
+
 -- name: frame_behind
 SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND strand = ? AND seq > ? LIMIT 1
 
