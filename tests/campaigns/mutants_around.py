@@ -53,7 +53,8 @@ AROUND = (
       "if issubclass(cls, _COLLECTIONS) and not isinstance(payload, list | tuple | dict):",
       "if False:", "test_safe_types.py", "few_bytes and not path"),
     M("arguments are a list", "classes/building",
-      "        if not isinstance(payload, list | tuple):", "        if False:", "test_safe_types.py", "few_bytes and path"),
+      "        if not isinstance(payload, list | tuple):", "        if False:",
+      "test_safe_types.py", "few_bytes and path"),
     # ---- damage that is written anew
     M("carried: what was damaged stays so", "plans/loading",
       "same_row(row_sum(*was), stored) else total ^ _DAMAGED", "True else total", CARRIED, "stays"),
