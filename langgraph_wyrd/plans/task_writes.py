@@ -20,7 +20,7 @@ from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.refs import ABSENT
 from langgraph_wyrd.store.statements import Plan, Row, WriteSet
-from langgraph_wyrd.store.users import Owned, UserWriter, strand_of_write
+from langgraph_wyrd.store.users import Owned, UserWriter
 from langgraph_wyrd.store.values import Codec
 
 WAITS = ("interrupted", "error")
@@ -157,15 +157,18 @@ class PutWrites:
         special: list[tuple[Any, ...]] = []
         last = max((idx for idx, _, _ in self.writes), default=-1)
         count = len({idx for idx, _, _ in self.writes if idx >= 0})
+        of_users: list[tuple[Any, ...]] = []
         users, owned = None, None if self.owned is None else self.owned.values
         for at, (idx, channel, value) in enumerate(self.writes):
             if owned is None or at not in owned:
                 shape, data = self.codec.seal_value(value, given(channel))
             else:
                 users = users or self._users()
-                strand = strand_of_write(self.ns, self.checkpoint, self.task, idx)
-                # One that takes an earlier one's place must not meet its row.
-                shape, data = users.write(strand if idx >= 0 else None, owned[at], channel, value)
+                shape, data = users.write(owned[at], channel, value)
+                # An ordinary write that is stored already is a retry. A control write is none ever.
+                where = (self.ns, self.checkpoint, self.task, idx if idx >= 0 else None)
+                of_users += [(number, *row, number, *where) for row in users.rows]
+                users.rows.clear()
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
@@ -177,8 +180,8 @@ class PutWrites:
             )  # fmt: skip
             (ordinary if idx >= 0 else special).append(row)
         rows = {"put_write": ordinary, "replace_write": special}
-        if users is not None:
-            rows["put_user_write"] = [(number, *each) for each in users.rows]
+        if of_users:
+            rows["put_user_write"] = of_users
         if self.weaver is not None and self.weaver.labels is not None:
             channels = [channel for _, channel, _ in self.writes]
             rows["set_label"] = labels.interrupt_rows(

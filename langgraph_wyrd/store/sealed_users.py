@@ -61,7 +61,7 @@ def _open_value(keys: Keys, params: Sequence[object], row: Row) -> Row:
 
 SEAL_USERS: dict[str, Sealing] = {
     "put_user_splice": seal_user_row,
-    "put_user_write": seal_user_row,
+    "put_user_write": lambda keys, row: (*seal_user_row(keys, row[:12]), *row[12:]),
     "put_user_whole": seal_user_row,
     "fix_user_data": _seal_fixed,
     "set_user_value": _seal_value,

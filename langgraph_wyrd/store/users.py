@@ -24,6 +24,7 @@ from langgraph_wyrd.store.values import Codec, kind
 
 SALT = 16  # bytes
 _SECRET = secrets.token_bytes(16)
+_ANY = 62  # bits of the number of a write's strand, which nothing goes on from
 _OWNER = 31  # bits of a strand's number that say whose it is, to this process alone
 
 
@@ -89,10 +90,10 @@ class UserWriter:
             entry, after = writer.store(None, version, value, channel)
         return Entry(version, REF, self._ref(entry, channel, rest)), after
 
-    def write(self, strand: int | None, value: Any, channel: str, rest: Any) -> tuple[str, bytes]:
+    def write(self, value: Any, channel: str, rest: Any) -> tuple[str, bytes]:
         """(shape, block) of what stands for a user's value among a task's writes."""
         self._named(channel)
-        self._next = strand
+        self._next = -secrets.randbits(_ANY) - 1
         entry, _ = self._writer.store(None, None, value, channel)
         return REF, self._ref(entry, channel, rest)
 
@@ -102,7 +103,7 @@ class UserWriter:
         return self._user
 
     def _strand(self) -> int:
-        """A number that only this process can tell the user by."""
+        """A number that only this process can tell the user by; of a write, any that is free."""
         if self._next is not None:
             return self._next
         return -((self._tag() << _OWNER) | secrets.randbits(_OWNER)) - 1
@@ -148,13 +149,6 @@ def refuse_unowned(value: Any, channel: str, thread_id: str) -> None:
             "this saver was opened without Channels(user={…}) that names it: no erasure would find "
             "what it stores. Open all savers of a database with the same channels."
         )
-
-
-def strand_of_write(ns: str, checkpoint: str, task: str, idx: int) -> int:
-    """A number that a repeated write has again, so that it is stored once."""
-    place = "\0".join((ns, checkpoint, task, str(idx)))
-    found = int.from_bytes(blake2b(place.encode(), digest_size=8).digest(), "big")
-    return -(found >> 2) - 1
 
 
 def _only_grows(tip: Tip, rows: Sequence[Row]) -> bool:

@@ -6,11 +6,13 @@ INSERT INTO wyrd_user_data (thread, strand, seq, part, keep, cut, count, data, s
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: put_user_write
--- A repeated write is a retry; what was erased since does not come back by one.
+-- What an ordinary write of a task stands for, unless that is stored: a repeated one is a retry, and
+-- what was erased since does not come back by one.
 INSERT INTO wyrd_user_data (thread, strand, seq, part, keep, cut, count, data, sum, chain, user_id,
   name)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (thread, strand, seq, part) DO NOTHING
+SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+WHERE NOT EXISTS (SELECT 1 FROM wyrd_writes
+  WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? AND idx = ?)
 
 -- name: user_strand
 SELECT strand, seq, part, keep, cut, count, data, sum, chain, user_id, name FROM wyrd_user_data
