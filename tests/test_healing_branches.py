@@ -23,8 +23,8 @@ from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.mending import Mender, _pieces
 from langgraph_wyrd.healing.placeholders import TEXT, Gap, filled
 from langgraph_wyrd.healing.strand import Lost, Mended, is_sound, mend
-from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.loading import Stored, Write, last_mark
+from langgraph_wyrd.plans import loading, marks
+from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.store import strands
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.strands import Place
@@ -272,7 +272,9 @@ def write(task: str, channel: str, value: Any, idx: int = 0, **columns: Any) -> 
     """A row of wyrd_writes."""
     shape, data = CODEC.seal_value(value, channel)
     total = loading.write_sum("", "c", task, idx, channel, "path", shape, data)
-    made = Write(task, idx, channel, "path", shape, data, total ^ (last_mark(1) if idx == 0 else 0))
+    made = Write(
+        task, idx, channel, "path", shape, data, total ^ (marks.mark(1) if idx == 0 else 0)
+    )
     return tuple(made._replace(**columns))
 
 

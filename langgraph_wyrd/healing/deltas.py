@@ -127,7 +127,7 @@ def _writes(mender: Mender, ns: str, id: str, made: dict[str, _Channel]) -> Plan
         if task in known:
             continue
         try:
-            loading.all_there(ns, id, held)
+            loading.refuse_half(ns, id, task, held)
         except CheckpointDamaged:
             what = f"a write of task {task} is gone: it may be missing from the value"
             mender.note("left_out", ns, id, what, f"gone {id} {task}")

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.healing import copies, placeholders, rows, strand, users
+from langgraph_wyrd.healing import control, copies, placeholders, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.found import LOST, Found, Kind
 from langgraph_wyrd.healing.placeholders import Gap
 from langgraph_wyrd.healing.strand import Mended
-from langgraph_wyrd.plans import gone, loading, read
+from langgraph_wyrd.plans import gone, loading, marks, read
 from langgraph_wyrd.plans.loading import LoadedStrand, Stored, Write
 from langgraph_wyrd.plans.read import Pending, Read
 from langgraph_wyrd.store import frames
@@ -301,24 +301,33 @@ class Mender:
     def checked_writes(self, ns: str, id: str, found: Sequence[Sequence[Any]]) -> Plan[list[Write]]:
         held: list[Write] = []
         gone: set[str] = set()
+        unread: dict[str, list[int]] = {}  # control writes, by their task
         for raw in found:
             write = yield from self.write(ns, id, raw)
             if write is not None:
                 held.append(write)
             elif type(raw[1]) is int and raw[1] < 0:
-                what = f"what task {raw[0]} waits for, or failed with, is left out"
-                self.note("left_out", ns, id, what, f"write {id} {raw[0]} {raw[1]}", str(raw[2]))
+                unread.setdefault(str(raw[0]), []).append(raw[1])
             else:
-                gone.add(raw[0])
-        for task in sorted({write.task for write in held} - gone):
+                gone.add(str(raw[0]))
+        by_task = loading.by_task(held)
+        for task in sorted(by_task.keys() - gone):
             try:
-                loading.all_there(ns, id, [write for write in held if write.task == task])
+                loading.refuse_half(ns, id, task, by_task[task])
             except CheckpointDamaged:
                 gone.add(task)
-        for task in sorted(map(str, gone)):
+        for task in sorted(gone):
             what = f"the writes of task {task} are left out: it runs again"
             self.note("left_out", ns, id, what, f"writes {id} {task}")
-        return [write for write in held if write.idx < 0 or write.task not in gone]
+        made: list[Write] = []
+        for task in dict.fromkeys((*by_task, *unread)):
+            mine = by_task.get(task, [])
+            mine = [write for write in mine if write.idx < 0 or task not in gone]
+            settled = control.settled(self.codec, ns, id, task, mine, unread.get(task, ()))
+            for how, idx, what in settled.told:
+                self.note(how, ns, id, what, f"write {id} {task} {idx}", marks.NAMES.get(idx, ""))
+            made += settled.writes
+        return made
 
     def write(self, ns: str, id: str, raw: Sequence[Any]) -> Plan[Write | None]:
         """A write's row; None if it can't be had back."""

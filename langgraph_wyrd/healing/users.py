@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import copies, strand
+from langgraph_wyrd.healing import control, copies, strand
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.plans import owned
 from langgraph_wyrd.plans.loading import Write
@@ -45,6 +45,7 @@ def healed(mender: Mender, made: Read) -> Plan[Read]:
     if lost:
         gone = {task for task, _, held in made.writes if is_one_of(held, lost)}
         writes = [w for w in made.writes if w[0] not in gone or w[1].startswith("__")]
+        writes = control.without_questions(writes, lambda held: is_one_of(held, lost))
         made = replace(made, writes=[w for w in writes if not is_one_of(w[2], lost)])
     return told(mender.codec, filled(made, there))
 

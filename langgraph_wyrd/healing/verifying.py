@@ -7,25 +7,34 @@ out of them what it can. The ledger and the tables are then read anew out of the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.classes.kept import made as placeholders_made
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import alike, beside, copies, opening, rows, strand, users
+from langgraph_wyrd.healing import (
+    alike,
+    beside,
+    copies,
+    opening,
+    rows,
+    strand,
+    task_rows,
+    users,
+)
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.opening import by_strand, frames_of
 from langgraph_wyrd.healing.report import Finding, count
 from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
+from langgraph_wyrd.healing.task_rows import AWAY, RIGHT
 from langgraph_wyrd.pillars.overlay import EDIT
-from langgraph_wyrd.plans import loading, reweave, states
+from langgraph_wyrd.plans import reweave, states
 from langgraph_wyrd.plans.gone import on_paths
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import is_sound
 from langgraph_wyrd.plans.loading import Stored, Write
-from langgraph_wyrd.plans.sums import moved_place, moved_row, readable
+from langgraph_wyrd.plans.sums import away
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store import strands
@@ -35,9 +44,7 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.values import Codec
 
-RIGHT = "can be put right"
 ANEW = "can be read anew out of the checkpoints"
-AWAY = "a repair moves it to wyrd_quarantine"
 STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
 STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
 LEFT_OUT = "stays: a load leaves it out"
@@ -111,7 +118,7 @@ class _Look:
     def all(self) -> Plan[None]:
         stored = yield from self._checkpoints()
         yield from self._splices(stored)
-        yield from self._writes({row.key for row in stored})
+        yield from self._writes(stored)
         for wrong in opening.wrong_values(self.codec, self._frames, self._sound):
             self._note(*wrong, STAYS)
         yield from self._users()
@@ -138,12 +145,7 @@ class _Look:
         self.found.append((finding, list(fixes)))
 
     def _away(self, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell) -> list[Tell]:
-        place = moved_place(key)
-        held = json.dumps([readable(each) for each in row], default=str)
-        return [
-            Tell("put_quarantine", [moved_row(self.row.number, table, place, held, now())]),
-            drop,
-        ]
+        return away(self.row.number, table, key, row, drop, now())
 
     # ---- checkpoints
 
@@ -325,47 +327,22 @@ class _Look:
 
     # ---- writes
 
-    def _writes(self, there: set[tuple[str, str]]) -> Plan[None]:
-        number = self.row.number
-        by_place: dict[tuple[str, str], list[Any]] = {}
-        for ns, checkpoint, *raw in (yield Ask("all_writes", (number,))):
-            by_place.setdefault((ns, checkpoint), []).append(raw)
-        newest = max((id for _, id in there), default="")
-        for (ns, checkpoint), raws in by_place.items():
-            sound = []
-            for raw in raws:
-                try:
-                    sound.append(loading.checked_write(ns, checkpoint, raw))
-                    continue
-                except CheckpointDamaged as error:
-                    what = str(error)
-                key = (number, ns, checkpoint, raw[0], raw[1])
-                copied = yield from self._all_copies()
-                right = rows.write(self.codec, ns, checkpoint, raw, copied)
-                if right is not None:
-                    drop = Tell("drop_write", [key])
-                    fix = Tell("fix_write", [(number, ns, checkpoint, *right)])
-                    self._note("writes", f"{checkpoint} {raw[0]}", what, RIGHT, [drop, fix])
-                    sound.append(right)
-                else:
-                    away = self._away("wyrd_writes", key, (ns, checkpoint, *raw),
-                                      Tell("drop_write", [key]))  # fmt: skip
-                    self._note("writes", f"{checkpoint} {raw[0]}", what, AWAY, away)
-            for task in sorted({write.task for write in sound}):
-                mine = [write for write in sound if write.task == task]
-                try:
-                    loading.all_there(ns, checkpoint, mine)
-                except CheckpointDamaged as error:
-                    again = "the task counts as unfinished, and runs again"
-                    fixes: list[Tell] = []
-                    for write in mine:
-                        if write.idx >= 0:
-                            key = (number, ns, checkpoint, task, write.idx)
-                            drop = Tell("drop_write", [key])
-                            fixes += self._away("wyrd_writes", key, (ns, checkpoint, *write), drop)
-                    self._note("writes", f"{checkpoint} {task}", str(error), again, fixes)
-            self._sound += sound
-            if (ns, checkpoint) not in there and checkpoint < newest:
+    def _writes(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
+        there = {row.key for row in stored}
+        parents = {(row.stored.ns, row.stored.parent) for row in stored}
+        newest = dict(sorted(there))
+
+        def is_over(ns: str, id: str) -> bool:
+            # A parent may be wrong, or lost: what is newer may go on from it.
+            return (ns, id) in parents or ((ns, id) in there and id < newest[ns])
+
+        looked = yield from task_rows.look(self.codec, self.row.number, is_over, self._all_copies)
+        for place, what, remedy, fixes in looked.found:
+            self._note("writes", place, what, remedy, fixes)
+        self._sound = looked.sound
+        last = max((id for _, id in there), default="")
+        for ns, checkpoint in looked.places:
+            if (ns, checkpoint) not in there and checkpoint < last:
                 what = "writes of a checkpoint that is not there"
                 self._note("writes", checkpoint, what, NONE, damage=False)
 

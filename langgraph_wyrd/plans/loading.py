@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.classes.migrations import MigrationRaised
 from langgraph_wyrd.classes.telling import migration_raised
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.plans import marks
 from langgraph_wyrd.plans.known import FrameTip
 from langgraph_wyrd.store import frames, strands, tips
 from langgraph_wyrd.store.collector import Held
@@ -45,15 +46,6 @@ class Stored(NamedTuple):
     @property
     def place(self) -> Place:
         return Place(self.strand, self.seq, self.length, self.chain)
-
-
-# The last ordinary write of a task has in its checksum that it is, and how many there are (0: more
-# than can be said): a missing one is noticed, behind it or before.
-_LAST, _STEP, _MOST_COUNTED = 0x2B7E151628AED2A6, 0x1E3779B97F4A7C15, 1024
-_MARKS = {
-    _LAST ^ (count * _STEP & 0x7FFF_FFFF_FFFF_FFFF): count for count in range(_MOST_COUNTED + 1)
-}
-_MARK_OF = {count: mark for mark, count in _MARKS.items()}
 
 
 class Write(NamedTuple):
@@ -124,11 +116,6 @@ def sum_again(stored: int, was: Sequence[Any], now: Sequence[Any]) -> int:
 def write_sum(ns: str, checkpoint: str, task: str, idx: int, channel: str, path: str,
               shape: str, data: bytes) -> int:  # fmt: skip
     return text_checksum(ns, checkpoint, task, idx, channel, path, shape, data)
-
-
-def last_mark(count: int) -> int:
-    """What the last of so many ordinary writes of a task has in its checksum."""
-    return _MARK_OF[count if count <= _MOST_COUNTED else 0]
 
 
 def checked(row: Sequence[Any]) -> Stored:
@@ -358,8 +345,7 @@ def checked_write(ns: str, checkpoint: str, row: Sequence[Any]) -> Write:
     """A write's row, after its checksum."""
     write = Write(*row)
     try:
-        mark = write_sum(ns, checkpoint, *write[:6]) ^ write.sum
-        good = mark == 0 or mark in _MARKS
+        good = said_by(ns, checkpoint, write) is not None
     except TypeError:  # a column is of another type than it was
         good = False
     if not good:
@@ -370,25 +356,58 @@ def checked_write(ns: str, checkpoint: str, row: Sequence[Any]) -> Write:
     return write
 
 
+def said_by(ns: str, checkpoint: str, write: Write) -> marks.Said | None:
+    """What a write says of those beside it; None: its checksum is wrong."""
+    return marks.said(write_sum(ns, checkpoint, *write[:6]) ^ write.sum)
+
+
 def all_there(ns: str, checkpoint: str, writes: list[Write]) -> list[Write]:
     """A checkpoint's checked writes, ordered by task: of none is a part missing.
 
-    A task that lacks one would count as finished without having done all that it did.
+    A task that lacks one would count as finished without having done all that it did; or it would
+    take an answer for that to another question.
     """
-    by_task: dict[str, list[Write]] = {}
-    for write in writes:
-        by_task.setdefault(write.task, []).append(write)
-    for task, held in by_task.items():
-        numbers = [write.idx for write in held]
-        last = held[numbers.index(max(numbers))]
-        if last.idx < 0:
-            continue
-        mark = write_sum(ns, checkpoint, *last[:6]) ^ last.sum
-        # Errors and interrupts have numbers of their own: those beside them may leave gaps.
-        missing = min(numbers) >= 0 and last.idx != len(held) - 1
-        if mark == 0 or missing or sum(idx >= 0 for idx in numbers) < _MARKS.get(mark, 0):
-            raise CheckpointDamaged(f"a write of task {task} at checkpoint {checkpoint} is missing")
+    for task, held in by_task(writes).items():
+        beside = refuse_half(ns, checkpoint, task, held)
+        if lost := control_lost(ns, checkpoint, held, beside):
+            names = ", ".join(marks.NAMES[idx] for idx in lost)
+            raise CheckpointDamaged(f"{names} of task {task} at checkpoint {checkpoint} is missing")
     return writes
+
+
+def by_task(writes: Iterable[Write]) -> dict[str, list[Write]]:
+    found: dict[str, list[Write]] = {}
+    for write in writes:
+        found.setdefault(write.task, []).append(write)
+    return found
+
+
+def refuse_half(ns: str, checkpoint: str, task: str, held: Sequence[Write]) -> int:
+    """Raise if an ordinary write of a task is missing; what the last says of its control writes."""
+    numbers = [write.idx for write in held]
+    last = held[numbers.index(max(numbers))]
+    if last.idx < 0:
+        return 0
+    said = said_by(ns, checkpoint, last) or marks.NOTHING
+    # Errors and interrupts have numbers of their own: those beside them may leave gaps.
+    numbered = said.many or min(numbers) < 0 or said.beside
+    missing = not numbered and last.idx != len(held) - 1
+    if not said.is_last or missing or sum(idx >= 0 for idx in numbers) < said.many:
+        raise CheckpointDamaged(f"a write of task {task} at checkpoint {checkpoint} is missing")
+    return said.beside
+
+
+def control_lost(ns: str, checkpoint: str, held: Sequence[Write], beside: int) -> list[int]:
+    """The numbers of a task's control writes that others say are there, and are not.
+
+    `beside` is what its last ordinary write says.
+    """
+    there = 0
+    for write in held:
+        if write.idx < 0:
+            there |= marks.bit(write.idx)
+            beside |= (said_by(ns, checkpoint, write) or marks.NOTHING).beside
+    return [idx for idx in marks.NAMES if marks.bit(idx) & beside & ~there]
 
 
 def opened(codec: Codec, write: Write) -> Any:

@@ -375,7 +375,8 @@ def _collect(
                             else loading.checked_write(ns, checkpoint, row)
                         )
             for id, held in at.items():
-                loading.all_there(ns, id, held + beside[id])
+                for task, mine in loading.by_task(held + beside[id]).items():
+                    loading.refuse_half(ns, id, task, mine)
                 held.sort(key=_order, reverse=True)
             ordered = [write for held in at.values() for write in held]
             values = loading.open_writes(codec, ordered)

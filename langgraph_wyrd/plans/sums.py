@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from langgraph_wyrd.store.statements import Row
+from langgraph_wyrd.store.statements import Row, Tell
 from langgraph_wyrd.store.values import text_checksum
 
 _CONTEXT = 0x7FFF_FFFF  # the bits over what a label promoted, which listings don't read
@@ -63,6 +63,22 @@ def moved_place(key: Iterable[Any]) -> str:
 def moved_row(number: int, origin: str, place: str, data: str, moved: str) -> Row:
     """A row of wyrd_quarantine."""
     return (number, origin, place, data, moved, moved_sum(origin, place, data, moved))
+
+
+def away(
+    number: int, table: str, key: Sequence[Any], row: Sequence[Any], drop: Tell, moved: str
+) -> list[Tell]:
+    """What moves a row to wyrd_quarantine."""
+    place = moved_place(key)
+    held = json.dumps([readable(each) for each in row], default=str)
+    return [Tell("put_quarantine", [moved_row(number, table, place, held, moved)]), drop]
+
+
+def write_away(number: int, ns: str, checkpoint: str, row: Sequence[Any], moved: str) -> list[Tell]:
+    """The same of a task's write."""
+    key = (number, ns, checkpoint, row[0], row[1])
+    drop = Tell("drop_write", [key])
+    return away(number, "wyrd_writes", key, (ns, checkpoint, *row), drop, moved)
 
 
 def readable(held: Any) -> Any:

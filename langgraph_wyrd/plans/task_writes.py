@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.pillars.events import Event, Moment
-from langgraph_wyrd.plans import labels, loading
+from langgraph_wyrd.plans import answers, labels, loading, marks
+from langgraph_wyrd.plans.answers import Held
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change
 from langgraph_wyrd.plans.known import Known
@@ -157,23 +158,19 @@ class PutWrites:
         special: list[tuple[Any, ...]] = []
         last = max((idx for idx, _, _ in self.writes), default=-1)
         count = len({idx for idx, _, _ in self.writes if idx >= 0})
-        of_users: list[tuple[Any, ...]] = []
-        users, owned = None, None if self.owned is None else self.owned.values
-        for at, (idx, channel, value) in enumerate(self.writes):
-            if owned is None or at not in owned:
-                shape, data = self.codec.seal_value(value, given(channel))
-            else:
-                users = users or self._users()
-                shape, data = users.write(owned[at], channel, value)
-                # An ordinary write that is stored already is a retry. A control write is none ever.
-                where = (self.ns, self.checkpoint, self.task, idx if idx >= 0 else None)
-                of_users += [(number, *row, number, *where) for row in users.rows]
-                users.rows.clear()
+        held, of_users = self._sealed(number)
+        control = {each.idx for each in held if each.idx < 0}
+        if len(control) > 1:
+            held = answers.doubled(self.codec, held)
+        beside = sum(map(marks.bit, control))
+        for idx, channel, shape, data in held:
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
             )
             if 0 <= idx == last:
-                total ^= loading.last_mark(count)
+                total ^= marks.mark(count, beside)
+            elif idx < 0 and (others := beside & ~marks.bit(idx)):
+                total ^= marks.mark(beside=others)
             row = (
                 number, self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data,
                 total,
@@ -189,6 +186,20 @@ class PutWrites:
             )
         return WriteSet(alive=[(number, self._writer)], rows=rows)
 
-    def _users(self) -> UserWriter:
-        assert self.owned is not None
-        return UserWriter(self.codec, self.owned.user, self.thread_id)
+    def _sealed(self, number: int) -> tuple[list[Held], list[Row]]:
+        """The writes as they are stored, and what of them belongs to a user."""
+        held: list[Held] = []
+        of_users: list[Row] = []
+        users: UserWriter | None = None
+        for at, (idx, channel, value) in enumerate(self.writes):
+            if self.owned is None or at not in self.owned.values:
+                held.append(Held(idx, channel, *self.codec.seal_value(value, given(channel))))
+                continue
+            if users is None:
+                users = UserWriter(self.codec, self.owned.user, self.thread_id)
+            held.append(Held(idx, channel, *users.write(self.owned.values[at], channel, value)))
+            # An ordinary write that is stored already is a retry. A control write is none ever.
+            where = (self.ns, self.checkpoint, self.task, idx if idx >= 0 else None)
+            of_users += [(number, *row, number, *where) for row in users.rows]
+            users.rows.clear()
+        return held, of_users
