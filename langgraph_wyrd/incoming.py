@@ -24,6 +24,7 @@ from langgraph_wyrd.store.values import Codec
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.redaction import Redaction
 
 
@@ -93,6 +94,7 @@ def put_writes(
     task_id: str,
     task_path: str,
     apart: Apart | None = None,
+    memory: Memory | None = None,
 ) -> task_writes.PutWrites:
     thread_id, ns, checkpoint = stored_place(config)
     check_size(ns, "checkpoint_ns")
@@ -116,4 +118,5 @@ def put_writes(
         weaver=weaver,
         says=weaver is not None and matter((given(channel), value) for _, channel, value in held),
         owned=owned,
+        again=memory is not None and (thread_id, ns, checkpoint) in memory.damaged,
     )

@@ -398,8 +398,8 @@ class WyrdSaver(
         return Pages(lambda: self._codec, *asked, heals=self._heals, user=user)
 
     def _written(self, config: Any, writes: Any, task_id: str, task_path: str) -> PutWrites:
-        told = (config, writes, task_id, task_path)
-        return incoming.put_writes(self._codec, self._weaver, *told, apart=self._apart)
+        told = (config, writes, task_id, task_path, self._apart, self._core.memory)
+        return incoming.put_writes(self._codec, self._weaver, *told)
 
     def _wrote(self, put: Put) -> None:
         if self._keeper is not None:

@@ -37,6 +37,7 @@ _DONE = {
 
 async def tell(core: Running[Memory], codec: Codec, heals: Sequence[Found]) -> None:
     """Say what a load healed. Never fails the load: where nothing can be written, the log says."""
+    core.memory.damaged.update((heal.thread_id, heal.ns, heal.checkpoint) for heal in heals)
     heals = [Found(*map(readable, astuple(heal))) for heal in heals]
     told(heals)
     known = core.memory.heals_told

@@ -90,6 +90,7 @@ class Memory:
     def __init__(self, most_bytes: int = 64 << 20, most_spaces: int = 64) -> None:
         self._threads: OrderedDict[str, tuple[Known, int]] = OrderedDict()
         self.heals_told: set[tuple[int, str]] = set()  # damages that are recorded already
+        self.damaged: set[tuple[str, str, str]] = set()  # where: thread, namespace, checkpoint
         self._bytes = 0
         self._most_bytes = most_bytes
         self._most_spaces = most_spaces

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.later import later
 from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import answers, labels, loading, marks
 from langgraph_wyrd.plans.answers import Held
@@ -24,6 +25,11 @@ from langgraph_wyrd.store.statements import Plan, Row, WriteSet
 from langgraph_wyrd.store.users import Owned, UserWriter
 from langgraph_wyrd.store.values import Codec
 
+if TYPE_CHECKING:
+    from langgraph_wyrd.plans import giving_way
+else:
+    giving_way = later("plans.giving_way")
+
 WAITS = ("interrupted", "error")
 
 
@@ -41,8 +47,11 @@ class PutWrites:
     weaver: Weaver | None = None
     says: bool = False  # whether it changes the pillars: such writes are stored one by one
     owned: Owned | None = None  # what belongs to a user, by its place in `writes`
+    again: bool = False  # whether a load told of damage at its checkpoint
 
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
+        if self.again:
+            return None
         space = known.spaces.get(self.ns)
         there = space is not None and space.checkpoint == self.checkpoint
         if not there and known.too_old(self.checkpoint):
@@ -72,6 +81,10 @@ class PutWrites:
     def _cold(self, known: Known | None) -> Plan[Known]:
         thread = yield from lock_or_add(self.thread_id, [self.checkpoint], known)
         yield from refuse_late(thread, self.thread_id, self.ns, self.checkpoint)
+        if self.again and any(idx >= 0 for idx, _, _ in self.writes):
+            yield from giving_way.make_room(
+                self.codec, thread.number, self.ns, self.checkpoint, self.task
+            )
         if self.weaver is None:
             yield from run_alone(self._rows(thread.number))
             return thread

@@ -46,6 +46,12 @@ class Core(Generic[M]):
         """What runs now, if the database was opened."""
         return self._running
 
+    @property
+    def memory(self) -> M | None:
+        """What is known of the database, if it was opened."""
+        running = self._running
+        return None if running is None else running.memory
+
     # ---- posting
 
     def run(self, job: Callable[[Running[M]], Coroutine[Any, Any, T]]) -> T:

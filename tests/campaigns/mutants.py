@@ -24,9 +24,10 @@ from tests.campaigns.mutants_loads import LOADS
 from tests.campaigns.mutants_repairs import REPAIRS
 from tests.campaigns.mutants_rows import ROWS_RIGHT
 from tests.campaigns.mutants_sealed import SEALED_AND_KEPT
+from tests.campaigns.mutants_writes import WRITES
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*ROWS_RIGHT, *LOADS, *REPAIRS, *AROUND, *SEALED_AND_KEPT, *LOST)
+MUTANTS = (*ROWS_RIGHT, *LOADS, *REPAIRS, *AROUND, *SEALED_AND_KEPT, *LOST, *WRITES)
 
 
 def source(mutant: M, root: Path = ROOT) -> Path:

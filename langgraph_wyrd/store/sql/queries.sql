@@ -689,6 +689,10 @@ ORDER BY id DESC LIMIT ?
 SELECT parent, id FROM wyrd_checkpoints
 WHERE thread = ? AND ns = '' AND parent BETWEEN ? AND ? ORDER BY id
 
+-- name: goes_on
+-- Whether another checkpoint goes on from this one.
+SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND parent = ? LIMIT 1
+
 -- name: said_of_item
 -- The root checkpoints whose subgraphs said something of an item.
 SELECT DISTINCT c.root FROM wyrd_events e JOIN wyrd_checkpoints c
