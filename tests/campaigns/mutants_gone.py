@@ -82,8 +82,8 @@ LOST = (
     M(
         "an id that is lost is refused",
         "plans/read",
-        "        if id is not None:\n            yield from gone.never_put(key, ns, id)\n",
-        "",
+        "if id is None else gone.never_put(key, ns, id)\n        return None, None",
+        "if id is None else ()\n        return None, None",
         GONE,
         "explicit_id_that_was_there",
     ),
