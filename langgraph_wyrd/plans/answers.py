@@ -8,7 +8,6 @@ there, exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import ormsgpack
 
@@ -18,24 +17,17 @@ from langgraph_wyrd.plans.loading import Write, write_sum
 from langgraph_wyrd.store.refs import REF
 from langgraph_wyrd.store.values import Codec
 
-
-class Held(NamedTuple):
-    """A write as it will be stored, without its checksum."""
-
-    idx: int
-    channel: str
-    shape: str
-    data: bytes
+Held = tuple[int, str, str, bytes]  # a write as it will be stored: number, channel, shape, block
 
 
 def doubled(codec: Codec, held: Sequence[Held]) -> list[Held]:
     """The writes of a call, with the answers beside the question."""
-    answers = {each.idx: each for each in held}.get(marks.RESUME)
+    answers = {each[0]: each for each in held}.get(marks.RESUME)
     return [
-        each._replace(data=_with(codec, each.data, answers))
-        if answers is not None and each.idx == marks.INTERRUPT and _is_whole(each.shape)
-        else each
-        for each in held
+        (idx, channel, shape, _with(codec, block, answers))
+        if answers is not None and idx == marks.INTERRUPT and _is_whole(shape)
+        else (idx, channel, shape, block)
+        for idx, channel, shape, block in held
     ]
 
 
@@ -45,7 +37,8 @@ def _is_whole(shape: str) -> bool:
 
 
 def _with(codec: Codec, block: bytes, answers: Held) -> bytes:
-    copy = ormsgpack.packb([answers.shape, codec.open_block(answers.data)])
+    _, _, shape, data = answers
+    copy = ormsgpack.packb([shape, codec.open_block(data)])
     return codec.block([*codec.open_block(block), b"\0" + copy])
 
 

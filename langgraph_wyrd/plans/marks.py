@@ -44,8 +44,8 @@ def bit(idx: int) -> int:
 def mark(count: int = 0, beside: int = 0) -> int:
     """What is put over the checksum of the last of so many ordinary writes of a call; or, without
     a count, of a control write that came `beside` others."""
-    number = beside * _COUNTS + (count if count <= _MOST_COUNTED else 0)
-    return _LAST ^ (number * _STEP & _BITS)
+    number = count if count <= _MOST_COUNTED else 0
+    return _LAST ^ ((number + beside * _COUNTS) * _STEP & _BITS)
 
 
 def said(mark: int) -> Said | None:

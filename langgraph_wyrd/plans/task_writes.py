@@ -172,10 +172,10 @@ class PutWrites:
         last = max((idx for idx, _, _ in self.writes), default=-1)
         count = len({idx for idx, _, _ in self.writes if idx >= 0})
         held, of_users = self._sealed(number)
-        control = {each.idx for each in held if each.idx < 0}
+        control = {idx for idx, _, _ in self.writes if idx < 0}
         if len(control) > 1:
             held = answers.doubled(self.codec, held)
-        beside = sum(map(marks.bit, control))
+        beside = sum(map(marks.bit, control)) if control else 0
         for idx, channel, shape, data in held:
             total = loading.write_sum(
                 self.ns, self.checkpoint, self.task, idx, channel, self.path, shape, data
@@ -206,11 +206,13 @@ class PutWrites:
         users: UserWriter | None = None
         for at, (idx, channel, value) in enumerate(self.writes):
             if self.owned is None or at not in self.owned.values:
-                held.append(Held(idx, channel, *self.codec.seal_value(value, given(channel))))
+                shape, block = self.codec.seal_value(value, given(channel))
+                held.append((idx, channel, shape, block))
                 continue
             if users is None:
                 users = UserWriter(self.codec, self.owned.user, self.thread_id)
-            held.append(Held(idx, channel, *users.write(self.owned.values[at], channel, value)))
+            shape, block = users.write(self.owned.values[at], channel, value)
+            held.append((idx, channel, shape, block))
             # An ordinary write that is stored already is a retry. A control write is none ever.
             where = (self.ns, self.checkpoint, self.task, idx if idx >= 0 else None)
             of_users += [(number, *row, number, *where) for row in users.rows]
