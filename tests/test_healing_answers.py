@@ -100,13 +100,19 @@ def test_lost_answers_are_put_back_by_a_repair(durable: Backend, how: str) -> No
     assert kinds(saver) == []
 
 
-def test_lost_answers_of_a_sealed_store(durable: Backend) -> None:
-    """The copy beside the question is sealed with it."""
+@pytest.mark.parametrize("repaired", [False, True])
+def test_lost_answers_of_a_sealed_store(durable: Backend, repaired: bool) -> None:
+    """The copy beside the question is sealed with it, and so is what a repair puts back."""
     keys = KeyRing({"2026": b"k" * 32})
-    spoil(asked_twice(durable, keys=keys), "__resume__", "deleted")
+    rows = asked_twice(durable, keys=keys)
+    spoil(rows, "__resume__", "deleted")
     saver = durable.open(keys=keys)
+    if repaired:
+        assert saver.verify(repair=True).ok
+        assert not saver.verify().findings
+        assert not any(b"Ada" in bytes(row["data"]) for row in rows.all())
     assert graph(saver).invoke(Command(resume="5"), at("t"))["out"] == ["pay 5 to Ada"]
-    assert kinds(saver) == ["exact"]
+    assert kinds(saver) == ([] if repaired else ["exact"])
     assert not saver.verify().damages
 
 

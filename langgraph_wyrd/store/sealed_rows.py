@@ -87,12 +87,6 @@ def open_write(keys: Keys, thread: int, row: Row) -> Row:
         return (*where, NOTHING, wrong(total))
 
 
-def _seal_fixed_write(keys: Keys, row: Row) -> Row:
-    *values, thread, ns, checkpoint, task, idx = row
-    made = seal_write(keys, (thread, ns, checkpoint, *values))
-    return (*made[3:], thread, ns, checkpoint, task, idx)
-
-
 # ---- checkpoints: metadata and its exact form are sealed together
 
 
@@ -260,7 +254,7 @@ SEAL: dict[str, Sealing] = {
     "fix_splice": seal_splice,
     "put_write": seal_write,
     "replace_write": seal_write,
-    "fix_write": _seal_fixed_write,
+    "fix_write": seal_write,
     "put_checkpoint": seal_checkpoint,
     "fix_checkpoint": _seal_fixed_checkpoint,
     "set_derived": _seal_derived,

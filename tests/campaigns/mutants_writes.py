@@ -41,6 +41,9 @@ WRITES = (
     M("a repair puts answers back", "healing/task_rows",
       "fixes = [] if settled.back is None else [self._put(settled.back)]", "fixes = []", ANSWERS,
       "put_back_by_a_repair"),
+    M("a repair puts answers back as they are sealed", "store/sealed_rows",
+      '    "fix_write": seal_write,\n', '    "fix_write": lambda keys, row: row,\n', ANSWERS,
+      "of_a_sealed_store"),
     # ---- what runs again
     M("a damaged write gives way", "plans/task_writes", "if self.again and any(",
       "if False and any(", AGAIN, "takes_the_place"),
