@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-STAYS = ("stays", "restore")  # how a remedy begins that is none of a repair's
+RIGHT = "can be put right"
+ANEW = "can be read anew out of the checkpoints"
+AWAY = "a repair moves it to wyrd_quarantine"
+EARLIER = "an earlier one is taken"
+STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
+STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
+LEFT_OUT = "stays: a load leaves it out"
+NONE = "nothing to do"
+_NOT_A_REPAIRS = ("stays", "restore")  # how a remedy begins that is none of a repair's
 
 Progress = Callable[[int, int], object]
 
@@ -28,7 +36,7 @@ class Finding:
     @property
     def repairable(self) -> bool:
         """Whether a repair would do something about it."""
-        return self.damage and not self.repaired and not self.remedy.startswith(STAYS)
+        return self.damage and not self.repaired and not self.remedy.startswith(_NOT_A_REPAIRS)
 
     def __str__(self) -> str:
         where = "" if self.thread_id is None else f" thread {self.thread_id!r},"

@@ -15,7 +15,7 @@ from langgraph_wyrd.healing import beside, flips, rows
 from langgraph_wyrd.healing.found import LOST, Found, Kind
 from langgraph_wyrd.healing.mending import Mender
 from langgraph_wyrd.plans import gone, loading, past, reweave
-from langgraph_wyrd.plans.ledger import is_sound, through
+from langgraph_wyrd.plans.ledger import is_sound, through, unchecked
 from langgraph_wyrd.plans.loading import Stored, StrandDamaged, Write
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.store.names import given, thread_key
@@ -274,7 +274,7 @@ class Reading:
         return None if held is None else held.ts
 
     def _step(self, ns: str, row: Row) -> Row:
-        id, parent, ts, due, root, _ = row
+        id, parent, ts, due, root, _ = unchecked(row)
         right = self._right_rows.get((ns, id))
         if right is not None:
             parent, ts = right.parent, right.ts

@@ -7,7 +7,7 @@ and whatever is put in its place is known to be what was written, or is not take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import flips
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.store import strands
+from langgraph_wyrd.store.statements import Row
 from langgraph_wyrd.store.strands import Place, ReadRow, link
 from langgraph_wyrd.store.values import Codec, checksum
 
@@ -107,9 +108,9 @@ class _Mending:
 
     def run(self, found: Sequence[Sequence[Any]], moved: bool) -> Mended | None:
         """`moved`: a row whose part is no likely number counts as one of its version's."""
-        held = {(row[1], row[2]): row for row in map(_plain, found)}
-        keys = self._keys(held, moved)
-        self._move_back(held, keys)
+        held = {(row[1], row[2]): row for row in map(plain, found)}
+        self._move_back(held, self._keys(held, moved))
+        keys = self._keys(held, moved)  # where a row was moved from, there may be none
         if strays := sorted(held.keys() - set(keys)):
             name = f"{self._place.strand}/{strays[0][0]}/{strays[0][1]}"
             self._made.done.append(f"splice {name} does not belong there, and was passed over")
@@ -147,13 +148,16 @@ class _Mending:
     def _move_back(
         self, held: dict[tuple[int, int], ReadRow], keys: Sequence[tuple[int, int]]
     ) -> None:
-        """Rows that stand in each other's places, or in none."""
+        """Rows that stand in each other's places, or in none: nothing is left where they stood."""
         bad = {key: row for key, row in held.items() if _sum(row) != row[7]}
         aliens = [*bad.values(), *(self._copies.aliens if self._copies else ())]
         for key in [key for key in keys if key in bad or key not in held]:
             for row in aliens:
-                moved = (self._place.strand, *key, *row[3:])
+                moved = (self._place.strand, *key, *plain(row)[3:])
                 if _sum(moved) == moved[7]:
+                    stood = row[1:3]
+                    if held.get(stood) is row:
+                        del held[stood]
                     held[key] = moved
                     self._made.done.append(f"splice {_name(moved)} stood in another's place")
                     break
@@ -272,39 +276,64 @@ def is_sound(row: Sequence[Any]) -> bool:
     return bool(_sum(row) == row[7])
 
 
-def put_back(held: dict[int, list[ReadRow]], wanted: Mapping[int, set[Place]]) -> list[ReadRow]:
-    """Rows that stand in each other's places, or in none, now in their own; which those are.
+def put_back(
+    held: dict[int, list[ReadRow]], nowhere: list[Row], wanted: Mapping[int, set[Place]]
+) -> list[tuple[Row, ReadRow, ReadRow | None]]:
+    """Rows that stand in each other's places, or `nowhere`, now in their own; each with what it
+    was, and with what stood there that belongs nowhere.
 
     Whatever else is wrong with their strands: elsewhere they may be in the way, and written over.
     """
-    bad = [row for rows in held.values() for row in rows if not is_sound(row)]
-    there = {row[:3] for rows in held.values() for row in rows}
-    empty = [
-        (number, seq, 0)
-        for number, places in (wanted.items() if bad else ())
-        for seq in range(max(place.seq for place in places) + 1)
-        if (number, seq, 0) not in there
-    ]
-    found = []
-    for key in [*(row[:3] for row in bad), *empty]:
-        for row in bad:
-            moved = (*key, *row[3:])
-            if _sum(moved) == moved[7]:
-                found.append(moved)
-                rows = [each for each in held.get(key[0], ()) if each[:3] != key]
-                held[key[0]] = sorted([*rows, moved], key=lambda each: each[1:3])
+    bad: list[Row] = [row for rows in held.values() for row in rows if not is_sound(row)]
+    tried = [*bad, *nowhere]
+    keys: list[Row] = [row[:3] for row in bad]
+    for number, places in wanted.items() if tried else ():
+        rows = [*held.get(number, ()), *(row for row in nowhere if row[0] == number)]
+        keys += _empty(number, max(place.seq for place in places), rows)
+    moved: dict[Row, tuple[Row, ReadRow]] = {}  # by its own key: what stood elsewhere
+    for key in keys:
+        for row in tried:
+            right = (*key, *plain(row)[3:])
+            if is_sound(right):
+                moved[key] = (row, right)
                 break
-    return found
+    sources = {id(row) for row, _ in moved.values()}
+    over: dict[Row, ReadRow] = {row[:3]: row for row in bad if id(row) not in sources}
+    for number, there in held.items():
+        held[number] = [row for row in there if id(row) not in sources and row[:3] not in moved]
+    nowhere[:] = [row for row in nowhere if id(row) not in sources]
+    for key, (_, right) in moved.items():
+        held[key[0]] = sorted([*held.get(key[0], ()), right], key=lambda each: each[1:3])
+    return [(row, right, over.get(key)) for key, (row, right) in moved.items()]
+
+
+def _empty(number: int, newest: int, rows: Iterable[Row]) -> list[Row]:
+    """Where a strand may lack a row: as many parts as a version has rows, or up to the last."""
+    sound: dict[int, list[int]] = {}
+    count: dict[int, int] = {}
+    for row in rows:
+        count[row[1]] = count.get(row[1], 0) + 1
+        if is_sound(row):
+            sound.setdefault(row[1], []).append(row[2])
+    return [
+        (number, seq, part)
+        for seq in range(newest + 1)
+        for part in range(max(count.get(seq, 1), *(each + 1 for each in sound.get(seq, (0,)))))
+        if part not in sound.get(seq, ())
+    ]
 
 
 def _sum(row: Sequence[Any]) -> int:
     try:
         return checksum(row[6], *row[:6])
     except (TypeError, OverflowError, MemoryError):
-        return -1
+        return NO_SUM
 
 
-def _plain(row: Sequence[Any]) -> ReadRow:
+NO_SUM = -2  # of what has none; a column that is no number counts as -1
+
+
+def plain(row: Sequence[Any]) -> ReadRow:
     """A row whose columns have the types that they should."""
     numbers = [value if type(value) is int else -1 for value in row]
     data = bytes(row[6]) if isinstance(row[6], (bytes, memoryview)) else b""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import control, rows
 from langgraph_wyrd.healing.copies import Copies
+from langgraph_wyrd.healing.report import AWAY, RIGHT
 from langgraph_wyrd.plans import loading, marks
 from langgraph_wyrd.plans.loading import Write
 from langgraph_wyrd.plans.sums import write_away
@@ -15,8 +16,6 @@ from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
-RIGHT = "can be put right"
-AWAY = "a repair moves it to wyrd_quarantine"
 AGAIN = "the task counts as unfinished, and runs again"
 NEEDED = "stays: its step is over, and what can be read of it is read; loads tell of it"
 NO_MORE = "can't be had back: a repair makes the others ask for it no more"

@@ -124,7 +124,8 @@ def wrong(
 ) -> Plan[list[Wrong]]:
     """What is wrong with a thread's rows, by what its checkpoints and its tasks' writes name."""
     held: dict[int, list[Row]] = {}
-    for row in (yield Ask("all_user_data", (number,))):
+    for raw in (yield Ask("all_user_data", (number,))):
+        row = (*strand.plain(raw[:9]), *raw[9:])
         held.setdefault(row[0], []).append(row)
     named: dict[int, dict[Key, Ref]] = {}
     channels: dict[int, str] = {}
@@ -159,7 +160,7 @@ def _fixes(
 ) -> list[Tell]:
     """What makes rows those that bear a place, if that can be proved."""
     made = strand.mend(Salted(codec), [row[:9] for row in rows], place, copies=copied)
-    if made is None or made.lost or len(made.exact) != len(rows):
+    if made is None or made.lost or [row[:3] for row in made.exact] != [row[:3] for row in rows]:
         return []
     right = [(*row, *old[9:]) for row, old in zip(made.exact, rows, strict=True)]
     return [_fix(number, row) for row in right if row not in rows]

@@ -13,21 +13,20 @@ from typing import Any
 
 from langgraph_wyrd.classes.kept import made as placeholders_made
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.healing import (
-    alike,
-    beside,
-    copies,
-    opening,
-    rows,
-    strand,
-    task_rows,
-    users,
+from langgraph_wyrd.healing import alike, beside, opening, rows, task_rows, users, whole
+from langgraph_wyrd.healing.report import (
+    ANEW,
+    AWAY,
+    EARLIER,
+    LEFT_OUT,
+    NONE,
+    RIGHT,
+    STAYS,
+    STAYS_HELD,
+    Finding,
 )
-from langgraph_wyrd.healing.copies import Copies
-from langgraph_wyrd.healing.opening import by_strand, frames_of
-from langgraph_wyrd.healing.report import Finding, count
+from langgraph_wyrd.healing.splices import Splices
 from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
-from langgraph_wyrd.healing.task_rows import AWAY, RIGHT
 from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import reweave, states
 from langgraph_wyrd.plans.gone import on_paths
@@ -37,19 +36,10 @@ from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.sums import away
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver
-from langgraph_wyrd.store import strands
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
-from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.values import Codec
-
-ANEW = "can be read anew out of the checkpoints"
-STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
-STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
-LEFT_OUT = "stays: a load leaves it out"
-EARLIER = "an earlier one is taken"
-NONE = "nothing to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,7 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     yield Tell("touch", [(strands, now(), row.number)])
     # What was moved away tells nothing any more.
     changed = look.pillars_differ or any(each.repairable for each, _ in look.found)
-    if changed and look.woven and not look.lost:
+    if changed and look.woven and not look.lost and not look.ended:
         if weaver is not None and not look.kept:
             yield from reweave.reweave(codec, weaver, row.thread_id, aloud=False)
         else:
@@ -107,17 +97,26 @@ class _Look:
         self.pillars_differ = self._unread = False  # `_unread`: a checkpoint's row is damaged
         self.woven = row.status is not None
         self.lost = False  # a checkpoint is: what followed it can't be told anew
+        self.ended = False  # early: what was not looked at is not repaired either
         self.kept = False  # what was read out of whole objects is not read out of kept ones
         self.reading: Reading | None = None  # what a load makes of the thread
-        self._copies: Copies | None = None
+        self._splices = Splices(codec, row.number, self._note, self._away)
         self._of_kept: set[tuple[Any, ...]] = set()  # what was said of objects without their class
         self._frames: list[Frame] = []
         self._roots: set[str] = set()  # checkpoints of the root
         self._sound: list[Write] = []
 
     def all(self) -> Plan[None]:
+        """Look at all of it. What was found until then stands, where damage ends it early."""
+        try:
+            yield from self._all()
+        except Exception as error:
+            self.found.append((whole.of_look(error, given(self.row.thread_id)), []))
+            self.ended = True
+
+    def _all(self) -> Plan[None]:
         stored = yield from self._checkpoints()
-        yield from self._splices(stored)
+        self._frames = yield from self._splices.look(stored, whole=not self._unread)
         yield from self._writes(stored)
         for wrong in opening.wrong_values(self.codec, self._frames, self._sound):
             self._note(*wrong, STAYS)
@@ -149,37 +148,38 @@ class _Look:
 
     # ---- checkpoints
 
-    def _checkpoints(self) -> Plan[list[_Checkpoint]]:
+    def _checkpoints(self) -> Plan[list[Stored]]:
         number = self.row.number
         raws = yield Ask("rows_of_thread", (number,))
         beside = {row[:2]: row[2:] for row in (yield Ask("columns_of", (number,)))}
         held = yield from self._held_there(raws)
-        stored: list[_Checkpoint] = []
+        stored: list[Stored] = []
         for raw in raws:
             ns, id, _ = rows.checkpoint_of(raw)
+            key = (number, *raw[5:7])  # as it is stored, whatever its type
             right = Stored(*raw) if rows.fits(raw) else rows.checkpoint(raw, raws)
             self._unread = self._unread or right is None
             if right is None and (ns, id) in held:
                 self._note("checkpoints", id, "the row is not what was written", STAYS_HELD)
                 continue
             if right is None:
-                drop = Tell("drop_checkpoint", [(number, ns, id)])
+                drop = Tell("drop_checkpoint", [key])
                 away = self._away("wyrd_checkpoints", (ns, id), raw, drop)
                 self._note("checkpoints", id, "the row is not what was written", AWAY, away)
                 continue
             if not rows.fits(raw):
                 values = (
                     right.ns, right.id, right.parent, right.ts, right.metadata, right.exact,
-                    *right.place, right.sum, number, ns, id,
+                    *right.place, right.sum, *key,
                 )  # fmt: skip
                 fix = Tell("fix_checkpoint", [values])
                 self._note("checkpoints", id, "a column is not what was written", RIGHT, [fix])
-            stored.append(_Checkpoint(right))
+            stored.append(right)
             if not right.ns:
                 self._roots.add(right.id)
             self._beside(right, beside.get((ns, id)))
         yield from self._parents(stored)
-        newest = max((row.key[1] for row in stored), default=None)
+        newest = max((row.id for row in stored), default=None)
         if self.row.head is not None and (newest is None or newest < self.row.head):
             what = f"{self.row.head}, the newest by the thread's row, is missing"
             self._note("checkpoints", self.row.head, what, EARLIER)
@@ -220,8 +220,8 @@ class _Look:
             what = "step, source or run_id differ from the metadata"
             self._note("checkpoints", right.id, what, RIGHT, [fix])
 
-    def _parents(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
-        parents = {row.key: row.stored.parent for row in stored}
+    def _parents(self, stored: Sequence[Stored]) -> Plan[None]:
+        parents = {(row.ns, row.id): row.parent for row in stored}
         gone = yield from on_paths(self.row.number, parents)
         for _, id in gone.keys() - {(ns, parent) for (ns, _), parent in parents.items()}:
             self._note("checkpoints", id, "it is lost, as is the next one", STAYS)
@@ -241,108 +241,25 @@ class _Look:
             if at == id:
                 self._note("checkpoints", id, "its parents go in a circle", STAYS)
 
-    # ---- splices
-
-    def _splices(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
-        held: dict[int, list[ReadRow]] = {}
-        for row in (yield Ask("all_splices", (self.row.number,))):
-            held.setdefault(row[0], []).append(row)
-        places = by_strand(row.stored.place for row in stored)
-        found: list[Frame] = []
-        self._put_back(held, places)
-        for number, wanted in sorted(places.items()):
-            mended = yield from self._strand(held.get(number, []), wanted, blocks=False)
-            found += frames_of(mended, wanted)
-        values = by_strand(
-            entry.place for frame in found for entry in frame.channels.values() if entry.place
-        )
-        self._put_back(held, values)
-        shapes = opening.shapes_of(found)
-        for number, wanted in sorted(values.items()):
-            mended = yield from self._strand(held.get(number, []), wanted, blocks=True)
-            what = opening.wrong_strand(self.codec, shapes[number], mended, wanted)
-            if what is not None:
-                self._note("splices", f"strand {number}", what, STAYS)
-        self._frames = found
-        for number in {**places, **values}:
-            newest = max(place.seq for place in (*places.get(number, ()), *values.get(number, ())))
-            for row in held.get(number, ()):
-                if row[1] > newest and not strand.is_sound(row):
-                    what = f"splice {row[1]}/{row[2]} does not belong there"
-                    self._note("splices", f"strand {number}", what, AWAY, self._stray(row))
-                elif row[1] > newest and number in places and not self._unread:
-                    cut = Tell("cut_strand", [(self.row.number, number, newest)])
-                    what = f"that of frame {number}/{row[1]} is lost"
-                    self._note("checkpoints", "newest", what, EARLIER, [cut])
-        for number in sorted(set(held) - set(places) - set(values)):
-            what = f"{count(len(held[number]), 'row')} that no readable checkpoint names"
-            self._note("splices", f"strand {number}", what, NONE, damage=False)
-
-    def _put_back(self, held: dict[int, list[ReadRow]], wanted: dict[int, set[Place]]) -> None:
-        for row in strand.put_back(held, wanted):
-            fix = Tell("fix_splice", [(self.row.number, *row)])
-            what = f"splice {row[1]}/{row[2]} stands in another's place"
-            self._note("splices", f"strand {row[0]}", what, RIGHT, [fix])
-
-    def _stray(self, row: ReadRow) -> list[Tell]:
-        key = (self.row.number, *row[:3])
-        return self._away("wyrd_splices", key, row, Tell("drop_splice", [key]))
-
-    def _strand(
-        self, held: list[ReadRow], wanted: set[Place], *, blocks: bool
-    ) -> Plan[list[ReadRow]]:
-        """The rows of a strand, put right where they can be; what can't is left out."""
-        newest = max(wanted, key=lambda place: place.seq)
-        upto = [row for row in held if row[1] <= newest.seq]
-        try:
-            strands.verify(upto, wanted)
-            return upto
-        except CheckpointDamaged as error:
-            what = str(error)
-        lengths = {place.seq: place.length for place in wanted}
-        copied = yield from self._all_copies()
-        for place in sorted(wanted, key=lambda place: -place.seq):
-            some = [row for row in upto if row[1] <= place.seq]
-            made = strand.mend(
-                self.codec, some, place, copies=copied, lengths=lengths, blocks=blocks
-            )
-            if made is not None and not made.lost:
-                if place != newest:
-                    break
-                stale = [row for row in made.exact if row not in upto]
-                fixes = [Tell("fix_splice", [(self.row.number, *row) for row in stale])]
-                there = {row[:3] for row in made.exact}
-                for row in upto:
-                    if row[:3] not in there:
-                        fixes += self._stray(row)
-                self._note("splices", f"strand {newest.strand}", what, RIGHT, fixes)
-                return made.exact
-        self._note("splices", f"strand {newest.strand}", what, STAYS)
-        return list(made.exact) if made is not None and not made.lost else []
-
-    def _all_copies(self) -> Plan[Copies]:
-        if self._copies is None:
-            self._copies = yield from copies.of_thread(self.codec, self.row.number)
-        return self._copies
-
     # ---- writes
 
-    def _writes(self, stored: Sequence[_Checkpoint]) -> Plan[None]:
-        there = {row.key for row in stored}
-        parents = {(row.stored.ns, row.stored.parent) for row in stored}
+    def _writes(self, stored: Sequence[Stored]) -> Plan[None]:
+        there = {(row.ns, row.id) for row in stored}
+        parents = {(row.ns, row.parent) for row in stored}
         newest = dict(sorted(there))
 
         def is_over(ns: str, id: str) -> bool:
             # A parent may be wrong, or lost: what is newer may go on from it.
             return (ns, id) in parents or ((ns, id) in there and id < newest[ns])
 
-        looked = yield from task_rows.look(self.codec, self.row.number, is_over, self._all_copies)
+        copied = self._splices.copies
+        looked = yield from task_rows.look(self.codec, self.row.number, is_over, copied)
         for place, what, remedy, fixes in looked.found:
             self._note("writes", place, what, remedy, fixes)
         self._sound = looked.sound
         last = max((id for _, id in there), default="")
         for ns, checkpoint in looked.places:
-            if (ns, checkpoint) not in there and checkpoint < last:
+            if (ns, checkpoint) not in there and str(checkpoint) < last:
                 what = "writes of a checkpoint that is not there"
                 self._note("writes", checkpoint, what, NONE, damage=False)
 
@@ -416,12 +333,3 @@ class _Look:
         for table, place, what in (yield from differing):
             self._note(table, place, what, "can be made anew from the ledger")
             self.pillars_differ = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Checkpoint:
-    stored: Stored
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return (self.stored.ns, self.stored.id)

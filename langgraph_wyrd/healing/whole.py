@@ -9,6 +9,7 @@ by one name that no other thread has.
 from __future__ import annotations
 
 from langgraph_wyrd.healing import leading
+from langgraph_wyrd.healing.reading import is_foreign
 from langgraph_wyrd.healing.report import Finding, Space, count
 from langgraph_wyrd.plans import naming, users
 from langgraph_wyrd.plans.threads import now
@@ -21,12 +22,22 @@ from langgraph_wyrd.store.values import Codec
 
 RIGHT = "can be put right"
 BACKUP = "restore the file from a backup, or `.recover` it"
+NO_FURTHER = "stays: what else is wrong with this thread is not known"
 NOTHING = "stays: nothing proves whose it was"
 
 
 def of_file(what: str, thread_id: str | None = None) -> Finding:
     """Damage below the rows, that nothing here can mend."""
     return Finding("the file", thread_id, "pages", what, BACKUP)
+
+
+def of_look(error: Exception, thread_id: str | None) -> Finding:
+    """What a look at a thread, or its repair, ended with: the other threads are looked at all the
+    same. Raises it if it is none of the thread's: the database's, a key that is missing."""
+    if is_foreign(error) or isinstance(error, MemoryError):
+        raise error
+    what = f"what is stored made the look end early: {type(error).__name__}: {error}"
+    return Finding("wyrd_threads", thread_id, "the look", what, NO_FURTHER)
 
 
 def findings(codec: Codec) -> Plan[list[Finding]]:

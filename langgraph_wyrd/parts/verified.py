@@ -132,6 +132,8 @@ class Verified:
                     break
         except DatabaseDamaged as error:
             return [*found, whole.of_file(str(error), name)]
+        except Exception as error:
+            return [*found, whole.of_look(error, name)]
         return [replace(each, repaired=each.damage and each not in left) for each in found] + [
             each for each in left if each not in found
         ]
@@ -146,11 +148,13 @@ class Verified:
 async def _looked(
     core: Running[Memory], plan: Callable[[], Plan[list[Finding]]], thread_id: str | None = None
 ) -> list[Finding]:
-    """What a look finds; or that its pages can't be read."""
+    """What a look finds; or that its pages can't be read, or what else it ended with."""
     try:
         return await core.read(plan)
     except DatabaseDamaged as error:
         return [whole.of_file(str(error), thread_id)]
+    except Exception as error:
+        return [whole.of_look(error, thread_id)]
 
 
 def _threads(thread_id: str | None) -> Plan[list[ThreadRow]]:

@@ -62,7 +62,7 @@ def checksum(data: bytes, strand: int, seq: int, part: int, keep: int, cut: int,
     """63 bits over a row's bytes, place and shape; a changed or moved one gives another."""
     seed = strand * 0x9E3779B97F4A7C15 + seq * 0xD6E8FEB86659FD93
     seed += keep * 0xE7037ED1A0B428DB + added * 0x589965CC75374CC3
-    if part or cut:
+    if part != 0 or cut != 0:  # also text, which SQLite takes for a number: that is an error
         seed += part * 0xA0761D6478BD642F + cut * 0x8EBC6AF09C88C6E3
     return xxhash.xxh3_64_intdigest(data, seed & 0xFFFFFFFFFFFFFFFF) & _MASK
 

@@ -24,10 +24,20 @@ from tests.campaigns.mutants_loads import LOADS
 from tests.campaigns.mutants_repairs import REPAIRS
 from tests.campaigns.mutants_rows import ROWS_RIGHT
 from tests.campaigns.mutants_sealed import SEALED_AND_KEPT
+from tests.campaigns.mutants_splices import SPLICES
 from tests.campaigns.mutants_writes import WRITES
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTANTS = (*ROWS_RIGHT, *LOADS, *REPAIRS, *AROUND, *SEALED_AND_KEPT, *LOST, *WRITES)
+MUTANTS = (
+    *ROWS_RIGHT,
+    *LOADS,
+    *REPAIRS,
+    *AROUND,
+    *SEALED_AND_KEPT,
+    *LOST,
+    *WRITES,
+    *SPLICES,
+)
 
 
 def source(mutant: M, root: Path = ROOT) -> Path:

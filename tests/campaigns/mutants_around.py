@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.campaigns.mutant import M
+from tests.campaigns.mutant import MADE, SEVERAL, M
 
 MOVED, DOCTOR = "test_moved_files.py", "test_doctor.py"
-SEVERAL, MADE = "test_healing_several.py", "test_undecodable.py"
 CARRIED, NEWEST = "test_carried_damage.py", "test_lost_newest.py"
 
 AROUND = (
@@ -20,8 +19,6 @@ AROUND = (
       SEVERAL, "swapped_words"),
     M("several: a checkpoint that is needed stays", "healing/verifying",
       "if right is None and (ns, id) in held:", "if False:", SEVERAL, "said_at"),
-    M("several: no only copy is written over", "healing/verifying",
-      "for row in strand.put_back(held, wanted):", "for row in ():", SEVERAL, "only_copy"),
     M("several: a delta channel's write that is gone is told", "plans/read",
       "loading.refuse_half(ns, id, task, mine)", "pass", SEVERAL, "gone_is_told"),
     M("several: a resumed task's write that is gone is noticed", "plans/loading",
@@ -40,8 +37,8 @@ AROUND = (
     M("newest: a frame that somebody names is no proof", "plans/gone",
       'return not (yield Ask("frame_behind", (number, place.strand, place.seq)))', "return True",
       NEWEST, "clock"),
-    M("newest: verify finds it", "healing/verifying",
-      "elif row[1] > newest and number in places and not self._unread:", "elif False:", NEWEST,
+    M("newest: verify finds it", "healing/splices",
+      "elif row[1] > newest[number] and number in frames and whole:", "elif False:", NEWEST,
       "told"),
     M("newest: of all that is lost", "plans/gone",
       'for _, _, id in (yield last_said(key, ns)):', "for id in ():", NEWEST, "of_a_namespace"),
@@ -86,9 +83,6 @@ AROUND = (
     M("verify opens what is small", "healing/verifying",
       "in opening.wrong_values(self.codec, self._frames, self._sound):", "in ():",
       MADE, "value_that_is_none or write_that_is_none"),
-    M("verify opens what is large", "healing/verifying",
-      "what = opening.wrong_strand(self.codec, shapes[number], mended, wanted)", "what = None",
-      MADE, "value_that_is_none and large"),
     M("what was said of kept objects is not compared", "healing/verifying",
       "if self.kept or key in self._of_kept:", "if self.kept:", "test_types_verified.py",
       "said_without"),
