@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.healing import whole
 from langgraph_wyrd.store.postgres import PostgresDriver
 from langgraph_wyrd.store.sqlite import SqliteDriver
 from langgraph_wyrd.store.statements import Ask, Tell
@@ -68,6 +69,7 @@ def postgres_server() -> Iterator[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "empty: wants a Postgres database without our tables")
+    config.addinivalue_line("markers", "ends_early: has looks at threads end early")
 
 
 @pytest.fixture(scope="session")
@@ -218,6 +220,22 @@ def nothing_left_running() -> Iterator[None]:
             return
         time.sleep(0.02)
     raise AssertionError(f"threads left running: {left}")
+
+
+@pytest.fixture(autouse=True)
+def looks_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No look at a thread meets what it does not expect: it would tell of it, and go on."""
+    met: list[Exception] = []
+    told = whole.of_look
+
+    def of_look(error: Exception, thread_id: str | None) -> Any:
+        met.append(error)
+        return told(error, thread_id)
+
+    monkeypatch.setattr(whole, "of_look", of_look)
+    yield
+    if met and request.node.get_closest_marker("ends_early") is None:
+        raise met[0]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

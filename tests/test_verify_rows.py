@@ -45,6 +45,7 @@ def two(durable: Backend) -> Any:
 ERRORS = [TypeError("what is this"), errors.CheckpointDamaged("it is missing")]
 
 
+@pytest.mark.ends_early
 @pytest.mark.parametrize("error", ERRORS)
 async def test_a_look_that_ends_early(
     durable: Backend, monkeypatch: pytest.MonkeyPatch, call: Any, error: Exception
@@ -69,6 +70,7 @@ async def test_a_look_that_ends_early(
     assert (await call(saver, "verify", repair=True)).ok
 
 
+@pytest.mark.ends_early
 async def test_a_repair_that_ends_early(
     durable: Backend, monkeypatch: pytest.MonkeyPatch, call: Any
 ) -> None:
@@ -82,6 +84,7 @@ async def test_a_repair_that_ends_early(
     assert len([each for each in report.damages if each.repaired]) == 2
 
 
+@pytest.mark.ends_early
 @pytest.mark.parametrize("error", [errors.DatabaseGone("gone"), errors.ConnectionLost("lost")])
 async def test_errors_of_the_database_are_none_of_a_thread(
     durable: Backend, monkeypatch: pytest.MonkeyPatch, call: Any, error: Exception
@@ -139,6 +142,7 @@ def test_a_cell_of_another_type(sqlite: Backend, column: str) -> None:
     assert [each.checkpoint for each in saver.list(at("t"))] == [each.checkpoint for each in was]
 
 
+@pytest.mark.ends_early
 @pytest.mark.parametrize("column", ["ns", "id", "ts"])
 def test_a_checkpoint_of_another_type(sqlite: Backend, column: str) -> None:
     """Its row is moved away or stays, the look is made to its end, and the others are as before."""

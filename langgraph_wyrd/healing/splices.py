@@ -45,7 +45,6 @@ class Splices:
         self._copies: Copies | None = None
         self._held: dict[int, list[ReadRow]] = {}
         self._nowhere: list[Row] = []  # rows whose keys are none
-        self._stored: dict[Row, Row] = {}  # by their keys, rows that are looked at in other types
 
     def look(self, stored: Iterable[Stored], *, whole: bool) -> Plan[list[Frame]]:
         """What is wrong with them; the frames that can be read, of these checkpoints. `whole`:
@@ -80,10 +79,8 @@ class Splices:
         for row in (yield Ask("all_splices", (self._number,))):
             if any(type(each) is not int for each in row[:3]):  # SQLite takes any type
                 self._nowhere.append(row)
-                continue
-            plain = strand.plain(row)
-            self._stored[plain[:3]] = row
-            self._held.setdefault(plain[0], []).append(plain)
+            else:
+                self._held.setdefault(row[0], []).append(row)
 
     def _put_back(self, wanted: dict[int, set[Place]]) -> None:
         for row, moved, there in strand.put_back(self._held, self._nowhere, wanted):
@@ -121,7 +118,7 @@ class Splices:
     def _stray(self, row: Row) -> list[Tell]:
         key = (self._number, *row[:3])
         drop = Tell("drop_splice", [key])
-        return self._away("wyrd_splices", key, self._stored.get(row[:3], row), drop)
+        return self._away("wyrd_splices", key, row, drop)
 
     def _strand(self, wanted: set[Place], *, blocks: bool) -> Plan[list[ReadRow]]:
         """The rows of a strand, put right where they can be; what can't is left out."""

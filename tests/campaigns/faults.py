@@ -321,7 +321,7 @@ class _Look:
 
     def all(self) -> tuple[str, list[str]]:
         try:
-            self.found = self.saver.verify()
+            self.found = looked(self.saver)
         except Exception as error:
             return "?", [f"verify() raised {_said(error)}"]
         for thread in THREADS:
@@ -389,17 +389,30 @@ class _Look:
         closely = self.fault.seed % 4 == 0
         before = {thread: readable(self.saver, thread) for thread in THREADS if closely}
         try:
-            self.saver.verify(repair=True)
-            again = self.saver.verify(repair=True) if closely else Report(0)
+            looked(self.saver, repair=True)
+            again = looked(self.saver, repair=True) if closely else Report(0)
         except Exception as error:
             self.wrong.append(f"a repair raised {_said(error)}")
             return
-        if done := [str(each) for each in again.findings if each.repaired]:
+        if done := not_done(again):
             self.wrong.append(f"a second repair had something to do: {done}")
         for thread in before:
             after = readable(self.saver, thread)
             if lost := [id for id in before[thread] if id not in after]:
                 self.wrong.append(f"{thread}: a repair lost {lost}")
+
+
+def looked(saver: Any, **how: Any) -> Report:
+    """What `verify` says, if it came to the end of each thread."""
+    report: Report = saver.verify(**how)
+    ended = [str(each) for each in report.findings if each.place == "the look"]
+    assert not ended, ended
+    return report
+
+
+def not_done(report: Report) -> list[str]:
+    """What a second repair must not find."""
+    return [str(each) for each in report.findings if each.repaired or each.repairable]
 
 
 def readable(saver: Any, thread: str) -> dict[str, Any]:

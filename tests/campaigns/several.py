@@ -37,7 +37,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver, errors
-from tests.campaigns.faults import KINDS, OUTCOMES, PUBLIC, TABLES, Fault, _keys, _spoilt
+from tests.campaigns.faults import (
+    KINDS,
+    OUTCOMES,
+    PUBLIC,
+    TABLES,
+    Fault,
+    _keys,
+    _spoilt,
+    looked,
+    not_done,
+)  # fmt: skip
 from tests.conftest import fresh_postgres, postgres_url
 from tests.damage import Agent, at, extend, talk
 from tests.outside import own_server, path_of, raw
@@ -435,7 +445,7 @@ class Look:
 
     async def all(self) -> str:
         try:
-            self.report = self.saver.verify()
+            self.report = looked(self.saver)
         except Exception as error:
             self.wrong.append(f"verify() raised {_said(error)}")
             return "?"
@@ -551,12 +561,12 @@ class Look:
 
     async def _repaired(self, before: dict[str, Seen]) -> None:
         try:
-            self.saver.verify(repair=True)
-            again = self.saver.verify(repair=True)
+            looked(self.saver, repair=True)
+            again = looked(self.saver, repair=True)
         except Exception as error:
             self.wrong.append(f"a repair raised {_said(error)}")
             return
-        if done := [str(each) for each in again.findings if each.repaired]:
+        if done := not_done(again):
             self.wrong.append(f"a second repair had something to do: {done}")
         for thread, was in before.items():
             try:
