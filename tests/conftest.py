@@ -229,8 +229,9 @@ def looks_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     told = whole.of_look
 
     def of_look(error: Exception, thread_id: str | None) -> Any:
+        found = told(error, thread_id)
         met.append(error)
-        return told(error, thread_id)
+        return found
 
     monkeypatch.setattr(whole, "of_look", of_look)
     yield

@@ -24,10 +24,10 @@ def breaking(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, error: Exc
     """What is done for thread 1 in one place ends with an error."""
     right = getattr(module, name)
 
-    def wrong(*of: Any) -> Any:
+    def wrong(*of: Any, **more: Any) -> Any:
         if of[1] == 1 or getattr(of[2], "thread_id", "") == "t":
             raise error
-        return right(*of)
+        return right(*of, **more)
 
     monkeypatch.setattr(module, name, wrong)
 

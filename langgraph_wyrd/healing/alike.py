@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from langgraph_wyrd.plans.weaving import columns, shown_since
@@ -22,10 +22,13 @@ def unlike(
     wanted: Mapping[str, Sequence[Row]],
     user: str | None,
     roots: Collection[str],
+    *,
+    near: bool,
 ) -> Plan[list[tuple[str, str, str]]]:
     """What of the public tables differs from the ledger: (table, item, what) each.
 
-    `wanted` are the rows that the ledger makes, `user` whose the thread is, if it says so.
+    `wanted` are the rows that the ledger makes, `user` whose the thread is, if it says so. `near`:
+    a checkpoint is lost, of whose time there is only when its id was made.
     """
     found = []
     for name, table in _TABLES.items():
@@ -35,7 +38,7 @@ def unlike(
             one, other = here.get(id), there.get(id)
             if one is None or other is None:
                 found.append((table, id, "is missing" if one is None else "is not in the ledger"))
-            elif not same_item(codec, one, other, roots):
+            elif not same_item(codec, one, other, roots, near=near):
                 found.append((table, id, "is not what the ledger says"))
     shown = (yield Ask("shown_thread", (number,)))[0]
     told = list(columns(codec, shown_since(weave, shown[2]), user))
@@ -48,7 +51,9 @@ def unlike(
     return found
 
 
-def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> bool:
+def same_item(
+    codec: Codec, one: Row, other: Row, roots: Collection[str], *, near: bool = False
+) -> bool:
     """Whether a row of a pillar's table is the one that the ledger makes.
 
     A later checkpoint of the root may have written it once more: by `changed_in` it is only found
@@ -56,11 +61,20 @@ def same_item(codec: Codec, one: Row, other: Row, roots: Collection[str]) -> boo
     """
     changed, least = one[-2], other[-2]
     late = changed == least or (changed in roots and changed > least)
-    return late and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]))
+    return late and same(codec, (*one[:-2], one[-1]), (*other[:-2], other[-1]), near=near)
 
 
-def same(codec: Codec, one: Row, other: Row) -> bool:
-    return all(_value(codec, a) == _value(codec, b) for a, b in zip(one, other, strict=True))
+def same(codec: Codec, one: Row, other: Row, *, near: bool = False) -> bool:
+    values = [(_value(codec, a), _value(codec, b)) for a, b in zip(one, other, strict=True)]
+    return all(a == b or (near and _same_moment(a, b)) for a, b in values)
+
+
+def _same_moment(one: Any, other: Any) -> bool:
+    try:
+        apart = datetime.fromisoformat(one) - datetime.fromisoformat(other)
+    except (TypeError, ValueError):  # they are no times
+        return False
+    return abs(apart) < timedelta(seconds=1)
 
 
 def _value(codec: Codec, held: Any) -> Any:

@@ -45,7 +45,7 @@ def healed(
     yield from reading.put_events_right()
     yield from reading.put_labels_right()
     yield from reading.put_writes_right()
-    if weaver is not None and not reading.lost:  # what followed a lost one can't be told anew
+    if weaver is not None:
         yield from reading.look_on(reweave.reweave(codec, weaver, thread_id, aloud=False))
     answer = yield from reading.as_far_as_can_be(plan)
     heals = reading.heals()
@@ -101,7 +101,6 @@ class Reading:
         self.lost = yield from gone.on_paths(self._number, there)
         for right in self._right_rows.values():
             if (right.ns, right.id) in self.lost:
-                self.lost[right.ns, right.id] = right.parent
                 self._elsewhere[right.ns, right.id] = right
 
     def put_events_right(self) -> Plan[None]:
@@ -227,8 +226,8 @@ class Reading:
             _, ns, upto, most = ask.params
             steps = [self._step(ns, row) for row in found]
             steps += [
-                (id, parent, self._time(at, id), None, None, None)
-                for (at, id), parent in self.lost.items()
+                (id, right.parent, right.ts, None, None, None)
+                for (at, id), right in self._elsewhere.items()
                 if at == ns and id <= upto
             ]
             return sorted(steps, key=lambda row: row[0], reverse=True)[:most]
@@ -268,10 +267,6 @@ class Reading:
             if at == ns and low <= checkpoint <= high:
                 said += told
         return sorted(said, key=lambda row: row[:3])
-
-    def _time(self, ns: str, id: str) -> str | None:
-        held = self._elsewhere.get((ns, id))
-        return None if held is None else held.ts
 
     def _step(self, ns: str, row: Row) -> Row:
         id, parent, ts, due, root, _ = unchecked(row)

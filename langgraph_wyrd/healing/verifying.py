@@ -79,7 +79,7 @@ def repaired(codec: Codec, weaver: Weaver | None, row: ThreadRow) -> Plan[None]:
     yield Tell("touch", [(strands, now(), row.number)])
     # What was moved away tells nothing any more.
     changed = look.pillars_differ or any(each.repairable for each, _ in look.found)
-    if changed and look.woven and not look.lost and not look.ended:
+    if changed and look.woven and not look.ended:
         if weaver is not None and not look.kept:
             yield from reweave.reweave(codec, weaver, row.thread_id, aloud=False)
         else:
@@ -96,7 +96,6 @@ class _Look:
         self.found: list[tuple[Finding, list[Tell]]] = []
         self.pillars_differ = self._unread = False  # `_unread`: a checkpoint's row is damaged
         self.woven = row.status is not None
-        self.lost = False  # a checkpoint is: what followed it can't be told anew
         self.ended = False  # early: what was not looked at is not repaired either
         self.kept = False  # what was read out of whole objects is not read out of kept ones
         self.reading: Reading | None = None  # what a load makes of the thread
@@ -300,8 +299,7 @@ class _Look:
         number, thread_id = self.row.number, self.row.thread_id
         reading = self.reading = Reading(self.codec, number, thread_id)
         yield from reading.put_rows_right()
-        self.lost = bool(reading.lost)
-        if self.weaver is not None and not self.lost:
+        if self.weaver is not None:
             before = placeholders_made()
             yield from reading.look_on(
                 reweave.reweave(self.codec, self.weaver, thread_id, aloud=False)
@@ -329,7 +327,9 @@ class _Look:
         weave = yield from reading.look_on(states.load_weave(self.codec, number, thread_id))
         wanted = yield from reading.look_on(states.projected(self.codec, number, thread_id, weave))
         user = None if reading.shown is None else reading.shown[4]
-        differing = alike.unlike(self.codec, number, weave, wanted, user, self._roots)
+        differing = alike.unlike(
+            self.codec, number, weave, wanted, user, self._roots, near=bool(reading.lost)
+        )
         for table, place, what in (yield from differing):
             self._note(table, place, what, "can be made anew from the ledger")
             self.pillars_differ = True

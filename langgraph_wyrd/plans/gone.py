@@ -19,9 +19,26 @@ Key = tuple[str, str]  # namespace, checkpoint id
 Conditions = Sequence[tuple[str, Sequence[Any]]]
 
 
-def asked(number: int, ns: str, id: str) -> Ask:
-    """Whether a checkpoint is lost: a row, or none."""
-    return Ask("lost", (number, ns, id) * 3 + (number, id, number, moved_place((ns, id))))
+def asked(number: int, ns: str, id: str, *, whoever: bool = False) -> Ask:
+    """Whether a checkpoint is lost: a row, or none. `whoever` asks, also who goes on without it."""
+    name = "lost whoever" if whoever else "lost"
+    return Ask(name, (number, ns, id) * 3 + (number, id, number, moved_place((ns, id))))
+
+
+def is_lost(number: int, ns: str, id: str) -> Plan[bool]:
+    """Whether a checkpoint that is not there is lost. That is damage, unless who asks goes on with
+    what there is."""
+    if not (yield asked(number, ns, id, whoever=True)):
+        return False
+    yield from none_lost([(number, ns, id)])
+    return True
+
+
+def older(number: int, ns: str, than: str, there: Iterable[str]) -> Plan[str | None]:
+    """What most likely came before a lost checkpoint: the next older one, lost or not."""
+    answers = yield [Ask("stray_writes", (number,)), Ask("stray_events", (number,))]
+    strays = [id for rows in answers for at, id in rows if at == ns]
+    return max((id for id in (*there, *strays) if id < than), default=None)
 
 
 def none_lost(wanted: Sequence[tuple[int, str, str]]) -> Plan[None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -20,7 +19,7 @@ from langgraph_wyrd.retention import (
     of_calls,
 )
 from langgraph_wyrd.store import frames
-from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.names import given, made_at, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.strands import Place
 from langgraph_wyrd.store.values import Codec
@@ -88,24 +87,12 @@ def strays(number: int, all_of_it: Sequence[Light]) -> Plan[list[Key]]:
     answers = yield [Ask("stray_writes", (number,)), Ask("stray_events", (number,))]
     found = {(ns, id) for rows in answers for ns, id in rows}
     newest = max((light.id for light in all_of_it), default=None)
-    end = _time_of(newest)
+    end = made_at(newest)
     if not found or end is None:
         return []
     return sorted(
-        key for key in found if (moment := _time_of(key[1])) is not None and moment < end - _LATE
+        key for key in found if (moment := made_at(key[1])) is not None and moment < end - _LATE
     )
-
-
-def _time_of(id: str | None) -> datetime | None:
-    """When a checkpoint id was made; None if it is of no kind that says so."""
-    try:
-        made = uuid.UUID(id)
-    except (ValueError, TypeError, AttributeError):
-        return None
-    if made.version != 6:
-        return None
-    ticks = (made.int >> 80) << 12 | (made.int >> 64) & 0xFFF
-    return datetime(1582, 10, 15, tzinfo=timezone.utc) + timedelta(microseconds=ticks // 10)
 
 
 # ---- weighing

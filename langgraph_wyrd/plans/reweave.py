@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.pillars.events import Event, Moment, is_kept
-from langgraph_wyrd.plans import loading, states
+from langgraph_wyrd.plans import gone, loading, states
 from langgraph_wyrd.plans.catching_up import notes_of
 from langgraph_wyrd.plans.forks import fork_then, is_fork
 from langgraph_wyrd.plans.keeping import edited, is_rewound, rewound, show_again
@@ -114,6 +114,7 @@ class _Reweaving:
         self.aloud = aloud
         self.user: str | None = None  # the last one that the root's checkpoints name
         self._newest: dict[str, str] = {}
+        self._told = False  # whether anything was, before
         self._done: OrderedDict[tuple[str, str], tuple[Frame, Woven]] = OrderedDict()
         self._waiting: dict[tuple[str, str], list[tuple[str, str]]] = {}  # by their parents
         self._put_off: set[tuple[str, str]] = set()
@@ -121,6 +122,7 @@ class _Reweaving:
 
     def all(self) -> Plan[None]:
         self._newest = dict((yield Ask("newest_of_each", (self.number,))))
+        self._told = bool((yield Ask("has_events", (self.number,))))
         after = ("", "")
         while True:
             found = yield Ask("checkpoint_rows", (self.number, *after, _PAGE))
@@ -212,7 +214,8 @@ class _Reweaving:
         if not row.ns and user is not None:
             self.user = user
         frame = loaded.frames[row.place]
-        held, before = yield from self._parent(row)
+        built_on = yield from self._parent(row)
+        held, before = built_on or (EMPTY, None)
         view = yield from self._view(row, metadata, frame, held, before, loaded)
         said = yield from self._said(row)
         woven, events = self.weaver.put(view, before, root, self.thread_id, Notes())
@@ -228,12 +231,9 @@ class _Reweaving:
             if (again,) != said.own:
                 yield Tell("put_event", event_rows(self.codec, self.number, at, [again]))
             woven = replace(woven, state=edited(target), depth=0)
-        elif any(map(is_kept, said.own)):
-            kept = yield from states.load_woven(
-                self.codec, self.number, self.thread_id, row.ns, row.id
-            )
-            assert kept is not None
+        elif kept := (yield from self._kept(row, said, lost=built_on is None)):
             woven = replace(kept, due=woven.due, root=root, overlay=())
+            events = said.own
         elif events != said.own:
             yield Tell("drop_events", [(self.number, row.ns, row.id, "")])
             yield Tell("put_event", event_rows(self.codec, self.number, at, events))
@@ -253,6 +253,15 @@ class _Reweaving:
         while len(self._done) > _HELD:
             self._done.popitem(last=False)
 
+    def _kept(self, row: _Row, said: Said, *, lost: bool) -> Plan[Woven | None]:
+        """What the ledger has of a checkpoint that can't be told anew: a state that stands for what
+        is gone, or one behind a lost checkpoint, as nothing tells what it went on from."""
+        if not lost and not any(map(is_kept, said.own)):
+            return None
+        return (
+            yield from states.load_woven(self.codec, self.number, self.thread_id, row.ns, row.id)
+        )
+
     def _fork(self, row: _Row, said: Said) -> Plan[tuple[Event, ...]]:
         """What the ledger has of a fork; else what the checkpoints that are left tell of it."""
         known = tuple(filter(is_fork, said.own))
@@ -266,16 +275,24 @@ class _Reweaving:
         rows = yield Ask("events", (self.number, row.ns, row.id, row.id))
         return states.said(self.codec, row.ns, row.id, row.ts, rows)
 
-    def _parent(self, row: _Row) -> Plan[tuple[Frame, Woven | None]]:
-        """What a checkpoint builds on: its frame and its pillars."""
+    def _parent(self, row: _Row) -> Plan[tuple[Frame, Woven | None] | None]:
+        """What a checkpoint builds on: its frame and its pillars. None: it is lost."""
         if row.parent is None or (row.ns, row.parent) in self._put_off:
             return EMPTY, None
         known = self._done.get((row.ns, row.parent))
         if known is not None:
             return known
-        found = yield Ask("ancestor", (self.number, row.ns, row.parent))
+        here = (self.number, row.ns, row.parent)
+        found = yield Ask("ancestor", here)
         if not found:
-            return EMPTY, None
+            if not (yield gone.asked(*here, whoever=True)):
+                return EMPTY, None
+            if self._told:
+                return None
+            # As nothing was said of the lost one either, it is told from the next older one.
+            rows = yield Ask("parents", (self.number, row.ns, min(row.id, row.parent), 2))
+            older = next((id for id, _ in rows if id != row.id), None)
+            return (yield from self._parent(row._replace(parent=older)))
         place = Place(*found[0][2:6])
         try:
             frames = yield from loading.read_frames(self.codec, self.number, [place])

@@ -25,7 +25,7 @@ from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
 from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
 from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
 from langgraph_wyrd.signals.view import TaskWrite
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.names import given, made_at
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
@@ -202,13 +202,16 @@ def _path(
             if also:
                 answers, also = more, ()
             page = {row[0]: Step(*row) for row in steps}
-            if current not in page:
-                if path:
-                    yield from gone.none_lost([(number, ns, current)])
-                break  # a pruned parent is an end like any other
             rows = {}
             for row in events:
                 rows.setdefault(row[0], []).append(row)
+            if current not in page:
+                if not path or not (yield from gone.is_lost(number, ns, current)):
+                    break  # a pruned parent is an end like any other
+                # What it said is in the ledger still.
+                before = yield from gone.older(number, ns, min(current, path[-1].id), page)
+                page[current] = _missing(current, before)
+                rows[current] = yield Ask("events", (number, ns, current, current))
         step = page[current]
         path.append(step)
         if current in rows:  # read when it is needed: a page reaches further than most paths
@@ -234,6 +237,12 @@ def _check_derived(step: Step, own: Sequence[Event]) -> None:
         good = False
     if not good:
         raise CheckpointDamaged(f"what checkpoint {step.id} said, or what is due there, is damaged")
+
+
+def _missing(id: str, parent: str | None) -> Step:
+    """A checkpoint whose row is lost: of its time there is only when its id was made."""
+    made = made_at(id)
+    return Step(id, parent, None if made is None else made.isoformat(), None, None, None)
 
 
 def _sure(number: int, ns: str, id: str) -> Plan[None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
+from datetime import datetime, timedelta, timezone
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.store.inspect import has_surrogate
@@ -41,3 +43,15 @@ def given(text: str) -> str:
 def thread_key(thread_id: str) -> bytes:
     """What a thread is found by: ids may be longer than an index takes."""
     return hashlib.sha256(thread_id.encode()).digest()
+
+
+def made_at(id: str | None) -> datetime | None:
+    """When a checkpoint id was made; None if it is of no kind that says so."""
+    try:
+        made = uuid.UUID(id)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    if made.version != 6:
+        return None
+    ticks = (made.int >> 80) << 12 | (made.int >> 64) & 0xFFF
+    return datetime(1582, 10, 15, tzinfo=timezone.utc) + timedelta(microseconds=ticks // 10)

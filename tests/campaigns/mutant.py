@@ -11,6 +11,7 @@ RING, SEALED, USERS = "test_keyring.py", "test_encryption.py", "test_user_data.p
 LOOKS, KNOWS = "test_verify_branches.py", "test_told_branches.py"
 OPENS, FORMS = "test_sealed_branches.py", "test_class_branches.py"
 LED, DAMAGED_ROWS = "test_led_back.py", "test_verify_rows.py"
+LOST = "test_lost_checkpoints.py"
 SEVERAL, MADE = "test_healing_several.py", "test_undecodable.py"
 CLASSES, SAFE, MIGRATIONS = "test_classes.py", "test_safe_types.py", "test_migrations.py"
 

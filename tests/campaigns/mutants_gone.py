@@ -203,8 +203,8 @@ LOST = (
     M(
         "a row under another id says when it was",
         "healing/states",
-        "return None if held is None else held.ts",
-        "return None",
+        "(id, right.parent, right.ts, None, None, None)",
+        "(id, right.parent, None, None, None, None)",
         GONE,
         "path_through_another_id",
     ),
@@ -268,8 +268,8 @@ LOST = (
     M(
         "a path goes through a row under another id",
         "healing/states",
-        "                self.lost[right.ns, right.id] = right.parent\n",
-        "                pass\n",
+        "                for (at, id), right in self._elsewhere.items()\n",
+        "                for (at, id), right in ()\n",
         GONE,
         "path_through_another_id",
     ),

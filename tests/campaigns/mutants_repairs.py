@@ -110,8 +110,7 @@ REPAIRS = (
       "leaves damage be\n", "        pass\n", ROWS, "not_built_on"),
     # ---- repairs
     M("a repair reads the pillars anew", "healing/verifying",
-      "    if changed and look.woven and not look.lost and not look.ended:", "    if False:",
-      VERIFY,
+      "    if changed and look.woven and not look.ended:", "    if False:", VERIFY,
       "found_and_repaired and sqlite and event"),
     M("what can't be used is moved", "plans/sums",
       'Tell("put_quarantine", [moved_row(number, table, place, held, moved)]), ', "",
@@ -291,9 +290,6 @@ REPAIRS = (
       "        try:\n            return codec.open_text(text)\n"
       "        except Exception:\n            return held\n", "        return held\n",
       SEALED, "plain_texts_are_refused and serde"),
-    M("what a lost checkpoint said stays", "healing/verifying",
-      "        if self.weaver is not None and not self.lost:",
-      "        if self.weaver is not None:", LOOKS, "parent_that_is_lost"),
     # ---- users' values
     M("a user's value that is lost is told", "healing/users",
       '            mender.note("left_out", ns, id, what, f"user data {ref.strand}/{ref.seq}", '

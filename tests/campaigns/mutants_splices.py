@@ -1,6 +1,15 @@
 """Branches of looking through splices, and of threads that lack a checkpoint."""
 
-from tests.campaigns.mutant import DAMAGED_ROWS, LOOKS, MADE, ROWS, SEVERAL, M
+from tests.campaigns.mutant import (
+    DAMAGED_ROWS,
+    KNOWS,
+    LOOKS,
+    LOST,
+    MADE,
+    ROWS,
+    SEVERAL,
+    M,
+)
 
 SPLICES = (
     M("rows of no version are found", "healing/splices",
@@ -71,4 +80,39 @@ SPLICES = (
     M("a sealed write is put right", "store/sealed_rows",
       '    "fix_write": seal_write,\n', '    "fix_write": seal_splice,\n', DAMAGED_ROWS,
       "sealed_write"),
+    # ---- threads that lack a checkpoint
+    M("a lost checkpoint is walked past", "plans/states",
+      "if not path or not (yield from gone.is_lost(number, ns, current)):", "if True:", LOST,
+      "nothing_is_left"),
+    M("what a lost checkpoint said is heard", "plans/states",
+      '                rows[current] = yield Ask("events", (number, ns, current, current))\n', "",
+      LOST, "first_one"),
+    M("who is before a lost one, by two clocks", "plans/states",
+      "min(current, path[-1].id), page)", "current, page)", KNOWS, "another_clock"),
+    M("when a lost one was", "plans/states",
+      "None if made is None else made.isoformat()", "None", LOST, "nothing_is_left"),
+    M("a load without healing meets the loss", "plans/gone",
+      "    yield from none_lost([(number, ns, id)])\n    return True", "    return True", ROWS,
+      "lost_in_the_middle"),
+    M("a load goes on past the loss", "healing/states",
+      '(ask.name == "lost" and ask.params[1:3] in self.lost)', "False", ROWS,
+      "lost_in_the_middle"),
+    M("a write goes on past the loss", "plans/ledger",
+      'if ask.name in ("own_row", "lost"):', 'if ask.name == "own_row":', LOST,
+      "turns_before"),
+    M("what followed a lost one is not told anew", "plans/reweave",
+      "            if self._told:\n                return None\n", "",
+      LOST, "nothing_is_left"),
+    M("how much it said is left as it is", "plans/reweave",
+      "            events = said.own\n", "", LOST, "first_one"),
+    M("what was never told is told", "plans/reweave",
+      "            return (yield from self._parent(row._replace(parent=older)))\n",
+      "            return EMPTY, None\n", LOST, "never_told"),
+    M("times of a lost one", "healing/alike",
+      "roots, near=near)", "roots, near=False)", LOST, "times_are"),
+    M("times of a lost one are near", "healing/alike",
+      "    return abs(apart) < timedelta(seconds=1)", "    return True", LOST, "times_are"),
+    M("texts are no times", "healing/alike",
+      "    except (TypeError, ValueError):  # they are no times",
+      "    except ZeroDivisionError:  # they are no times", LOST, "times_are"),
 )  # fmt: skip

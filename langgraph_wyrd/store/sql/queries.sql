@@ -284,6 +284,9 @@ AND (EXISTS (SELECT 1 FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoin
   OR EXISTS (SELECT 1 FROM wyrd_quarantine
     WHERE thread = ? AND origin = 'wyrd_checkpoints' AND place = ?))
 
+-- name: whoever
+-- Behind `lost`: the answer is not kept from who goes on without what is damaged.
+
 -- name: given_up
 -- Whether what is damaged can't be had back: who only reads knows nothing of it yet.
 SELECT 1 WHERE 1 = 0
