@@ -203,3 +203,7 @@ class SchemaMissing(StoreError):
 
 class ConnectionLost(StoreError):
     """The server could not be reached, or went away, and a second try met the same."""
+
+
+class NoAnswer(ConnectionLost):
+    """The server, or the way to it, has been silent for `timeout`: see docs/doctor.md."""

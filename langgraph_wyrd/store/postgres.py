@@ -7,7 +7,7 @@ share a pipeline: a merged write is two round trips, whatever it holds.
 from __future__ import annotations
 
 import asyncio
-import inspect
+import contextlib
 import logging
 import secrets
 import time
@@ -18,6 +18,7 @@ from langgraph_wyrd.errors import (
     ConnectionLost,
     DatabaseBusy,
     MissingExtra,
+    NoAnswer,
 )
 from langgraph_wyrd.store import others
 from langgraph_wyrd.store.sql import TABLES, Sql
@@ -28,7 +29,6 @@ try:
     import psycopg
     from psycopg import sql as quoting
     from psycopg.pq import TransactionStatus
-    from psycopg.rows import tuple_row
     from psycopg.types.numeric import Int8BinaryDumper
     from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
@@ -37,6 +37,7 @@ except ImportError as error:
     ) from error
 
 from langgraph_wyrd.store.postgres_errors import check_options, lost, said, translated
+from langgraph_wyrd.store.postgres_line import Line, Watch
 from langgraph_wyrd.store.postgres_pipeline import pipeline
 from langgraph_wyrd.store.postgres_setup import set_up
 
@@ -47,7 +48,6 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_PATIENCE = 5.0  # seconds that a connection may take at least
 _INSIST_ALIVE = "if_there alive or_fail"
 _INSIST_ADVANCE = "if_there advance returned or_fail"
 _POOL_OPTIONS = frozenset(
@@ -78,7 +78,6 @@ class PostgresDriver:
         self._schema = schema
         self._setup = setup
         self._timeout = timeout
-        self._connect = connect
         self._adopting = adopting
         pool = {name: options.pop(name) for name in _POOL_OPTIONS & options.keys()}
         self._pool_options = {"min_size": 1, "max_size": 8, **pool}
@@ -89,10 +88,12 @@ class PostgresDriver:
             "prepare_threshold": 2 if prepare else None,
             **options,
         }
+        self._line = Line(self._conninfo, self._connect_options, connect, timeout)
         self._sql = sql_for(schema)
         self._pool: AsyncConnectionPool[Connection] | None = None
-        self._lent = 0
-        self._renewing = asyncio.Lock()
+        self._lent: dict[Connection, Watch] = {}
+        self._replacing = asyncio.Lock()
+        self._renewing: asyncio.Task[None] | None = None
         self._where = "the Postgres database"
         self._limit = f"lock_timeout = {max(1, int(timeout * 1000))}"  # 0: for ever
 
@@ -105,16 +106,17 @@ class PostgresDriver:
     async def open(self) -> None:
         """Look, set up, then open the pool: what is wrong is said at once, not after a time-out."""
         try:
-            first = await self._reached()
+            first = await self._line.reached()
         except psycopg.Error as error:
             raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
         try:
             self._where = f"the Postgres database {first.info.dbname!r}"
-            made = await set_up(
-                first, self._sql, self._schema, self._setup, self._where, self._limit
-            )
-            if made and not self._adopting and await others.in_postgres(first):
-                others.tell(self._where)
+            with self._line.watch(first):
+                made = await set_up(
+                    first, self._sql, self._schema, self._setup, self._where, self._limit
+                )
+                if made and not self._adopting and await others.in_postgres(first):
+                    others.tell(self._where)
         except psycopg.Error as error:
             raise translated(error, self._where, self._timeout) from error
         finally:
@@ -122,16 +124,16 @@ class PostgresDriver:
         self._pool = await self._new_pool()
 
     async def _new_pool(self) -> AsyncConnectionPool[Connection]:
-        driver = self
+        line = self._line
 
         class Dialled(psycopg.AsyncConnection[Any]):
             @classmethod
             async def connect(cls, conninfo: str = "", **kwargs: Any) -> Any:
-                return await driver._dial(conninfo, **kwargs)
+                return await line.dial(conninfo, **kwargs)
 
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             self._conninfo,
-            connection_class=Dialled if self._connect is not None else psycopg.AsyncConnection,
+            connection_class=Dialled,
             kwargs=self._connect_options,
             configure=self._configure,
             open=False,
@@ -145,37 +147,14 @@ class PostgresDriver:
             pool, self._pool = self._pool, None
             await pool.close()
 
-    async def _reached(self) -> Connection:
-        """A connection, within the timeout: a server may take it, and never answer."""
-        limit = max(self._timeout, _PATIENCE)
-        dialling = self._dial(self._conninfo, **self._connect_options)
-        try:
-            return await asyncio.wait_for(dialling, limit)
-        except asyncio.TimeoutError:
-            raise psycopg.OperationalError(f"no answer for {limit:g} s") from None
-
-    async def _dial(self, conninfo: str, **kwargs: Any) -> Connection:
-        """A connection; through the user's callable, which may also give just a conninfo."""
-        if self._connect is not None:
-            made = self._connect()
-            if inspect.isawaitable(made):
-                made = await made
-            if not isinstance(made, str):
-                await made.set_autocommit(True)
-                made.prepare_threshold = self._connect_options["prepare_threshold"]
-                made.row_factory = tuple_row
-                found: Connection = made
-                return found
-            conninfo = made
-        return await psycopg.AsyncConnection.connect(conninfo, **kwargs)
-
     async def _configure(self, connection: Connection) -> None:
         # One type for every int: prepared statements are told apart by their parameters' types.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         if self._prepares:  # a session of our own
             # Where it is not, as behind a pooler, what others prepared must not pass for ours.
             connection._prepared._prepared_idx = secrets.randbits(62)
-            await connection.execute(f"SET {self._limit}")
+            with self._line.watch(connection):
+                await connection.execute(f"SET {self._limit}")
 
     # ---- plans
 
@@ -244,6 +223,7 @@ class PostgresDriver:
         """Send everything, then wait for what has an answer."""
         if isinstance(step, (Ask, Tell)):
             return (await self._execute(connection, [step]))[0]
+        self._lent[connection].moved = time.monotonic()
         sent = [(each, await self._send(connection, each)) for each in step]
         return [await cursor.fetchall() if isinstance(each, Ask) else None for each, cursor in sent]
 
@@ -317,6 +297,7 @@ class PostgresDriver:
 
     async def _sure(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Run work in a connection; once more if the connection, or a race, was lost."""
+        refused = False
         for last in (False, False, True):
             try:
                 return await self._once(work)
@@ -335,12 +316,14 @@ class PostgresDriver:
                 if last:
                     raise translated(error, self._where, self._timeout) from error
                 self._prepare_no_more(error)
+            except psycopg.errors.ReadOnlySqlTransaction as error:
+                if refused or last:
+                    raise translated(error, self._where, self._timeout) from error
+                refused = True  # by a default that may be reset by now: asked once more
             except psycopg.Error as error:
                 if last or not lost(error):
                     raise translated(error, self._where, self._timeout) from error
                 logger.info("connection to Postgres lost (%s): trying again", said(error))
-                if self._pool is not None:
-                    await self._pool.check()  # the others may be dead too
         raise AssertionError
 
     def _prepare_no_more(self, error: psycopg.Error) -> None:
@@ -356,19 +339,26 @@ class PostgresDriver:
     async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         pool, connection = await self._borrowed()
         connection.prepare_threshold = self._connect_options["prepare_threshold"]
-        self._lent += 1
+        watch = self._lent[connection] = self._line.watch(connection)
         try:
-            return await work(connection)
-        except BaseException:
-            if not connection.closed:
+            with watch:
                 try:
+                    return await work(connection)
+                except BaseException:
                     if connection.info.transaction_status != TransactionStatus.IDLE:
-                        await connection.rollback()
-                except psycopg.Error:
-                    await connection.close()
+                        with contextlib.suppress(psycopg.Error):
+                            await connection.rollback()
+                    raise
+        except (psycopg.Error, NoAnswer) as error:
+            # The others may be dead too, or keep a default that is reset by now. They are not
+            # asked, which may take long: from here on there are new ones.
+            if connection.closed or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+                await self._replace(pool)
             raise
         finally:
-            self._lent -= 1
+            del self._lent[connection]
+            if watch.lost or connection.info.transaction_status != TransactionStatus.IDLE:
+                await connection.close()
             await pool.putconn(connection)
 
     async def _borrowed(self) -> tuple[AsyncConnectionPool[Connection], Connection]:
@@ -389,7 +379,7 @@ class PostgresDriver:
                     raise
             except PoolTimeout as error:
                 over = time.monotonic() >= deadline
-                if self._lent >= pool.max_size:
+                if len(self._lent) >= pool.max_size:
                     if over:
                         raise DatabaseBusy(
                             f"all {pool.max_size} connections were in use for longer than the "
@@ -400,18 +390,32 @@ class PostgresDriver:
                     await self._renew(pool)
                 except psycopg.Error as failed:
                     if over:
-                        raise ConnectionLost(
+                        raise NoAnswer(
                             f"no connection to Postgres for {self._timeout:g} s: {said(failed)}"
                         ) from failed
                     await asyncio.sleep(0.05)
 
     async def _renew(self, broken: AsyncConnectionPool[Connection]) -> None:
-        async with self._renewing:
-            if self._pool is not broken:
-                return
-            await (await self._reached()).close()
-            self._pool = await self._new_pool()
-        await broken.close(timeout=0)
+        """One attempt for all who wait: of many, the last would else wait for all the others'."""
+        if self._pool is not broken:
+            return
+        if self._renewing is None:
+            self._renewing = asyncio.ensure_future(self._renewed(broken))
+        try:
+            await self._renewing
+        finally:
+            self._renewing = None
+
+    async def _renewed(self, broken: AsyncConnectionPool[Connection]) -> None:
+        await (await self._line.reached()).close()
+        await self._replace(broken)
+
+    async def _replace(self, old: AsyncConnectionPool[Connection]) -> None:
+        """Have another pool; what is lent of the old one is closed when it comes back."""
+        async with self._replacing:
+            if self._pool is old:
+                self._pool = await self._new_pool()
+        await old.close(timeout=0.1)  # its workers, unless they are dialling, end at once
 
 
 def sql_for(schema: str | None) -> Sql:

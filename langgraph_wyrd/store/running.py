@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-from langgraph_wyrd.errors import DatabaseGone, SaverClosed
+from langgraph_wyrd.errors import DatabaseGone, NoAnswer, SaverClosed
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.store import alive
 from langgraph_wyrd.store.roles import Driver, Guide, Hot, Known
@@ -263,8 +263,9 @@ class Running(Generic[M]):
         try:
             found = await self._drive(lambda driver: driver.read_all([plan for plan, _ in batch]))
         except BaseException as error:
-            if len(batch) == 1:
-                batch[0][1].set_exception(error)
+            if len(batch) == 1 or isinstance(error, NoAnswer):  # that took long enough
+                for _, answer in batch:
+                    answer.set_exception(error)
                 return
             for each in batch:  # one of them is bad: alone, it harms nobody else
                 await self._read_batch([each])
@@ -312,8 +313,9 @@ class Running(Generic[M]):
         except Stale:
             stale = set(range(len(batch))) if len(batch) == 1 else None
         except BaseException as error:
-            if len(batch) == 1:
-                batch[0][1](error)
+            if len(batch) == 1 or isinstance(error, NoAnswer):  # that took long enough
+                for _, told in batch:
+                    told(error)
                 return
             stale = None
         if stale is None:  # one of them is bad: alone, it harms nobody else
