@@ -52,6 +52,28 @@ class Made:
         self.data, self.shape = data, shape
 
 
+class Vault(JsonPlusSerializer):
+    """A user's own, which finds no more what a value stands for."""
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        if b"poison" in data[1]:
+            raise KeyError("it is gone")
+        return super().loads_typed(data)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors take no notes there")
+async def test_a_list_names_what_a_serde_cannot_load(durable: Backend, call: Any) -> None:
+    """Its own error, as it was, and whose value it met."""
+    with durable.open(serde=JsonPlusSerializer()) as saver:
+        for name in ("t0", "t1", "t2"):
+            graph(saver).invoke({"held": "poison" if name == "t1" else "fine"}, at(name))
+    saver = durable.open(serde=Vault())
+    for arguments in (("list", None), ("get_tuple", at("t1"))):
+        with pytest.raises(KeyError, match="it is gone") as caught:
+            await call(saver, *arguments)
+        assert ["of thread 't1'" in each for each in caught.value.__notes__] == [True]
+
+
 @contextlib.contextmanager
 def planting() -> Iterator[None]:
     """Whatever is `Made` is stored so, with all its checksums."""

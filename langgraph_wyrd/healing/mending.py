@@ -6,11 +6,12 @@ piece; each piece that is not right is had back from elsewhere, stood in for, or
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
+from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing, WyrdError
 from langgraph_wyrd.healing import control, copies, placeholders, rows, strand, users
 from langgraph_wyrd.healing.copies import Copies
 from langgraph_wyrd.healing.found import LOST, Found, Kind
@@ -83,6 +84,15 @@ class Mender:
 
     def checkpoint(self, row: Stored) -> Plan[Read | None]:
         """What a checkpoint says; None if it can't be read."""
+        try:
+            return (yield from self._checkpoint(row))
+        except Exception as error:
+            # Of a list over all threads nobody knew whose value the user's own serde can't load.
+            if not isinstance(error, WyrdError) and sys.version_info >= (3, 11):
+                error.add_note(f"in checkpoint {row.id} of thread {self.thread_id!r}")
+            raise
+
+    def _checkpoint(self, row: Stored) -> Plan[Read | None]:
         frame = yield from self.frame(row.ns, row.id, row.place)
         if frame is None:
             return None
