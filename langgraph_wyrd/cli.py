@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 
 from langgraph_wyrd import interrupted
@@ -21,7 +22,7 @@ from langgraph_wyrd.terminal import (
     tidying,
     watching,
 )
-from langgraph_wyrd.terminal.command import NOTHING, WRONG, Asked, Command
+from langgraph_wyrd.terminal.command import WRONG, Asked, Command
 from langgraph_wyrd.terminal.screen import screen
 
 COMMANDS: tuple[Command, ...] = (
@@ -51,7 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         interrupted.loaded()
         return _run(arguments)
     except KeyboardInterrupt:
-        sys.stderr.write(interrupted.SAID)
+        with suppress(OSError):
+            sys.stdout.flush()
+        sys.stderr.flush()
+        interrupted.say()
+        if arguments is None:  # this process is the command
+            interrupted.leave()
         return interrupted.CODE
 
 
@@ -73,7 +79,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except WyrdError as error:
         # On one line, and spelt out: it may repeat what somebody else wrote.
         asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
-        return NOTHING if isinstance(error, ThreadNotFound) else WRONG
+        return args.command.nobody if isinstance(error, ThreadNotFound) else WRONG
+    except KeyboardInterrupt:
+        asked.leave()
+        raise
     except BrokenPipeError:  # `… | head`: who reads has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -81,7 +90,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
         return WRONG
     finally:
-        asked.close()
+        if not asked.left:
+            asked.close()
 
 
 def parser() -> ArgumentParser:

@@ -179,7 +179,12 @@ class NotADatabase(StoreError):
 
 class DatabaseDamaged(StoreError):
     """Pages of the database are damaged: what they held can't be read. What stands elsewhere still
-    can; `verify()` says more. Restore it from a backup (of an SQLite file, `.recover` may do)."""
+    can; `verify()` says more. Restore it from a backup (of an SQLite file, `.recover` may do; of
+    Postgres, an index is made anew with REINDEX)."""
+
+    of = "the file"  # whose pages they are
+    said = ""  # by the database
+    remedy = "restore the file from a backup, or `.recover` it"
 
 
 class DatabaseGone(StoreError):

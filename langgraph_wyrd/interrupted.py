@@ -9,15 +9,26 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import NoReturn
 
 _SCRIPTS = ("langgraph-wyrd", "langgraph-wyrd.exe", "langgraph-wyrd-script.py")
 CODE = 130  # as a shell says it
-SAID = "langgraph-wyrd: interrupted\n"
+
+
+def say() -> None:
+    # A terminal has written ^C, behind a bar or a question.
+    begin = "\n" if os.isatty(2) else ""
+    os.write(2, f"{begin}langgraph-wyrd: interrupted\n".encode())
+
+
+def leave() -> NoReturn:
+    """At once: a process that ends as usual waits for its threads, and they for a lock."""
+    os._exit(CODE)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    os.write(2, SAID.encode())
-    os._exit(CODE)
+    say()
+    leave()
 
 
 def loaded() -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,9 +20,9 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_wyrd import WyrdSaver, cli
-from tests.conftest import Backend
+from tests.conftest import Backend, fresh_postgres, url_database
 from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
-from tests.outside import ROOT, environment
+from tests.outside import ROOT, environment, raw
 from tests.outside import run as outside
 
 pytestmark = pytest.mark.timeout(60, method="thread")
@@ -219,6 +220,45 @@ def test_while_an_agent_is_at_work(durable: Backend, run: Run) -> None:
     assert not failed
 
 
+def test_a_thread_that_is_not_there(durable: Backend, run: Run) -> None:
+    """No damage, which 1 would mean: it could not look."""
+    talk(durable.open(), "t", 1)
+    for words in (["doctor", durable.url, "--thread", "x"], ["verify", "x", "-u", durable.url]):
+        code, out, err = run(*words)
+        assert (code, out, err) == (2, [], ["langgraph-wyrd: there is no thread 'x'"])
+
+
+def test_a_schema_that_is_not_there(postgres: Backend, run: Run) -> None:
+    """The line that says so names it."""
+    code, out, err = run("doctor", postgres.url, "--schema", "nosuch")
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "schema 'nosuch' of the Postgres database" in err[0]
+
+
+@pytest.mark.parametrize("table", ["wyrd_splices", "wyrd_checkpoints"])
+def test_pages_of_postgres(postgres_server: str, postgres: Backend, run: Run, table: str) -> None:
+    """What can't be read is told once, in Postgres's words, and what may be done about it."""
+    with postgres.open() as saver:
+        talk(saver, "t", 1)
+    with fresh_postgres(postgres_server, url_database(postgres.url)) as url:
+        with raw(url) as admin:  # it was copied below the buffers: nobody has read the table yet
+            ((file, folder),) = admin.execute(
+                f"SELECT pg_relation_filepath('{table}'), current_setting('data_directory')"
+            ).fetchall()
+        with open(os.path.join(folder, file), "r+b") as pages:
+            pages.write(b"\xff" * 64)
+        code, out, err = run("doctor", url)
+    assert (code, err) == (1, [])
+    whole = out[: out.index("thread t")] if "thread t" in out else out
+    told = [each for each in whole if "invalid page" in each]
+    assert len(told) == 1
+    assert "the database, pages: invalid page in block 0" in told[0]
+    assert "restore the database from a backup; REINDEX does for an index" in told[0]
+    assert "REINDEX DATABASE" in out[-1]
+    assert "sqlite" not in "".join(out)
+    assert "the file" not in "".join(out)
+
+
 SLOW = "import sys, time; print('loading', flush=True); time.sleep(30)"
 
 
@@ -248,6 +288,63 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, "", "langgraph-wyrd: interrupted\n")
+
+
+WAITING = """
+import sys
+from langgraph_wyrd import cli, saver
+look = saver.WyrdSaver.verify
+def told(*args, **kwargs):
+    print("looking", flush=True)
+    return look(*args, **kwargs)
+saver.WyrdSaver.verify = told
+sys.exit(cli.main())
+"""
+
+
+def test_interrupted_while_it_waits(durable: Backend, tmp_path: Path) -> None:
+    """For a lock, or for the server: it ends at once, and the line stands alone on a terminal."""
+    with durable.open() as saver:
+        talk(saver, "t", 1)
+    (tmp_path / "looking.py").write_text(WAITING)
+    leader, follower = os.openpty()
+    with raw(durable.url) as blocker:
+        if durable.name == "sqlite":
+            blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
+            blocker.execute("BEGIN EXCLUSIVE")
+            blocker.execute("UPDATE wyrd_threads SET id = id")
+        else:
+            blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
+        process = subprocess.Popen(
+            [sys.executable, str(tmp_path / "looking.py"), "doctor", durable.url],
+            cwd=ROOT, env=environment(), text=True, stdout=subprocess.PIPE, stderr=follower,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "looking\n"
+        time.sleep(0.5)
+        assert process.poll() is None
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        assert time.monotonic() - began < 5
+    assert process.returncode == 130
+    os.close(follower)
+    assert os.read(leader, 1000) == b"\r\nlanggraph-wyrd: interrupted\r\n"
+    os.close(leader)
+
+
+def test_a_repair_that_is_watched(sqlite: Backend) -> None:
+    """Its bar says what it does."""
+    with sqlite.open() as saver:
+        talk(saver, "t", 1)
+    leader, follower = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "langgraph_wyrd", "doctor", sqlite.url, "--repair", "--yes"],
+        cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=follower,
+    )  # fmt: skip
+    os.close(follower)
+    assert (done.returncode, b"repair " in os.read(leader, 1000)) == (0, True)
+    os.close(leader)
 
 
 def test_a_program_that_imports_us_keeps_its_signals() -> None:

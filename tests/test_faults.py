@@ -335,7 +335,7 @@ def test_a_full_server(postgres: Any) -> None:
     saver = postgres.open()
     append(saver, "t", "a")
     with refusing(postgres.url, "wyrd_splices", "disk_full"):
-        with pytest.raises(errors.DatabaseFull):
+        with pytest.raises(errors.DatabaseFull, match="Make room"):
             append(saver, "t", "b")
         assert head_tokens(saver, "t") == ["a"]
     append(saver, "t", "b")

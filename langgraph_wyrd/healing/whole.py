@@ -8,6 +8,7 @@ by one name that no other thread has.
 
 from __future__ import annotations
 
+from langgraph_wyrd.errors import DatabaseDamaged
 from langgraph_wyrd.healing import leading
 from langgraph_wyrd.healing.reading import is_foreign
 from langgraph_wyrd.healing.report import Finding, Space, count
@@ -21,14 +22,13 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 RIGHT = "can be put right"
-BACKUP = "restore the file from a backup, or `.recover` it"
 NO_FURTHER = "stays: what else is wrong with this thread is not known"
 NOTHING = "stays: nothing proves whose it was"
 
 
-def of_file(what: str, thread_id: str | None = None) -> Finding:
+def of_pages(error: DatabaseDamaged, thread_id: str | None = None) -> Finding:
     """Damage below the rows, that nothing here can mend."""
-    return Finding("the file", thread_id, "pages", what, BACKUP)
+    return Finding(error.of, thread_id, "pages", error.said or str(error), error.remedy)
 
 
 def of_look(error: Exception, thread_id: str | None) -> Finding:
@@ -186,4 +186,5 @@ def space(wal: int | None) -> Plan[Space]:
 
 def pages() -> Plan[list[Finding]]:
     """The file itself, looked through by the database."""
-    return [of_file(str(said)) for (said,) in (yield Ask("file_check")) if said != "ok"]
+    told = [str(said) for (said,) in (yield Ask("file_check")) if said != "ok"]
+    return [of_pages(DatabaseDamaged(said)) for said in told]

@@ -109,7 +109,7 @@ class Verified:
         try:
             threads = await core.read(partial(_threads, wanted))
         except DatabaseDamaged as error:
-            return [], [*file, *found, whole.of_file(str(error))]
+            return [], [*dict.fromkeys([*file, *found, whole.of_pages(error)])]
         if wanted is not None and not threads and not found:
             raise ThreadNotFound(f"there is no thread {given(wanted)!r}")
         return threads, file + found
@@ -131,7 +131,7 @@ class Verified:
                 if left == before or not any(each.repairable for each in left):
                     break
         except DatabaseDamaged as error:
-            return [*found, whole.of_file(str(error), name)]
+            return [*found, whole.of_pages(error, name)]
         except Exception as error:
             return [*found, whole.of_look(error, name)]
         return [replace(each, repaired=each.damage and each not in left) for each in found] + [
@@ -152,7 +152,7 @@ async def _looked(
     try:
         return await core.read(plan)
     except DatabaseDamaged as error:
-        return [whole.of_file(str(error), thread_id)]
+        return [whole.of_pages(error, thread_id)]
     except Exception as error:
         return [whole.of_look(error, thread_id)]
 

@@ -110,7 +110,8 @@ class PostgresDriver:
         except psycopg.Error as error:
             raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
         try:
-            self._where = f"the Postgres database {first.info.dbname!r}"
+            inside = "" if self._schema is None else f"the schema {self._schema!r} of "
+            self._where = f"{inside}the Postgres database {first.info.dbname!r}"
             with self._line.watch(first):
                 made = await set_up(
                     first, self._sql, self._schema, self._setup, self._where, self._limit

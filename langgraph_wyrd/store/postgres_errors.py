@@ -51,14 +51,19 @@ def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
             "it was stored: try again, or raise its statement_timeout"
         )
     if state in ("XX001", "XX002"):
-        return DatabaseDamaged(
+        damaged = DatabaseDamaged(
             f"{where}: pages of it are damaged, and what they held can't be read ({text}). Other "
             "threads may be whole: verify() says more. An index can be made anew with REINDEX; "
             "else restore the database from a backup"
         )
+        damaged.of, damaged.said = "the database", text
+        damaged.remedy = "restore the database from a backup; REINDEX does for an index"
+        return damaged
     if state.startswith("53"):
-        kind = DatabaseFull if state == "53100" else DatabaseBusy
-        return kind(f"{where}: no room left for this write, which was not stored ({text})")
+        what = f"{where}: no room left for this write, which was not stored ({text})"
+        if state != "53100":
+            return DatabaseBusy(what)
+        return DatabaseFull(f"{what}. Make room on the server's disk, and the same saver goes on")
     if state == "25006":
         return ReadOnlyDatabase(f"{where} can only be read ({text})")
     if state in ("42P01", "3F000"):

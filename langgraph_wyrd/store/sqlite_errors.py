@@ -42,7 +42,10 @@ def translated(error: Exception, where: str, path: str, timeout: float) -> WyrdE
             f"{timeout:g} s ({text})"
         )
     if "full" in text or ("disk I/O error" in text and _no_room(path)):
-        return DatabaseFull(f"{where}: no room left ({text}); this write was not stored")
+        return DatabaseFull(
+            f"{where}: no room left ({text}); this write was not stored. Make room on the disk, "
+            "and the same saver goes on"
+        )
     if "readonly" in text or "read-only" in text:
         hint = "" if _may_write_beside(path) else f". {_BESIDE}"
         return ReadOnlyDatabase(f"{where} can only be read ({text}){hint}")
@@ -98,10 +101,12 @@ def is_damage(error: Exception) -> bool:
 
 
 def damaged(where: str, text: str) -> DatabaseDamaged:
-    return DatabaseDamaged(
+    found = DatabaseDamaged(
         f"{where}: pages of the file are damaged, and what they held can't be read ({text}). "
         f"Other threads may be whole: verify() says more. {REMEDY}"
     )
+    found.said = text
+    return found
 
 
 def _no_room(path: str) -> bool:

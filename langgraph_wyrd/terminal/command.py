@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them
 _PAGE = 1000
+_MOMENT = 0.3  # seconds that are enough to close a database which nothing holds
 _START = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{1,26}")  # of a checkpoint's id
 _KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
 
@@ -37,6 +39,7 @@ class Asked:
     def __init__(self, arguments: Namespace, screen: Screen) -> None:
         self.args = arguments
         self.screen = screen
+        self.left = False
 
     @cached_property
     def url(self) -> str:
@@ -84,6 +87,13 @@ class Asked:
     def close(self) -> None:
         if "saver" in self.__dict__:
             self.saver.close()
+
+    def leave(self) -> None:
+        """Close, without waiting for what waits itself, as for a lock, or a server."""
+        self.left = True
+        closing = threading.Thread(target=self.close, name="wyrd-closing", daemon=True)
+        closing.start()
+        closing.join(_MOMENT)
 
     @property
     def thread_id(self) -> str:
@@ -146,13 +156,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class Command:
-    """`needs`: what must be there for it, as `module:name.name`; else it is not offered."""
+    """`needs`: what must be there for it, as `module:name.name`; else it is not offered. `nobody`:
+    its exit code if there is no such thread."""
 
     name: str
     help: str
     run: Callable[[Asked], int]
     arguments: Callable[[ArgumentParser], None] = lambda parser: None
     needs: str = ""
+    nobody: int = NOTHING
 
     @property
     def there(self) -> bool:

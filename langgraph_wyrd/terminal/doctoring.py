@@ -13,7 +13,7 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.show.plain import count, line
 from langgraph_wyrd.store.url import parse
-from langgraph_wyrd.terminal.command import FINE, NOTHING, Asked, Command, confirmed
+from langgraph_wyrd.terminal.command import FINE, NOTHING, WRONG, Asked, Command, confirmed
 
 _END = """\
 what a line begins with:
@@ -28,6 +28,12 @@ A repair can be run again, and while agents are at work: each thread is a
 transaction of its own. Make a copy of the database first all the same.
 
 exit codes: 0 no damage (left), 1 damage, 2 an error, 130 interrupted"""
+_PAGES = {
+    "the file": "Pages of the file are damaged: stop what writes to it, and restore a backup. Or "
+    "have `sqlite3 FILE .recover | sqlite3 NEW` save what it can, and run `doctor NEW --repair`",
+    "the database": "Pages of the database are damaged: have `REINDEX DATABASE NAME` make its "
+    "indexes anew, and run this again. If they are a table's, restore a backup",
+}
 _COLOURS = {"repairable": "amber", "stays": "red", "repaired": "green", "note": "dim"}
 
 
@@ -38,7 +44,8 @@ def verify(asked: Asked) -> int:
     if args.repair and not asked.sure("Write what is proven to have been there?"):
         return NOTHING
     with _report_alone():
-        report = saver.verify(args.thread, repair=args.repair, progress=screen.progress("verify"))
+        progress = screen.progress("repair" if args.repair else "verify")
+        report = saver.verify(args.thread, repair=args.repair, progress=progress)
     if screen.json:
         found = [{**asdict(each), "repairable": each.repairable} for each in report.findings]
         space = None if report.space is None else asdict(report.space)
@@ -109,11 +116,8 @@ def _next(asked: Asked, report: Any) -> Iterator[str]:
     left = [each for each in report.damages if not each.repaired]
     able = [each for each in left if each.repairable]
     stay = len(left) - len(able)
-    if any(each.table == "the file" for each in left):
-        yield (
-            "Pages of the file are damaged: stop what writes to it, and restore a backup. Or have "
-            "`sqlite3 FILE .recover | sqlite3 NEW` save what it can, and run `doctor NEW --repair`"
-        )
+    if damaged := [_PAGES[each.table] for each in left if each.table in _PAGES]:
+        yield damaged[0]
         return
     if able and not asked.args.repair:
         yield f"{count(len(able), 'damage')} can be put right: {line(_repairing(asked))}"
@@ -157,12 +161,20 @@ def _doctor(parser: ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("verify", "look for damage, and repair it", verify, _verify, "saver:WyrdSaver.verify"),
+    Command(
+        "verify",
+        "look for damage, and repair it",
+        verify,
+        _verify,
+        "saver:WyrdSaver.verify",
+        nobody=WRONG,
+    ),
     Command(
         "doctor",
         "look for damage in a database, and repair it",
         doctor,
         _doctor,
         "saver:WyrdSaver.verify",
+        nobody=WRONG,
     ),
 )
