@@ -121,6 +121,27 @@ async def test_a_server_that_says_no(postgres: Any, monkeypatch: pytest.MonkeyPa
             admin.execute("DROP ROLE one")
 
 
+async def test_a_process_that_is_busy(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its loop stands still for longer than the second call may take: that is not the server's."""
+    monkeypatch.setattr(lines, "_PATIENCE", 0.2)
+    monkeypatch.setattr(lines, "_SECOND", 0.2)
+    line = lines.Line(postgres.url, {}, None, 0.2)
+    connection = await line.reached()
+    stop = False
+
+    async def hog() -> None:
+        while not stop:
+            time.sleep(0.4)  # noqa: ASYNC251 - which is the point
+            await asyncio.sleep(0)
+
+    with line.watch(connection):
+        hogging = asyncio.ensure_future(hog())
+        await connection.execute("SELECT pg_sleep(3)")
+        stop = True
+    await hogging
+    await connection.close()
+
+
 def test_closing_in_silence(way: tuple[Relay, WyrdSaver]) -> None:
     """It ends, whoever is under way."""
     relay, saver = way

@@ -31,6 +31,7 @@ Connection = psycopg.AsyncConnection[Any]
 
 _PATIENCE = 5.0  # seconds that an answer may take at least
 _SECOND = 10.0  # seconds that the second call, and what it asks, may take each
+_STEPS = 20
 _NOBODY = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
 # A pooler makes the number of a session up: nobody has it then. The function reads no table that
 # somebody might have locked.
@@ -66,11 +67,13 @@ class Line:
     async def reached(self, limit: float | None = None) -> Connection:
         """A connection, within the limit: a server may take it, and never answer."""
         limit = limit or self.limit
-        dialling = self.dial(self._conninfo, **self._options)
+        dialling = asyncio.ensure_future(self.dial(self._conninfo, **self._options))
         try:
-            return await asyncio.wait_for(dialling, limit)
-        except asyncio.TimeoutError:
-            raise psycopg.errors.ConnectionTimeout(f"no answer for {limit:g} s") from None
+            if not await _ends(dialling, limit):
+                raise psycopg.errors.ConnectionTimeout(f"no answer for {limit:g} s")
+        finally:
+            dialling.cancel()
+        return dialling.result()
 
     async def dial(self, conninfo: str, **kwargs: Any) -> Connection:
         if self._connect is not None:
@@ -183,16 +186,26 @@ class Watch:
             # Whatever it says, as that it has no connection left: it is there.
             nobody = any(os.strerror(code) in str(error) for code in _NOBODY)
             return _Said.NOTHING if nobody else _Said.WORKS
-        timer = asyncio.get_running_loop().call_later(_SECOND, hang_up, self._second)
+        asking = asyncio.ensure_future(self._second.execute(_WAITS_FOR_US, (pid,)))
         try:
-            rows = await (await self._second.execute(_WAITS_FOR_US, (pid,))).fetchall()
+            if not await _ends(asking, _SECOND):
+                hang_up(self._second)
+            rows = await (await asking).fetchall()
         except psycopg.Error:
             return _Said.NOTHING if self._second.closed else _Said.WORKS
         finally:
-            timer.cancel()
             second, self._second = self._second, None
             await second.close()
         return _Said.WAITS if rows and rows[0][0] else _Said.WORKS
+
+
+async def _ends(task: asyncio.Future[Any], seconds: float) -> bool:
+    """Whether it ends in that time. What this process spends on something else does not count for
+    much: nobody could have taken an answer then."""
+    for _ in range(_STEPS):
+        if (await asyncio.wait([task], timeout=seconds / _STEPS))[0]:
+            return True
+    return False
 
 
 def hang_up(connection: Connection) -> None:
