@@ -72,15 +72,29 @@ def fork_of(number: int, put: Placed) -> Plan[Fork | None]:
 
 
 def fork_then(number: int, id: str, parent: str | None, source: str | None) -> Plan[Fork | None]:
-    """The fork that a stored checkpoint was, as far as the checkpoints that are left tell."""
-    found, sibling = yield [
-        Ask("earlier_head", (number, id)),
-        Ask("earlier_sibling", (number, parent or "", id, parent or "")),
-    ]
-    left = found[0][0]
-    if left is None or left == parent or not sibling:
+    """The fork that a stored checkpoint was, as far as the checkpoints that are left tell.
+
+    Of those that go on from one checkpoint all tell of a fork but the one that was stored first,
+    which need not have the least id. Where several don't tell, the least of these was the first.
+    """
+    first = yield from _untold(number, parent or "", id)
+    if first is None:
         return None
+    left = (yield Ask("earlier_head", (number, id)))[0][0]
     return Fork(parent, left, source, source in DELIBERATE)
+
+
+def _untold(number: int, parent: str, id: str) -> Plan[str | None]:
+    """The first one beside a checkpoint, and before it, that does not tell of a fork itself."""
+    beside = parent
+    while True:
+        found = yield Ask("next_sibling", (number, beside, id, parent))
+        if not found:
+            return None
+        beside = found[0][0]
+        said = yield Ask("events", (number, "", beside, beside))
+        if not any(task == "" and op == "fork" for _, task, _, _, op, *_ in said):
+            return str(beside)
 
 
 def is_fork(event: Event) -> bool:

@@ -946,9 +946,10 @@ WHERE thread = ? AND ns = '' AND id > ? AND id <> ? AND coalesce(parent, '') = ?
 -- name: earlier_head
 SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id < ?
 
--- name: earlier_sibling
-SELECT 1 FROM wyrd_checkpoints
-WHERE thread = ? AND ns = '' AND id > ? AND id < ? AND coalesce(parent, '') = ? LIMIT 1
+-- name: next_sibling
+SELECT id FROM wyrd_checkpoints
+WHERE thread = ? AND ns = '' AND id > ? AND id < ? AND coalesce(parent, '') = ? ORDER BY id LIMIT 1
+
 -- ---- labels: of checkpoints that are there, a label of one that never came does not show
 
 -- name: put_label
