@@ -70,7 +70,7 @@ class Put:
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         """The rows, and what is known once they are stored; None if too little is known."""
         space = NOTHING if self.parent is None else known.spaces.get(self.ns)
-        if space is None or space.checkpoint != self.parent:
+        if space is None or space.checkpoint != self.parent or not self._knows_tips(space):
             return None
         if self.parent is None and (known.too_old(self.root) or self._is_second(known)):
             return None
@@ -140,9 +140,22 @@ class Put:
 
     # ---- what it builds on
 
+    def _knows_tips(self, space: Space) -> bool:
+        """Whether what changes is known element by element, or else all of it would seem new: a
+        cold write reads what it changes, and no more."""
+        held, tips = space.frame.channels, space.tips
+        return not any(
+            (entry := held.get(name)) is not None
+            and entry.place is not None
+            and name not in tips
+            and kind(entry.shape) != "w"
+            and self._changes(name, entry)
+            for name in self.values
+        )
+
     def _goes_on(self, thread: Known, space: Space) -> Plan[bool]:
         """Whether what is known of the parent can be continued: its strands end with it."""
-        if space.checkpoint != self.parent:
+        if space.checkpoint != self.parent or not self._knows_tips(space):
             return False
         ends = {tip.place.strand: tip.place.seq for tip in space.tips.values() if not tip.ended}
         if space.frame_tip is not None:
