@@ -176,6 +176,52 @@ def test_messages_given_in_short(durable: Backend, how: str) -> None:
     check(saver)
 
 
+def together(state: dict[str, int] | None, writes: Any) -> dict[str, int]:
+    return {name: each for held in (state or {}, *writes) for name, each in held.items()}
+
+
+def after_each(*channels: Any) -> Any:
+    return TypedDict(
+        "Kept", {"messages": Annotated[list[Any], channels[0]],
+                 "notes": Annotated[dict[str, int], channels[1]], "n": int},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("frequency", [1, 2, 3])
+@pytest.mark.parametrize("late", [False, True])
+def test_what_comes_after_a_snapshot(durable: Backend, frequency: int, late: bool) -> None:
+    """The checkpoint after one that holds a delta channel's value tells what came in as any other
+    does, and nothing is gone: the same as of channels that are kept whole."""
+    saver, other = durable.open(), durable.open()
+
+    def graph_of(state: Any, saver: Any) -> Any:
+        def work(state: Any) -> Any:
+            n = state["n"]
+            call = {"name": "look", "args": {}, "id": f"c{n}"}
+            said = [AIMessage("", id=f"a{n}", tool_calls=[call])]
+            return {"messages": said, "notes": {f"k{n}": n}, "n": n + 1}
+
+        builder = StateGraph(state).add_node("work", work).add_node("rest", lambda _: {})
+        return builder.add_edge(START, "work").add_edge("work", "rest").compile(checkpointer=saver)
+
+    whole = graph_of(after_each(add_messages, lambda a, b: together(a, [b])), saver)
+    kept = {"snapshot_frequency": frequency}
+    deltas = graph_of(after_each(DeltaChannel(joined, **kept), DeltaChannel(together, **kept)),
+                      other if late else saver)  # fmt: skip
+    for n in range(5):
+        given = {"messages": [("human", f"Please feed cat {n}")], "n": n}
+        for graph, thread in ((whole, "whole"), (deltas, "t")):
+            where = {"configurable": {"thread_id": thread}}
+            graph.invoke(given, where, durability="async" if late else "sync")
+        both = [saver.thread(thread).working_state() for thread in ("whole", "t")]
+        wanted = {"n": n + 1, "notes": {f"k{each}": each for each in range(n + 1)}}
+        assert [{item.key: item.value for item in s.context} for s in both] == [wanted, wanted]
+        loops = [[(loop.kind, loop.description, loop.resolved) for loop in s.loops] for s in both]
+        assert loops[0] == loops[1]
+        assert both[0].intention.text == both[1].intention.text
+    check(saver)
+
+
 def test_threads_that_others_stored(durable: Backend) -> None:
     """Other savers do not say in which order tasks wrote: what arrives from them is sound, too."""
     memory = InMemorySaver()

@@ -93,7 +93,7 @@ class _Search:
             counters = metadata.get("counters_since_delta_snapshot")
             if isinstance(counters, Mapping):
                 self.deltas |= {stored(str(name), "a channel") for name in counters}
-            self.deltas |= {n for n, e in frame.channels.items() if e.shape[:1] == "D"}
+            self.deltas |= {n for n, e in frame.channels.items() if e.is_snapshot}
             writes = [loading.checked_write("", step.id, row) for row in rows]
             opened = dict(enumerate(loading.open_writes(self.codec, writes)))
             inline = {

@@ -219,7 +219,7 @@ def notes_of(
         write = loading.Write(*row)
         entry = frame.channels.get(write.channel)
         value = None
-        if whole or not (states.plain(write.channel) or (entry is not None and entry.has_value)):
+        if whole or not (states.plain(write.channel) or (entry is not None and entry.says_all)):
             with suppress(CheckpointDamaged):  # what can't be read says nothing
                 (held,) = loading.open_writes(codec, [loading.checked_write(ns, checkpoint, row)])
                 value = said(held)

@@ -129,7 +129,7 @@ class PutWrites:
         for _, channel, value in self.writes:
             entry = None if frame is None else frame.channels.get(channel)
             plain = not whole and (
-                channel.startswith(("__", "branch:to:")) or (entry is not None and entry.has_value)
+                channel.startswith(("__", "branch:to:")) or (entry is not None and entry.says_all)
             )
             value = None if plain or value is ABSENT else value
             notes.append(TaskWrite(given(self.task), given(self.path), given(channel), value))

@@ -165,7 +165,8 @@ def put_view(
     gone = frozenset(
         given(name)
         for name, entry in before.items()
-        if entry.has_value and not (name in channels and channels[name].has_value)
+        if entry.has_value
+        and not ((now := channels.get(name)) is not None and (now.has_value or entry.is_snapshot))
     )
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     if (remembered := messages_of(values)) is not None:  # a functional graph's

@@ -32,6 +32,16 @@ class Entry(NamedTuple):
     def has_value(self) -> bool:
         return self.inline is not None or self.place is not None
 
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it is a DeltaChannel's, whose value most checkpoints do not hold."""
+        return self.shape[:1] == "D"
+
+    @property
+    def says_all(self) -> bool:
+        """Whether what is written to it next is seen in its next value."""
+        return self.has_value and not self.is_snapshot
+
     def same_value(self, other: Entry) -> bool:
         """Whether both hold the same value, whatever its version; without one, the same version."""
         if self.has_value and other.has_value:
