@@ -151,6 +151,8 @@ def shared_thread(url: str, peers: list[Peer], each: int) -> int:
         tree(saver, "shared")
         saver.put(*next_step(saver, saver.get_tuple(config("shared")), "shared", "end"))
         assert head_tokens(saver, "shared") == [*newest, "end"]
+        report = saver.verify(pages=False)
+        assert not report.findings, str(report)
     for peer in peers:
         peer(close_saver)
     check_file(url)

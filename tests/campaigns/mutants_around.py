@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.campaigns.mutant import MADE, SEVERAL, M
 
 MOVED, DOCTOR = "test_moved_files.py", "test_doctor.py"
+SOUND, BESIDE = "test_sound_threads.py", "test_runs_at_once.py"
 CARRIED, NEWEST = "test_carried_damage.py", "test_lost_newest.py"
 
 AROUND = (
@@ -112,6 +113,28 @@ AROUND = (
     M("what came before its checkpoint is told of one that sorts before others",
       "plans/catching_up", "            told_late = yield from self._told_late(put, weaver)\n",
       "            told_late = False\n", "test_clock.py", "jumps_back"),
+    # ---- runs at once, and what is read anew of them
+    M("beside: a fork that another tells of is not told again", "plans/forks",
+      'if not any(task == "" and op == "fork" for', 'if not any(False for', BESIDE, "siblings"),
+    M("beside: a fork that nobody tells of is told", "plans/forks",
+      "        if not found:\n            return None\n        beside =",
+      "        if found or not found:\n            return None\n        beside =",
+      BESIDE, "nobody_tells"),
+    M("beside: it is looked for beyond one that tells", "plans/forks",
+      "            return str(beside)\n", "            return str(beside)\n        return None\n",
+      BESIDE, "several_forks"),
+    M("beside: what was not looked at is read before it is compared", "plans/write",
+      "!= self.parent or not self._knows_tips(space):\n            return None",
+      "!= self.parent:\n            return None", BESIDE, "long_list"),
+    M("beside: the same in a cold write", "plans/write",
+      "!= self.parent or not self._knows_tips(space):\n            return False",
+      "!= self.parent:\n            return False", BESIDE, "long_list"),
+    M("snapshot: what was written after one is noted", "plans/task_writes",
+      "entry.says_all", "entry.has_value", SOUND, "after_a_snapshot"),
+    M("snapshot: the same, read anew", "plans/catching_up",
+      "entry.says_all", "entry.has_value", SOUND, "after_a_snapshot"),
+    M("snapshot: what it holds is not gone with it", "plans/weaving",
+      "(now.has_value or entry.is_snapshot)", "now.has_value", SOUND, "after_a_snapshot"),
     # ---- the doctor
     M("a thread is looked at as it is now", "healing/verifying",
       "    look = _Look(codec, weaver, ThreadRow(*rows[0]))\n    yield from look.all()\n    return",

@@ -1,0 +1,246 @@
+"""Runs that go on in one thread at once, stored in any order: nothing that is derived is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import WyrdSaver
+from tests.damage import Rows
+from tests.rows import config, new_id, put
+from tests.test_pillar_tables import seeds, shown_tables
+
+AT: Any = {"configurable": {"thread_id": "t"}}
+
+
+class Late(BaseCheckpointSaver[str]):
+    """What one run stores is stored later, when it is told to: as by a worker that is slow."""
+
+    def __init__(self, saver: WyrdSaver) -> None:
+        super().__init__()
+        self.saver = saver
+        self.waiting: list[Callable[[], Any]] = []
+
+    def get_next_version(self, current: Any, channel: None = None) -> Any:
+        return self.saver.get_next_version(current, channel)
+
+    def get_tuple(self, config: Any) -> Any:
+        return self.saver.get_tuple(config)
+
+    def list(self, *args: Any, **more: Any) -> Any:
+        return self.saver.list(*args, **more)
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        self.waiting.append(lambda: self.saver.put(config, checkpoint, metadata, new_versions))
+        where = config["configurable"]
+        return {"configurable": {**where, "checkpoint_id": checkpoint["id"]}}
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.waiting.append(lambda: self.saver.put_writes(config, writes, task_id, task_path))
+
+    def catch_up(self, most: int | None = None) -> None:
+        for _ in range(len(self.waiting) if most is None else min(most, len(self.waiting))):
+            self.waiting.pop(0)()
+
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    todos: list[dict[str, str]]
+    files: dict[str, str]
+    note: str
+
+
+def model(state: State) -> State:
+    turn = len(state["messages"])
+    call = {"name": "look", "args": {"at": turn}, "id": f"call-{turn}"}
+    said = AIMessage(f"Looking, {turn} so far. " + "Well. " * 20, tool_calls=[call])
+    return {"messages": [said], "note": f"at {turn}"}
+
+
+def tools(state: State) -> State:
+    (call,) = state["messages"][-1].tool_calls
+    return {"messages": [ToolMessage("seen", tool_call_id=call["id"])]}
+
+
+def plan(state: State) -> State:
+    turn = len(state["messages"])
+    some = [{"content": f"step {n}", "status": "pending"} for n in range(turn, turn + 3)]
+    return {"todos": some, "files": {**state.get("files", {}), f"/{turn}": "line. " * 30}}
+
+
+def ask(state: State) -> State:
+    if "approve" in next(m for m in state["messages"][::-1] if m.type == "human").content:
+        interrupt("May I?")
+    return {"messages": [AIMessage("Done, and all of it. " * 8)]}
+
+
+def graph_of(saver: Any) -> Any:
+    builder = StateGraph(State)
+    for node in (model, tools, plan, ask):
+        builder.add_node(node.__name__, node)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", "tools")
+    builder.add_edge("model", "plan")
+    builder.add_edge(["tools", "plan"], "ask")
+    return builder.compile(checkpointer=saver)
+
+
+def said(url: str) -> dict[str, Any]:
+    """All that is derived of a thread, but for which checkpoint wrote a row of a table last."""
+    events = Rows(url, "wyrd_events").all("ORDER BY ns, checkpoint, task, n")
+    derived = Rows(url, "wyrd_checkpoints").all("ORDER BY ns, id")
+    return {
+        **shown_tables(url),
+        "events": events,
+        "derived": [(row["ns"], row["id"], row["due"], row["root"], row["sum"]) for row in derived],
+    }
+
+
+def check(saver: WyrdSaver, url: str, where: str) -> None:
+    """Nothing is found, nothing is repaired, and what is read anew is what was said."""
+    report = saver.verify(pages=False)
+    assert not report.findings, f"{where}: {report}"
+    before = said(url)
+    repaired = saver.verify(repair=True, pages=False)
+    assert not repaired.findings, f"{where}: {repaired}"
+    assert said(url) == before, where
+    saver.reweave("t")
+    assert said(url) == before, where
+
+
+def each_fork_is_told(url: str) -> int:
+    """All but one of those that go on from a checkpoint tell that they fork; how many do."""
+    rows = Rows(url, "wyrd_checkpoints").all("WHERE ns = ''")
+    events = Rows(url, "wyrd_events").all("WHERE op = 'fork'")
+    told = {event["checkpoint"] for event in events}
+    beside = Counter(row["parent"] for row in rows)
+    telling = Counter(row["parent"] for row in rows if row["id"] in told)
+    for parent, count in beside.items():
+        assert telling[parent] == count - 1, parent
+    return sum(telling.values())
+
+
+def at_once(chance: random.Random, savers: list[WyrdSaver], turns: int) -> None:
+    """Runs side by side; each stores late, as it comes, and goes on from what it finds then."""
+    for turn in range(turns):
+        runs = []
+        for saver in chance.sample(savers, 2):
+            late = Late(saver)
+            graph = graph_of(late)
+            text = f"{'Please approve' if chance.random() < 0.2 else 'Tell me about'} number {turn}"
+            given: Any = {"messages": [HumanMessage(text + " of all that there are")]}
+            if graph.get_state(AT).interrupts and chance.random() < 0.7:
+                given = Command(resume="yes")
+            where = AT
+            if turn > 3 and chance.random() < 0.2:  # time travel, also of a long thread
+                where = chance.choice(list(saver.list(AT, limit=30))).config
+            durability = chance.choice(["sync", "async"])
+            runs.append((late, graph.stream(given, where, durability=durability)))
+        while runs:
+            late, steps = run = chance.choice(runs)
+            if next(steps, None) is None:
+                late.catch_up()
+                runs.remove(run)
+            elif chance.random() < 0.5:
+                late.catch_up(chance.randrange(8))
+
+
+@pytest.mark.parametrize("seed", seeds(0, 4))
+def test_runs_at_once(durable: Backend, seed: int) -> None:
+    """Two runs at a time, of two or three processes: no damage is found, and none is made."""
+    chance = random.Random(seed)
+    savers = [durable.open() for _ in range(2 + seed % 2)]
+    reader = durable.open()
+    for part in range(3):
+        at_once(chance, savers, 5)
+        check(reader, durable.url, f"seed {seed} part {part}")
+        assert each_fork_is_told(durable.url)
+
+
+@pytest.mark.parametrize("seed", seeds(100, 6))
+def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
+    """Lines that part anywhere, each stored in its order: told by each that came later."""
+    chance = random.Random(seed)
+    savers = [durable.open(), durable.open()]
+    ids = sorted(new_id() for _ in range(40))
+    parents: dict[str, str | None] = {}
+    for at, id in enumerate(ids):
+        parents[id] = None if at == 0 else ids[max(0, at - chance.randint(1, 4))]
+    values = {id: {"x": id, "log": [f"line {n}. " * 5 for n in range(at)]}
+              for at, id in enumerate(ids)}  # fmt: skip
+    stored: list[str] = []
+    while len(stored) < len(ids):
+        ready = [id for id in ids if id not in stored and parents[id] in (None, *stored)]
+        id = chance.choice(ready[:6])
+        parent = None if parents[id] is None else config("t", checkpoint_id=parents[id])
+        put(chance.choice(savers), "t", values[id], parent=parent, id=id)
+        stored.append(id)
+    check(durable.open(), durable.url, f"seed {seed}")
+    assert each_fork_is_told(durable.url) > 5
+
+
+def test_a_fork_that_nobody_tells_of(durable: Backend) -> None:
+    """The first one stored need not have the least id; where that is not known, it is taken so."""
+    one, other = durable.open(), durable.open()
+    root = put(one, "t", {"x": 0})
+    low, first, high = new_id(), new_id(), new_id()
+    for saver, id in ((one, first), (other, low), (one, high)):
+        put(saver, "t", {"x": id}, parent=root, id=id)
+    forks = Rows(durable.url, "wyrd_events")
+
+    def told() -> list[str]:
+        return [row["checkpoint"] for row in forks.all("WHERE op = 'fork' ORDER BY checkpoint")]
+
+    assert told() == [low, high]
+    check(one, durable.url, "as it was told")
+    forks.run("DELETE FROM {} WHERE op = 'fork'")
+    other.reweave("t")
+    assert told() == [first, high]
+    check(other, durable.url, "read anew")
+
+
+def test_one_of_several_forks_is_lost(durable: Backend) -> None:
+    """It is told anew, though the one with the least id tells of a fork itself."""
+    saver = durable.open()
+    root = put(saver, "t", {"x": 0})
+    low, first, high = new_id(), new_id(), new_id()
+    for id in (first, low, high):
+        put(saver, "t", {"x": id}, parent=root, id=id)
+    before = said(durable.url)
+    Rows(durable.url, "wyrd_events").run(f"DELETE FROM {{}} WHERE checkpoint = '{high}' AND n = 0")
+    assert not saver.verify(pages=False).ok
+    saver.verify(repair=True, pages=False)
+    assert said(durable.url) == before
+    check(saver, durable.url, "repaired")
+
+
+def test_a_long_list_that_was_not_looked_at(durable: Backend) -> None:
+    """A saver that stored a checkpoint beside others', and then one with a message more: only that
+    message is new, and only that is stored."""
+    one, other = durable.open(), durable.open()
+    said = [HumanMessage(f"Tell me about number {n} of all that there are", id=f"m{n}")
+            for n in range(30)]  # fmt: skip
+    first = put(one, "t", {"messages": said[:29]})
+    versions = dict(one.get_tuple(first).checkpoint["channel_versions"])
+    second = put(other, "t", {"messages": said[:29], "x": 1}, parent=first,
+                 versions={**versions, "x": 1}, new={"x": 1})  # fmt: skip
+    rows = len(Rows(durable.url, "wyrd_splices").all())
+    put(other, "t", {"messages": said, "x": 1}, parent=second,
+        versions={"messages": versions["messages"] + "9", "x": 1},
+        new={"messages": versions["messages"] + "9"})  # fmt: skip
+    splices = Rows(durable.url, "wyrd_splices").all("ORDER BY strand, seq")
+    assert len(splices) == rows + 2  # the message and the frame
+    assert max(row["count"] for row in splices if row["seq"]) == 1
+    events = Rows(durable.url, "wyrd_events").all("WHERE pillar = 'intention' AND op = 'open'")
+    assert len({event["body"] for event in events}) == len(events) == 30
+    check(one, durable.url, "one more")
