@@ -133,7 +133,7 @@ REPAIRS = (
       "                raise\n", PAGES, "page_of_the_migrations"),
     M("verify tells of damaged pages", "parts/verified",
       "    try:\n        return await core.read(plan)\n    except DatabaseDamaged as error:\n"
-      "        return [whole.of_file(str(error), thread_id)]", "    return await core.read(plan)",
+      "        return [whole.of_pages(error, thread_id)]", "    return await core.read(plan)",
       PAGES, "a_page"),
     # ---- labels, records and what is in quarantine
     M("a label's mark is put right", "healing/beside",
