@@ -111,12 +111,20 @@ def _heals(codec: Codec, number: int, thread_id: str) -> Plan[list[Heal]]:
         row if is_sound_heal(row) else beside.heal(row) or beside.hollow_heal(codec, row)
         for row in rows
     ]
+    # A checkpoint in whose place an ancestor was taken is left out elsewhere: it is one damage.
+    twice = {
+        Found("left_out", number, thread_id, ns, checkpoint, "", "", f"{word} {checkpoint}").id
+        for _, kind, ns, checkpoint, *_ in held
+        if kind == "ancestor"
+        for word in ("row", "listed")
+    }
     return [
         Heal(
             id, kind, given(thread_id), given(ns), given(checkpoint), given(channel),
             codec.show_text(what), _time(at), None if seen is None else _time(seen),
         )
         for id, kind, ns, checkpoint, channel, what, at, seen, _ in held
+        if id not in twice
     ]  # fmt: skip
 
 
