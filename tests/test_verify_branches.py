@@ -181,6 +181,19 @@ def test_a_head_that_is_missing(durable: Backend) -> None:
         assert not [each for each in damages(saver) if each[0] == "wyrd_splices"]
 
 
+def test_a_newest_row_that_stays(durable: Backend) -> None:
+    """A label needs it: it is told as what stays, and not as missing too, so a repair is done."""
+    checkpoints(durable, {1: None, 2: 1})
+    with durable.open() as saver:
+        saver.thread("t").label("here")
+    spoil(durable, 2, **BAD)
+    with durable.open() as saver:
+        saver.verify("t", repair=True)
+        left = saver.verify("t")
+        assert not [each for each in left.findings if each.repairable], str(left)
+        assert [each.place for each in left.damages if each.table == "wyrd_checkpoints"] == [IDS[2]]
+
+
 def test_a_row_behind_the_last(durable: Backend) -> None:
     """Damaged, and nobody's: a repair moves it away, so that nothing is built on it."""
     checkpoints(durable, {1: None, 2: 1})

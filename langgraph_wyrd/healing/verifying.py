@@ -153,6 +153,7 @@ class _Look:
         beside = {row[:2]: row[2:] for row in (yield Ask("columns_of", (number,)))}
         held = yield from self._held_there(raws)
         stored: list[Stored] = []
+        stay: list[str] = []
         for raw in raws:
             ns, id, _ = rows.checkpoint_of(raw)
             key = (number, *raw[5:7])  # as it is stored, whatever its type
@@ -160,6 +161,7 @@ class _Look:
             self._unread = self._unread or right is None
             if right is None and (ns, id) in held:
                 self._note("checkpoints", id, "the row is not what was written", STAYS_HELD)
+                stay.append(id)
                 continue
             if right is None:
                 drop = Tell("drop_checkpoint", [key])
@@ -178,7 +180,7 @@ class _Look:
                 self._roots.add(right.id)
             self._beside(right, beside.get((ns, id)))
         yield from self._parents(stored)
-        newest = max((row.id for row in stored), default=None)
+        newest = max((*stay, *(row.id for row in stored)), default=None)
         if self.row.head is not None and (newest is None or newest < self.row.head):
             what = f"{self.row.head}, the newest by the thread's row, is missing"
             self._note("checkpoints", self.row.head, what, EARLIER)

@@ -115,4 +115,6 @@ SPLICES = (
     M("texts are no times", "healing/alike",
       "    except (TypeError, ValueError):  # they are no times",
       "    except ZeroDivisionError:  # they are no times", LOST, "times_are"),
+    M("the newest one stays", "healing/verifying",
+      "                stay.append(id)\n", "", LOOKS, "newest_row_that_stays"),
 )  # fmt: skip
