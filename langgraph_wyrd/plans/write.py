@@ -70,7 +70,7 @@ class Put:
     def hot(self, known: Known) -> tuple[WriteSet, Known] | None:
         """The rows, and what is known once they are stored; None if too little is known."""
         space = NOTHING if self.parent is None else known.spaces.get(self.ns)
-        if space is None or space.checkpoint != self.parent or not self._knows_tips(space):
+        if space is None or space.checkpoint != self.parent or self._lacking(space):
             return None
         if self.parent is None and (known.too_old(self.root) or self._is_second(known)):
             return None
@@ -92,7 +92,10 @@ class Put:
         thread = yield from lock_or_add(self.thread_id, self._late(), known)
         space = thread.spaces.get(self.ns)
         if self.parent is None or space is None or not (yield from self._goes_on(thread, space)):
-            space = yield from self._space(thread)
+            space = yield from self._space(thread, space)
+        elif lacking := self._lacking(space):
+            newest = yield self._newest(thread, lacking)
+            space = yield from self._looked_at(thread, space, lacking, newest)
         may_fork = self.ns == "" and bool(thread.tick)
         fork: Fork | None = None
         if self.weaver is None:
@@ -140,22 +143,22 @@ class Put:
 
     # ---- what it builds on
 
-    def _knows_tips(self, space: Space) -> bool:
-        """Whether what changes is known element by element, or else all of it would seem new: a
-        cold write reads what it changes, and no more."""
+    def _lacking(self, space: Space) -> dict[str, Entry]:
+        """What it changes whose elements are not known: all of them would seem new."""
         held, tips = space.frame.channels, space.tips
-        return not any(
-            (entry := held.get(name)) is not None
+        return {
+            name: entry
+            for name in self.values
+            if (entry := held.get(name)) is not None
             and entry.place is not None
             and name not in tips
             and kind(entry.shape) != "w"
             and self._changes(name, entry)
-            for name in self.values
-        )
+        }
 
     def _goes_on(self, thread: Known, space: Space) -> Plan[bool]:
         """Whether what is known of the parent can be continued: its strands end with it."""
-        if space.checkpoint != self.parent or not self._knows_tips(space):
+        if space.checkpoint != self.parent:
             return False
         ends = {tip.place.strand: tip.place.seq for tip in space.tips.values() if not tip.ended}
         if space.frame_tip is not None:
@@ -166,7 +169,7 @@ class Put:
         ]
         return all(rows[0][0] == seq for rows, seq in zip(answers, ends.values(), strict=True))
 
-    def _space(self, thread: Known) -> Plan[Space]:
+    def _space(self, thread: Known, known: Space | None) -> Plan[Space]:
         """The parent's frame, and the strands that can be continued from it."""
         if self.parent is None:
             yield from refuse_late(thread, self.thread_id, "", self.root)
@@ -181,38 +184,50 @@ class Put:
         except CheckpointDamaged as error:
             self._leaves(error)
             return Space(self.parent, EMPTY, None, {})
-        frame = held[place]
+        # Where nobody else writes, those who go back go on from there: all is read at once.
+        back = known is not None and known.checkpoint != self.parent
         grown = {
             name: entry
-            for name, entry in frame.channels.items()
+            for name, entry in held[place].channels.items()
             if entry.place is not None
             and kind(entry.shape) != "w"
-            and self._changes(name, entry)
+            and (back or self._changes(name, entry))
             and name in self.values
         }
         asked = [Ask("newest_seq", (thread.number, place.strand))]
-        asked += [
-            Ask("newest_seq", (thread.number, e.place.strand)) for e in grown.values() if e.place
-        ]
-        answers = yield asked
-        newest = [rows[0][0] for rows in answers]
-        frame_tip = ends[place] if newest[0] == place.seq else None
-        tips: dict[str, Tip] = {}
-        if grown:
-            shown = Frame(grown, {}, {})
-            try:
-                values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
-            except CheckpointDamaged as error:
-                self._leaves(error)
-                kept = {name: e for name, e in frame.channels.items() if name not in grown}
-                return Space(self.parent, replace(frame, channels=kept), None, {})
-            for (name, entry), seq in zip(grown.items(), newest[1:], strict=True):
-                assert entry.place is not None
-                strand = loaded[entry.place.strand]
-                tip = loading.tip_of(self.codec, entry, strand, values[entry.place])
-                tip.ended = entry.place.seq != seq
-                tips[name] = tip
-        return Space(self.parent, frame, frame_tip, tips)
+        here, *newest = yield asked + self._newest(thread, grown)
+        tip = ends[place] if here[0][0] == place.seq else None
+        space = Space(self.parent, held[place], tip, {})
+        return (yield from self._looked_at(thread, space, grown, newest)) if grown else space
+
+    def _newest(self, thread: Known, grown: Mapping[str, Entry]) -> list[Ask]:
+        places = [entry.place for entry in grown.values() if entry.place]
+        return [Ask("newest_seq", (thread.number, place.strand)) for place in places]
+
+    def _looked_at(
+        self,
+        thread: Known,
+        space: Space,
+        grown: Mapping[str, Entry],
+        newest: Sequence[Any],
+    ) -> Plan[Space]:
+        """With the elements of some channels, whose strands end as `newest` says."""
+        shown = Frame(dict(grown), {}, {})
+        try:
+            values, loaded = yield from loading.read_values(self.codec, thread.number, [shown])
+        except CheckpointDamaged as error:
+            self._leaves(error)
+            channels = space.frame.channels
+            kept = {name: entry for name, entry in channels.items() if name not in grown}
+            return Space(self.parent, replace(space.frame, channels=kept), None, {})
+        tips = dict(space.tips)
+        for (name, entry), rows in zip(grown.items(), newest, strict=True):
+            assert entry.place is not None
+            strand = loaded[entry.place.strand]
+            tip = loading.tip_of(self.codec, entry, strand, values[entry.place])
+            tip.ended = entry.place.seq != rows[0][0]
+            tips[name] = tip
+        return replace(space, tips=tips)
 
     def _leaves(self, error: CheckpointDamaged) -> None:
         """What can't be read is not built on: the checkpoint holds all that it needs anew."""
