@@ -457,6 +457,17 @@ def test_a_question_beside_a_lost_write() -> None:
     assert [heal.kind for heal in mender.found.values()] == ["left_out"]
 
 
+def test_a_lost_question_is_told() -> None:
+    """Also where nothing else says that it was there."""
+    asked = write("one", "__interrupt__", "May I?", -3)
+    mender = Mender(CODEC, 1, "t")
+    raws = [(*asked[:5], garbled(asked[5]), asked[6])]
+    assert drive(mender.checked_writes("", "c", raws), lambda step: []) == []
+    assert [(heal.kind, heal.channel) for heal in mender.found.values()] == [
+        ("left_out", "__interrupt__")
+    ]
+
+
 # ---- placeholders
 
 

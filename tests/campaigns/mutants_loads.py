@@ -46,7 +46,7 @@ LOADS = (
       "                gone.add(str(raw[0]))", "                pass", ROWS, "damaged_write_runs"),
     M("a lost interrupt is left out aloud", "healing/mending",
       'self.note(how, ns, id, what, f"write {id} {task} {idx}", marks.NAMES.get(idx, ""))', "pass",
-      HEALING, "lost_interrupt"),
+      BRANCHES, "lost_question"),
     # ---- delta channels
     M("a snapshot is left out", "healing/mending",
       'if held is None and entry.shape[0] == "D":', "if False:", HEALING,

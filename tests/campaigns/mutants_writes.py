@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.campaigns.mutant import HEALING, M
+from tests.campaigns.mutant import BRANCHES, M
 
 ANSWERS, AGAIN = "test_healing_answers.py", "test_healing_again.py"
 
@@ -23,7 +23,7 @@ WRITES = (
       ANSWERS, "read_beside and deleted"),
     M("a control write that can't be read is told", "healing/control",
       "lost = {*loading.control_lost(ns, id, held, beside), *unread}",
-      "lost = {*loading.control_lost(ns, id, held, beside)}", HEALING, "lost_interrupt"),
+      "lost = {*loading.control_lost(ns, id, held, beside)}", BRANCHES, "lost_question"),
     M("a question without its answers is left out", "healing/control",
       "made.writes.remove(question)", "pass", ANSWERS, "from_the_first_on"),
     M("what a finished task asked stays", "healing/control",
