@@ -61,6 +61,30 @@ def sound(made: Backend, look: Any) -> Any:
 # ---- labels
 
 
+@pytest.mark.parametrize("column", ["name", "checkpoint"])
+def test_a_label_in_another_place(made: Backend, column: str) -> None:
+    """A bit of the name, or of the checkpoint that it stands at, is another: it is had back, and
+    found by its name."""
+
+    def look(saver: Any) -> Any:
+        thread = saver.thread("t")
+        return thread.labels(), thread.get_label("done"), thread.history()[0].labels
+
+    was = sound(made, look)
+    rows = Rows(made.url, "wyrd_labels")
+    held = rows.all()[0][column]
+    rows.run(f"UPDATE {{}} SET {column} = ?", held[:-1] + chr(ord(held[-1]) ^ 1))
+    saver = made.open()
+    assert look(saver) == was
+    assert kinds(saver) == ["exact"]
+    if column == "checkpoint":
+        assert saver.thread("t").working_state("done").checkpoint_id == was[0][0].checkpoint_id
+    with made.open(on_damage="raise") as strict, pytest.raises(errors.CheckpointDamaged):
+        strict.thread("t").labels()
+    assert saver.verify(repair=True).ok
+    assert look(saver) == was
+
+
 def label(saver: Any) -> Any:
     return saver.thread("t").get_label("done")
 

@@ -257,7 +257,10 @@ class Reading:
         if ask.name.startswith("past "):
             return [self._past(row) for row in found if ("", row[0]) not in self._gone]
         if ask.name in ("labels", "get_label"):
-            return [self._label(row) for row in found]
+            rows = [self._label(row) for row in found]
+            if rows or ask.name == "labels":
+                return rows
+            return [right for right, _ in self._labels.values() if right[:2] == ask.params[1:]]
         if ask.name not in ("events", "events_of_steps"):
             return found
         _, ns, low, high = ask.params if ask.name == "events" else _page(*ask.params[:3])

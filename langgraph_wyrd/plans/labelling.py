@@ -12,7 +12,7 @@ from langgraph_wyrd.pillars.labels import Label
 from langgraph_wyrd.pillars.model import ContextItem
 from langgraph_wyrd.plans import moments
 from langgraph_wyrd.plans.beside import iso, packed, promoted
-from langgraph_wyrd.plans.labels import checked_label, label_at, label_row
+from langgraph_wyrd.plans.labels import checked_label, label_at, label_row, there
 from langgraph_wyrd.plans.shown import to_json
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.names import given, thread_key
@@ -61,7 +61,7 @@ class Labelling:
         found = yield Ask("find_thread", (thread_key(self.thread_id),))
         if not found:
             return []
-        rows = yield Ask("labels", (found[0][0],))
+        rows = yield from there(found[0][0])
         return [self._label(row) for row in rows]
 
     def newest(self, name: str) -> Plan[Label | None]:
@@ -72,6 +72,8 @@ class Labelling:
         number = found[0][0]
         id = yield from label_at(number, name)
         if id is None:
+            for row in (yield from there(number)):
+                checked_label(row)  # one whose name is damaged may be the one
             return None
         rows = yield Ask("get_label", (number, name, id))
         return self._label(rows[0]) if rows else None

@@ -19,13 +19,22 @@ NOT_RUNS = ("update", "fork")  # sources of checkpoints that no run made
 def label_at(number: int, name: str) -> Plan[str | None]:
     """The checkpoint that a label names: the newest of that name."""
     rows = yield Ask("label_at", (number, name))
-    return rows[0][0] if rows else None
+    if rows:
+        return str(rows[0][0])
+    held = [checked_label(row) for row in (yield from there(number)) if row[0] == name]
+    return max((row[1] for row in held), default=None)
+
+
+def there(number: int) -> Plan[list[Row]]:
+    """A thread's labels, but for those of checkpoints that are not there: unless that is damage."""
+    rows = yield Ask("labels", (number,))
+    return [row[:7] for row in rows if row[7] or not is_sound_label(row[:7])]
 
 
 def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ...]]]:
     """The labels of some checkpoints, by name."""
     found: dict[str, list[str]] = {}
-    for row in (yield Ask("labels", (number,))):
+    for row in (yield from there(number)):
         name, checkpoint = checked_label(row)[:2]
         if checkpoint in ids:
             found.setdefault(checkpoint, []).append(given(name))

@@ -12,6 +12,7 @@ from typing import Any
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.keeping import bases, show_again
 from langgraph_wyrd.plans.known import Known
+from langgraph_wyrd.plans.labels import there
 from langgraph_wyrd.plans.read import lineage
 from langgraph_wyrd.plans.settling import Key, Light, settle
 from langgraph_wyrd.plans.shown import cleared
@@ -131,7 +132,7 @@ def labelled(
     `automatic`: with labels that were set on a boundary as well.
     """
     found: dict[Key, Light] = {}
-    rows = yield Ask("labels", (number,))
+    rows = yield from there(number)
     for label in sorted({row[1] for row in rows if automatic or not row[3]}):
         for light in all_of_it:  # ordered by namespace and id: the last one stands
             if light.ns == "" and light.id == label:

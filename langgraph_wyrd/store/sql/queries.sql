@@ -980,10 +980,9 @@ FROM wyrd_labels WHERE thread = ? AND name = ? AND checkpoint = ?
 
 -- name: labels
 SELECT l.name, l.checkpoint, l.created_at, l.automatic, CAST(l.keys AS TEXT),
-  CAST(l.missing AS TEXT), l.sum
-FROM wyrd_labels l
-JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint
-WHERE l.thread = ? ORDER BY l.checkpoint, l.name
+  CAST(l.missing AS TEXT), l.sum, EXISTS (SELECT 1 FROM wyrd_checkpoints c
+    WHERE c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint)
+FROM wyrd_labels l WHERE l.thread = ? ORDER BY l.checkpoint, l.name
 
 -- name: drop_label
 DELETE FROM wyrd_labels WHERE thread = ? AND name = ? AND checkpoint = ?
