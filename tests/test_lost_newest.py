@@ -165,3 +165,27 @@ async def test_an_empty_one_is_refused_where_healing_is_off(durable: Backend, ca
     Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE ns = ''")
     with durable.open(on_damage="raise") as saver, pytest.raises(errors.CheckpointDamaged):
         await call(saver, "get_tuple", at("t"))
+
+
+async def test_a_checkpoint_that_is_put_twice(durable: Backend, call: Call) -> None:
+    """As after a commit whose answer was lost: nothing is damaged, for whoever looks."""
+    with durable.open() as saver:
+        agent = graph(saver, inside=False)
+        agent.invoke({"out": ["in"]}, at("t"))
+        agent.invoke(Command(resume="yes"), at("t"))
+        first = saver.get_tuple(at("t"))
+    for _ in range(2):
+        with durable.open(on_damage="raise") as saver:
+            found = await call(saver, "get_tuple", at("t"))
+            assert found == first
+            versions = found.checkpoint["channel_versions"]
+            await call(
+                saver, "put", found.parent_config, found.checkpoint, found.metadata, versions
+            )
+            assert await call(saver, "get_tuple", at("t")) == first
+            assert not saver.verify().damages
+    with durable.open(on_damage="raise") as saver:
+        agent = graph(saver, inside=False)
+        agent.invoke({"out": ["more"]}, at("t"))
+        assert await call(saver, "get_tuple", at("t"))
+        assert not saver.verify().damages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from langgraph_wyrd.errors import CheckpointDamaged
@@ -46,7 +46,7 @@ class Splices:
         self._held: dict[int, list[ReadRow]] = {}
         self._nowhere: list[Row] = []  # rows whose keys are none
 
-    def look(self, stored: Iterable[Stored], *, whole: bool) -> Plan[list[Frame]]:
+    def look(self, stored: Sequence[Stored], *, whole: bool) -> Plan[list[Frame]]:
         """What is wrong with them; the frames that can be read, of these checkpoints. `whole`:
         they are all that there are."""
         yield from self._read()
@@ -66,7 +66,9 @@ class Splices:
             what = opening.wrong_strand(self._codec, shapes[number], mended, versions)
             if what is not None:
                 self._note("splices", f"strand {number}", what, STAYS)
-        self._left_over(places, values, whole=whole)
+        newest = {row.ns: row for row in sorted(stored, key=lambda row: row.id)}
+        last = {row.strand for row in newest.values()} if whole else set()
+        self._left_over(places, values, last)
         return found
 
     def copies(self) -> Plan[Copies]:
@@ -92,9 +94,12 @@ class Splices:
             self._note("splices", f"strand {row[0]}", what, RIGHT, fixes)
 
     def _left_over(
-        self, frames: dict[int, set[Place]], values: dict[int, set[Place]], *, whole: bool
+        self, frames: dict[int, set[Place]], values: dict[int, set[Place]], last: set[int]
     ) -> None:
-        """What no version that can be read needs."""
+        """What no version that can be read needs. `last`: strands of a namespace's newest frame.
+
+        Behind an older one may stand that of a checkpoint that was put a second time.
+        """
         newest: dict[int, int] = {}
         named = (*frames.values(), *values.values())
         for place in (place for places in named for place in places):
@@ -104,7 +109,7 @@ class Splices:
                 if row[1] > newest[number] and not strand.is_sound(row):
                     what = f"splice {row[1]}/{row[2]} does not belong there"
                     self._note("splices", f"strand {number}", what, AWAY, self._stray(row))
-                elif row[1] > newest[number] and number in frames and whole:
+                elif row[1] > newest[number] and number in last:
                     cut = Tell("cut_strand", [(self._number, number, newest[number])])
                     what = f"that of frame {number}/{row[1]} is lost"
                     self._note("checkpoints", "newest", what, EARLIER, [cut])

@@ -125,7 +125,7 @@ OVERRIDING SYSTEM VALUE VALUES (?, ?, ?, ?, ?, ?)
 VACUUM wyrd_user_data
 
 -- name: vacuum_all
-VACUUM wyrd_threads, wyrd_checkpoints, wyrd_splices, wyrd_writes, wyrd_events,
+VACUUM wyrd_threads, wyrd_names, wyrd_checkpoints, wyrd_splices, wyrd_writes, wyrd_events,
   wyrd_todos, wyrd_context, wyrd_open_loops, wyrd_intentions, wyrd_labels,
   wyrd_heals, wyrd_quarantine, wyrd_user_data
 
