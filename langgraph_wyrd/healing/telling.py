@@ -111,12 +111,11 @@ def _heals(codec: Codec, number: int, thread_id: str) -> Plan[list[Heal]]:
         row if is_sound_heal(row) else beside.heal(row) or beside.hollow_heal(codec, row)
         for row in rows
     ]
-    # A checkpoint in whose place an ancestor was taken is left out elsewhere: it is one damage.
+    # Of a checkpoint in whose place an ancestor was taken that says enough, for its path as well.
     twice = {
-        Found("left_out", number, thread_id, ns, checkpoint, "", "", f"{word} {checkpoint}").id
+        Found("left_out", number, thread_id, ns, checkpoint, "", "", f"row {checkpoint}").id
         for _, kind, ns, checkpoint, *_ in held
         if kind == "ancestor"
-        for word in ("row", "listed")
     }
     return [
         Heal(
