@@ -142,6 +142,26 @@ def test_a_cell_of_another_type(sqlite: Backend, column: str) -> None:
     assert [each.checkpoint for each in saver.list(at("t"))] == [each.checkpoint for each in was]
 
 
+@pytest.mark.parametrize("column", ["ns", "id", "ts", "seq", "parent"])
+def test_loads_of_a_checkpoint_of_another_type(sqlite: Backend, column: str) -> None:
+    """None of them ends with an error, and the thread goes on."""
+    saver = sqlite.open()
+    talk(saver, "t", 2)
+    rows = Rows(sqlite.url, "wyrd_checkpoints")
+    newest = rows.all("ORDER BY id DESC LIMIT 1")[0]["id"]
+    rows.run(f"UPDATE {{}} SET {column} = ? WHERE id = ?", b"\x00\xff", newest)
+    saver = sqlite.open()
+    assert saver.get_tuple(at("t"))
+    assert list(saver.list(at("t")))
+    thread = saver.thread("t")
+    assert thread.heals()
+    assert thread.working_state()
+    assert thread.history()
+    assert thread.tree()
+    talk(saver, "t", 1)
+    assert saver.get_tuple(at("t")).checkpoint["id"] > newest
+
+
 @pytest.mark.ends_early
 @pytest.mark.parametrize("column", ["ns", "id", "ts"])
 def test_a_checkpoint_of_another_type(sqlite: Backend, column: str) -> None:

@@ -136,9 +136,9 @@ class Mender:
             self._lost = yield from gone.on_paths(self.number, there)
         return self._lost
 
-    def is_behind(self, place: Place) -> Plan[bool]:
+    def is_behind(self, ns: str, place: Place) -> Plan[bool]:
         answer = yield gone.asked_behind(self.number, place)
-        return (yield from gone.is_behind(self.number, place, answer))
+        return (yield from gone.is_behind(self.number, ns, place, answer))
 
     def under_another_id(self, ns: str, id: str) -> Plan[Sequence[Any] | None]:
         """The row of a checkpoint that is not found by its id, as that is damaged."""

@@ -69,7 +69,7 @@ def _get(
         if isinstance(head, str) and str(newest) < head:
             what = f"checkpoint {head} is missing: {wanted} was taken"
             mender.note("ancestor", ns, head, what, f"checkpoint {head}")
-        elif (yield from mender.is_behind(Place(*raw[11:15]))):
+        elif (yield from mender.is_behind(ns, Place(*raw[11:15]))):
             what = f"a checkpoint behind it is missing: {wanted} was taken"
             mender.note("ancestor", ns, wanted, what, f"behind {wanted}")
     walked: set[str] = set()

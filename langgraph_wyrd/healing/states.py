@@ -224,7 +224,7 @@ class Reading:
             return []  # what is to be said of it is known by now
         if ask.name == "steps":
             _, ns, upto, most = ask.params
-            steps = [self._step(ns, row) for row in found]
+            steps = [self._step(ns, row) for row in found if type(row[0]) is str]
             steps += [
                 (id, right.parent, right.ts, None, None, None)
                 for (at, id), right in self._elsewhere.items()
@@ -244,7 +244,7 @@ class Reading:
                 for row, right in zip(found, held, strict=True)
             ]
         if ask.name in ("checkpoint_rows", "checkpoint_row"):
-            return [self._row(row) for row in found]
+            return [self._row(row) for row in found if type(row[1]) is str]  # SQLite takes any type
         if ask.name == "strand":
             return self._strands.get((ask.params[1], ask.params[2])) or found
         if ask.name == "writes":
@@ -254,6 +254,8 @@ class Reading:
             return [self._right_rows.get((row[5], row[6]), row) for row in found]
         if ask.name == "given_up":
             return [(1,)] if self._tolerant else []
+        if ask.name == "offspring":
+            return [row for row in found if type(row[1]) is str]
         if ask.name.startswith("past "):
             return [self._past(row) for row in found if ("", row[0]) not in self._gone]
         if ask.name in ("labels", "get_label"):

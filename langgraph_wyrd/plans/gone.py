@@ -54,13 +54,13 @@ def asked_behind(number: int, place: Place) -> Ask:
     return Ask("newest_seq", (number, place.strand))
 
 
-def is_behind(number: int, place: Place, answer: Sequence[Sequence[Any]]) -> Plan[bool]:
+def is_behind(number: int, ns: str, place: Place, answer: Sequence[Sequence[Any]]) -> Plan[bool]:
     """Whether the newest checkpoint of a namespace is lost: its frame stands behind the one that is
     there, and none names it."""
     newest = answer[0][0]
-    if newest is None or newest <= place.seq:
+    if newest is None or type(place.seq) is not int or newest <= place.seq:  # SQLite takes any type
         return False
-    return not (yield Ask("frame_behind", (number, place.strand, place.seq)))
+    return not (yield Ask("frame_behind", (number, ns, place.strand, place.seq)))
 
 
 def never_put(key: bytes, ns: str, id: str) -> Plan[None]:

@@ -72,7 +72,7 @@ def get(
         return (yield from resolved(codec, row.thread, [cached]))[0], None
     also = () if id is not None else (gone.asked_behind(row.thread, row.place),)
     found, more = yield from _frames_and_writes(codec, [row], also)
-    if more and (yield from gone.is_behind(row.thread, row.place, more[0])):
+    if more and (yield from gone.is_behind(row.thread, ns, row.place, more[0])):
         raise CheckpointDamaged(f"a checkpoint behind {row.id}, the newest there is, is missing")
     frame, frame_tip, writes = found[0]
     values, loaded = yield from loading.read_values(codec, row.thread, [frame])

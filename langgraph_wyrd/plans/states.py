@@ -66,6 +66,8 @@ SILENT = Said()
 def load_weave(codec: Codec, number: int, thread_id: str) -> Plan[Weave]:
     """A thread's pillars as of its head."""
     top = (yield Ask("top", (number,)))[0][0]
+    if not isinstance(top, str | None):  # a damaged one: SQLite takes any type
+        top = (yield Ask("top_that_is_text", (number,)))[0][0]
     if top is None:
         return Weave(None, {}, WorkingState(thread_id=given(thread_id)))
     also = [Ask("children", (number, top)), *early(number, "", top)]

@@ -70,7 +70,7 @@ WHERE t.key = ? AND t.deleted_at IS NULL AND e.ns = ? AND e.task = ''
 ORDER BY e.checkpoint DESC LIMIT 1
 
 -- name: frame_behind
-SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND strand = ? AND seq > ? LIMIT 1
+SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND strand = ? AND seq > ? LIMIT 1
 
 -- name: strand
 SELECT strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices
@@ -668,6 +668,9 @@ SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND ts <= ? ORDER B
 -- name: top
 -- The root's newest checkpoint: the thread's head.
 SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''
+
+-- name: top_that_is_text
+SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND CAST(id AS TEXT) = id
 
 -- name: newest_of_run
 SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?
