@@ -128,7 +128,9 @@ def seen(saver: Any, thread: str) -> dict[str, Any]:
         made["state"] = state.to_dict() | {"loops": [(x.id, x.description) for x in loops]}
         made["history"] = list(saver.thread(thread).history())
         labels = saver.thread(thread).labels()
-        made["labels"] = [(each, saver.thread(thread).get_label(each.name)) for each in labels]
+        made["labels"] = [  # of a name that was cut to nothing nobody can ask
+            (each, each.name and saver.thread(thread).get_label(each.name)) for each in labels
+        ]
     except errors.ThreadNotFound:
         made |= {"state": None, "history": None, "labels": []}
     try:
