@@ -369,3 +369,16 @@ def test_a_thread_that_is_not_there(durable: Backend) -> None:
     """It can't be repaired."""
     with durable.open() as saver, pytest.raises(errors.ThreadNotFound):
         saver.verify("nobody", repair=True)
+
+
+@pytest.mark.parametrize("keys", [None, {"k": bytes(range(32))}])
+@pytest.mark.parametrize("column", ["seq", "part", "keep", "cut", "chain"])
+def test_a_users_value_in_another_place(durable: Backend, column: str, keys: Any) -> None:
+    """No load would look for it there, and a later one would stand beside it: verify finds it."""
+    with durable.open(keys=keys) as saver:
+        saver.user("ann").set("city", "Ghent")
+        assert saver.verify().ok
+    Rows(durable.url, "wyrd_user_data").run(f"UPDATE {{}} SET {column} = 1")
+    with durable.open(keys=keys) as saver:
+        (found,) = saver.verify().damages
+        assert (found.table, "'city'" in found.what) == ("wyrd_user_data", True)

@@ -54,6 +54,7 @@ UNTOLD = {
     "wyrd_migrations": ("applied_at",),
     "wyrd_heals": ("acknowledged_at",),
     "wyrd_keys": ("since",),
+    "wyrd_user_data": ("count",),  # of what is kept beside the threads
 }
 KINDS = ("flip", "cut", "zero", "delete", "swap")
 ORDER = ("exact", "placeholder", "left_out", "ancestor", "empty")
@@ -361,6 +362,8 @@ class _Look:
         only = {"list"} if _only_missing(made["list"], held["list"], self.fault.silent) else set()
         if self.fault.table == "wyrd_events" and self.fault.moves:
             only |= {"state", "history", "labels"}  # what a person said, or a task
+        if self.fault.table == "wyrd_writes" and self.fault.moves:
+            only.add("head")  # all that a task wrote: it did not run yet, for all that loads know
         if self.fault.table == "wyrd_labels" and self.fault.moves:
             only |= {"labels", "history"}
         if self.fault.table == "wyrd_user_data":

@@ -132,7 +132,9 @@ WHERE thread = 0 AND user_id = ? ORDER BY name
 SELECT name, strand FROM wyrd_user_data WHERE thread = 0 AND user_id = ? ORDER BY name
 
 -- name: all_user_values
-SELECT strand, count, data, sum, user_id, name FROM wyrd_user_data WHERE thread = 0
+-- One in another place has no strand.
+SELECT CASE WHEN seq = 0 AND part = 0 AND keep = 0 AND cut = 0 AND chain = 0 THEN strand END,
+  count, data, sum, user_id, name FROM wyrd_user_data WHERE thread = 0
 
 -- name: drop_user_value
 DELETE FROM wyrd_user_data WHERE thread = 0 AND strand = ?
