@@ -146,12 +146,16 @@ class Splices:
                 if place != newest:
                     break
                 stale = [row for row in made.exact if row not in upto]
-                fixes = [Tell("fix_splice", [(self._number, *row) for row in stale])]
+                fixes = (
+                    [Tell("fix_splice", [(self._number, *row) for row in stale])] if stale else []
+                )
                 there = {row[:3] for row in made.exact}
                 for row in upto:
                     if row[:3] not in there:
                         fixes += self._stray(row)
-                self._note("splices", f"strand {newest.strand}", what, RIGHT, fixes)
+                # Without any, what is wanted as well was written over by what came later.
+                remedy = RIGHT if fixes else STAYS
+                self._note("splices", f"strand {newest.strand}", what, remedy, fixes)
                 return made.exact
         self._note("splices", f"strand {newest.strand}", what, STAYS)
         return list(made.exact) if made is not None and not made.lost else []

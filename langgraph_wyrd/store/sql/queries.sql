@@ -278,7 +278,7 @@ AND (EXISTS (SELECT 1 FROM wyrd_events WHERE thread = ? AND ns = ? AND checkpoin
     AND (EXISTS (SELECT 1 FROM wyrd_writes w
         WHERE w.thread = c.thread AND w.ns = c.ns AND w.checkpoint = c.parent)
       OR c.seq > 0 AND NOT EXISTS (SELECT 1 FROM wyrd_checkpoints o
-        WHERE o.thread = c.thread AND o.strand = c.strand AND o.seq = c.seq - 1)))
+        WHERE o.thread = c.thread AND o.ns = c.ns AND o.strand = c.strand AND o.seq = c.seq - 1)))
   OR EXISTS (SELECT 1 FROM wyrd_threads t WHERE t.id = ? AND t.head = ?
     AND NOT EXISTS (SELECT 1 FROM wyrd_checkpoints o WHERE o.thread = t.id AND o.id = t.head))
   OR EXISTS (SELECT 1 FROM wyrd_quarantine
