@@ -44,10 +44,11 @@ class Mended:
         return [row for row in self.rows if isinstance(row, Lost)]
 
     def upto(self, place: Place) -> Mended | None:
-        """The same up to an earlier place; None if the rows do not bear that one."""
+        """The same up to an earlier place; None if the rows do not bear that one, or some are lost:
+        of fewer rows more may be had back."""
         rows = [r for r in self.rows if (r.seq if isinstance(r, Lost) else r[1]) <= place.seq]
         made = Mended(rows, self.done)
-        return made if made.lost or _bears(made, place) else None
+        return made if not made.lost and _bears(made, place) else None
 
     @property
     def exact(self) -> list[ReadRow]:
