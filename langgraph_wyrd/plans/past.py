@@ -122,22 +122,31 @@ def told(
             whose = "its frame" if frame is None else "its parent's frame"
             said += f" (damaged: {whose} can't be read)"
         found.append(
-            HistoryEntry(
-                given(step.id),
-                None if step.parent is None else given(step.parent),
-                step.ts,
-                step.step,
-                step.source,
-                None if step.run_id is None else given(step.run_id),
-                labels.get(step.id, ()),
-                tuple(children.get(step.id, ())),
-                step.id == top[0][0],
-                tuple(ran),
-                tuple(changed),
-                said,
+            replace(
+                _entry(step, labels, children.get(step.id, ()), head=step.id == top[0][0]),
+                nodes=tuple(ran),
+                changed=tuple(changed),
+                summary=said,
             )
         )
     return found
+
+
+def _entry(
+    step: Step, labels: Mapping[str, tuple[str, ...]], children: Sequence[str], *, head: bool
+) -> HistoryEntry:
+    """What a checkpoint's own row says of it."""
+    return HistoryEntry(
+        given(step.id),
+        None if step.parent is None else given(step.parent),
+        step.ts,
+        step.step,
+        step.source,
+        None if step.run_id is None else given(step.run_id),
+        labels.get(step.id, ()),
+        tuple(children),
+        head,
+    )
 
 
 def _checked(codec: Codec, number: int, step: Step) -> Step:
@@ -356,17 +365,7 @@ def tree(codec: Codec, thread_id: str, limit: int) -> Plan[Tree]:
         children.setdefault(step.parent, []).append(given(step.id))
     labels = yield from labels_on(number, ids)
     entries = {
-        given(step.id): HistoryEntry(
-            given(step.id),
-            None if step.parent is None else given(step.parent),
-            step.ts,
-            step.step,
-            step.source,
-            None if step.run_id is None else given(step.run_id),
-            labels.get(step.id, ()),
-            tuple(children.get(step.id, ())),
-            step is steps[0],
-        )
+        given(step.id): _entry(step, labels, children.get(step.id, ()), head=step is steps[0])
         for step in steps
     }
     roots = tuple(given(step.id) for step in reversed(steps) if step.parent not in ids)
