@@ -20,7 +20,7 @@ def seal_user_row(keys: Keys, row: Row) -> Row:
     if not data:
         return row
     sealed, one, two = keys.seal(thread, ("user", *where, user), data)
-    return (thread, *where, sealed, total ^ one, chain ^ two, user, name)
+    return (thread, *where, sealed, total ^ one, chain ^ _of_chain(thread, two), user, name)
 
 
 def open_user_row(keys: Keys, thread: int, row: Sequence[object]) -> Row:
@@ -30,7 +30,7 @@ def open_user_row(keys: Keys, thread: int, row: Sequence[object]) -> Row:
         return tuple(row)
     try:
         one, two = keys.masks(thread, data)  # type: ignore[arg-type]
-        total, chain = total ^ one, chain ^ two  # type: ignore[operator]
+        total, chain = total ^ one, chain ^ _of_chain(thread, two)  # type: ignore[operator]
         try:
             opened = keys.open(thread, ("user", *where, user), data)  # type: ignore[arg-type]
         except NotOpened:  # its own checksum says so, and its chain that it belongs there
@@ -38,6 +38,11 @@ def open_user_row(keys: Keys, thread: int, row: Sequence[object]) -> Row:
         return (*where, opened, total, chain, user, name)
     except (NotOpened, TypeError):
         return (*where, NOTHING, wrong(total), chain, user, name)
+
+
+def _of_chain(thread: int, mask: int) -> int:
+    """What stands beside the threads has no chain: its mask would be all that stood there."""
+    return 0 if thread == VALUES else mask
 
 
 def _seal_fixed(keys: Keys, row: Row) -> Row:
@@ -49,7 +54,6 @@ def _seal_fixed(keys: Keys, row: Row) -> Row:
 def _seal_value(keys: Keys, row: Row) -> Row:
     strand, count, data, total, user, name = row
     made = seal_user_row(keys, (VALUES, strand, 0, 0, 0, 0, count, data, total, 0, user, name))
-    # There is no chain to keep here: its mask would be all that stood there.
     return (strand, count, made[7], made[8], user, name)
 
 
