@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import enum
 import importlib.abc
 import re
 import sys
@@ -19,10 +20,9 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
-from langgraph_wyrd.classes import finding
+from langgraph_wyrd.classes import finding, telling
 from langgraph_wyrd.classes.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.classes.migrations import Classes
-from langgraph_wyrd.classes.telling import kept_in
 from langgraph_wyrd.store.values import Codec
 from tests.vanishing import app
 
@@ -297,6 +297,10 @@ class Model(BaseModel, extra="allow"):
     held: Any = None
 
 
+class Colour(enum.Enum):
+    RED = "red"
+
+
 def test_what_is_kept_inside_of_objects() -> None:
     """It is found in whatever holds it."""
     kept = load(ext(FIELDS, *GONE))
@@ -304,5 +308,17 @@ def test_what_is_kept_inside_of_objects() -> None:
         kept, [kept], (kept,), {"a": kept}, {kept}, Holder(kept), Slotted(kept), Model(held=kept),
         Model(more=kept), [Holder([{"deep": Slotted(kept)}])],
     ):  # fmt: skip
-        assert [*kept_in(value)] == [kept]
-    assert [*kept_in(["text", 1, None, Holder("x")])] == []
+        assert [*telling.kept_in(value)] == [kept]
+    assert [*telling.kept_in(["text", 1, None, Holder("x")])] == []
+
+
+def test_what_is_looked_through_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values, each once: an enum's member, a class and a function lead to the whole program, and
+    what holds itself to no end."""
+    monkeypatch.setattr(telling, "_MOST_LOOKED_AT", 100)
+    kept = load(ext(FIELDS, *GONE))
+    round_: list[Any] = []
+    holding = Holder(round_)
+    round_.append(holding)
+    for beside in (Colour.RED, Colour, Holder, load, telling, round_, holding, [[0]] * 90):
+        assert [*telling.kept_in([kept, beside])] == [kept], beside

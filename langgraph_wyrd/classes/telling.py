@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from functools import lru_cache
+from types import FunctionType, ModuleType, NoneType
 from typing import Any
 
 import ormsgpack
@@ -19,16 +21,22 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _MOST_TOLD = 10_000
 _MOST_LOOKED_AT = 1_000_000
+# Classes, functions and modules are no data: they lead to the whole program.
+_PLAIN = (str, int, float, bytes, NoneType, type, FunctionType, ModuleType, Enum)
 
 
 def kept_in(value: Any) -> Iterator[Any]:
     """The placeholders anywhere in a value."""
     waiting, looked_at = [value], 0
+    seen: dict[int, Any] = {}  # held, so that no other gets its id
     while waiting and looked_at < _MOST_LOOKED_AT:
         value = waiting.pop()
         looked_at += 1
-        if isinstance(value, str | int | float | bytes | None) and not isinstance(value, Kept):
+        if isinstance(value, _PLAIN) and not isinstance(value, Kept):
             continue
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
         if isinstance(value, Kept):
             yield value
             value = value.kept_data

@@ -220,6 +220,11 @@ SEALED_AND_KEPT = (
       "    with suppress(ReadOnlyDatabase):", "    with suppress(ZeroDivisionError):", OPENS,
       "only_be_read"),
     # ---- classes
+    M("what is looked through is looked at once", "classes/telling",
+      "        seen[id(value)] = value\n", "", "test_class_branches.py", "looked_through"),
+    M("what is no data is not looked through", "classes/telling",
+      "NoneType, type, FunctionType, ModuleType, Enum)", "NoneType)", "test_class_branches.py",
+      "looked_through"),
     M("a class inside another is found", "classes/finding",
       "    if len(inside) == 1:\n        end, way",
       "    if False:\n        end, way", CLASSES, "test"),
