@@ -30,6 +30,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.facts import PASSING
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans.ledger import event_sum
+from langgraph_wyrd.store.owned import over
 from tests.outside import raw
 from tests.rows import config, put
 from tests.story import Teller
@@ -300,7 +301,7 @@ async def test_what_persons_declared_survives(durable: Backend, call: Any) -> No
         connection.execute(
             "INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body,"
             f" source, sum) VALUES (1, '', '{id}', 'edit:1', 0, 'loop', 'open', 'l-1',"
-            f" '{body}', '{{}}', {event_sum(*said, body, '{}')})"
+            f" '{body}', '{{}}', {event_sum(*said, body, '{}') ^ over(1)})"
         )
     before = ledger(durable.url)
     await call(saver, "reweave", "t")

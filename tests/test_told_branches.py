@@ -11,6 +11,7 @@ from conftest import Backend
 from langgraph_wyrd import Channels, errors
 from langgraph_wyrd.healing import exported, states
 from langgraph_wyrd.plans.ledger import event_sum
+from langgraph_wyrd.store.owned import over
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.statements import Plan
 from tests.damage import Rows, at, flipped, garbled
@@ -172,7 +173,7 @@ def test_a_planted_event(durable: Backend) -> None:
     row |= {"pillar": "context", "op": "open", "body": '{"key":"planted","value":1}'}
     row["source"] = '{"rule":"edit"}'
     names = ("ns", "checkpoint", "task", "n", "pillar", "op", "item", "body", "source")
-    row["sum"] = event_sum(*(row[name] for name in names))
+    row["sum"] = event_sum(*(row[name] for name in names)) ^ over(row["thread"])
     rows.run(
         f"INSERT INTO {{}} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values()
     )

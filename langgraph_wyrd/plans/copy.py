@@ -11,6 +11,7 @@ from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.threads import lock_or_add, now
 from langgraph_wyrd.store.names import given, thread_key
+from langgraph_wyrd.store.owned import moved
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.values import Codec
 
@@ -49,14 +50,15 @@ def copied(
         raise InvalidInput(
             f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
         )
+    between = moved(old, new)
     yield [
         Tell("copy_splices", [(new, old)]),
-        Tell("copy_writes", [(new, old)]),
+        Tell("copy_writes", [(new, between, between, old)]),
         Tell("copy_user_data", [(new, old)]),
-        Tell("copy_events", [(new, old)]),
+        Tell("copy_events", [(new, between, between, old)]),
         Tell("copy_heals", [(new, old)]),
         *(Tell(f"copy_{name}s", [(new, target, old)]) for name in PILLARS),
-        Tell("copy_labels", [(new, old)]),
+        Tell("copy_labels", [(new, between, between, old)]),
         Tell("copy_shown", [(old, new)]),
     ]
     after = ("", "")

@@ -20,7 +20,7 @@ from langgraph_wyrd.errors import (
     MissingExtra,
     NoAnswer,
 )
-from langgraph_wyrd.store import others
+from langgraph_wyrd.store import others, owned
 from langgraph_wyrd.store.sql import TABLES, Sql
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
@@ -226,17 +226,22 @@ class PostgresDriver:
             return (await self._execute(connection, [step]))[0]
         self._lent[connection].moved = time.monotonic()
         sent = [(each, await self._send(connection, each)) for each in step]
-        return [await cursor.fetchall() if isinstance(each, Ask) else None for each, cursor in sent]
+        return [
+            owned.taken_off(each, await cursor.fetchall()) if isinstance(each, Ask) else None
+            for each, cursor in sent
+        ]
 
     async def _send(self, connection: Connection, statement: Ask | Tell) -> Any:
         cursor = connection.cursor(binary=True)
         text = self._sql[statement.name].encode()
         if isinstance(statement, Ask):
             await cursor.execute(text, statement.params)
-        elif len(statement.rows) == 1:  # mostly: with less ado
-            await cursor.execute(text, statement.rows[0])
+            return cursor
+        rows = owned.put_on(statement)
+        if len(rows) == 1:  # mostly: with less ado
+            await cursor.execute(text, rows[0])
         else:
-            await cursor.executemany(text, statement.rows)
+            await cursor.executemany(text, rows)
         return cursor
 
     async def _merge(self, connection: Connection, sets: list[WriteSet]) -> set[int]:

@@ -19,11 +19,11 @@ from urllib.parse import quote
 import aiosqlite
 
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
-from langgraph_wyrd.store import migrate, others
+from langgraph_wyrd.store import migrate, others, owned
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_cells import by_bytes, with_damaged_text
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
-from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
+from langgraph_wyrd.store.statements import Ask, Plan, Row, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
 from langgraph_wyrd.store.whereabouts import Whereabouts, lost_its_head, needs_immutable
 
@@ -365,20 +365,28 @@ class SqliteDriver:
         return stale
 
     def _execute(self, raw: sqlite3.Connection, statement: Ask | Tell) -> Any:
-        sql = self._sql[statement.name]
         try:
             if isinstance(statement, Ask):
-                return raw.execute(sql, statement.params).fetchall()
-            raw.executemany(sql, statement.rows)
-        except UnicodeEncodeError:
-            if isinstance(statement, Ask):
-                return raw.execute(*by_bytes(sql, statement.params)).fetchall()
-            done = [by_bytes(sql, row)[0] == sql for row in statement.rows].index(False)
-            for row in statement.rows[done:]:
-                raw.execute(*by_bytes(sql, row))
+                return owned.taken_off(statement, self._asked(raw, statement))
+            self._told(raw, self._sql[statement.name], owned.put_on(statement))
         except UnicodeDecodeError as error:  # a piece of the schema, named in SQLite's own error
             raise sqlite3.DatabaseError(f"malformed: {error}") from error
         return None
+
+    def _asked(self, raw: sqlite3.Connection, statement: Ask) -> list[Row]:
+        sql = self._sql[statement.name]
+        try:
+            return raw.execute(sql, statement.params).fetchall()
+        except UnicodeEncodeError:
+            return raw.execute(*by_bytes(sql, statement.params)).fetchall()
+
+    def _told(self, raw: sqlite3.Connection, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        try:
+            raw.executemany(sql, rows)
+        except UnicodeEncodeError:
+            done = [by_bytes(sql, row)[0] == sql for row in rows].index(False)
+            for row in rows[done:]:
+                raw.execute(*by_bytes(sql, row))
 
     @contextlib.contextmanager
     def _transaction(self, raw: sqlite3.Connection, begin: str) -> Generator[None]:

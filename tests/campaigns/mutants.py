@@ -64,8 +64,8 @@ def survives(mutant: M) -> str | None:
         ]  # fmt: skip
         try:
             done = subprocess.run(
-                command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, text=True,
-                capture_output=True, timeout=200,
+                command, cwd=folder, text=True, capture_output=True, timeout=200,
+                env={**os.environ, "PYTHONPATH": folder, "WYRD_MORE": "1"},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return "its tests hang without it"

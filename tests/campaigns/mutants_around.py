@@ -9,6 +9,15 @@ SOUND, BESIDE = "test_sound_threads.py", "test_runs_at_once.py"
 CARRIED, NEWEST = "test_carried_damage.py", "test_lost_newest.py"
 
 AROUND = (
+    # ---- a thread and its copy
+    M("a checksum is its thread's", "store/owned",
+      "    return thread * _STEP & _BITS\n", "    return 0\n", "test_owned.py", "of_the_copys"),
+    M("a copy's checksums are its own", "store/owned",
+      "    return over(old) ^ over(new)\n", "    return 0\n", "test_owned.py",
+      "moved_to_the_copy"),
+    M("a damaged checksum stays", "store/owned",
+      "total ^ mine if isinstance(total, int) else total", "total ^ mine", "test_owned.py",
+      "no_checksum"),
     # ---- several rows at once
     M("several: swapped checkpoints are put back", "healing/rows",
       "found = in_its_place(raw, others)", "found = None", SEVERAL, "swapped_checkpoints"),

@@ -228,9 +228,10 @@ INSERT INTO wyrd_splices (thread, strand, seq, part, keep, cut, count, data, sum
 SELECT ?, strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices WHERE thread = ?
 
 -- name: copy_writes
+-- The checksum becomes the new thread's: what lies between the two is put over it.
 INSERT INTO wyrd_writes (thread, ns, checkpoint, task, idx, channel, path, shape, data, sum)
-SELECT ?, ns, checkpoint, task, idx, channel, path, shape, data, sum FROM wyrd_writes
-WHERE thread = ?
+SELECT ?, ns, checkpoint, task, idx, channel, path, shape, data, (sum | ?) & ~(sum & ?)
+FROM wyrd_writes WHERE thread = ?
 
 -- name: has_checkpoints
 SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1
@@ -894,8 +895,8 @@ WHERE id = ?
 
 -- name: copy_events
 INSERT INTO wyrd_events (thread, ns, checkpoint, task, n, pillar, op, item, body, source, sum)
-SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source, sum FROM wyrd_events
-WHERE thread = ?
+SELECT ?, ns, checkpoint, task, n, pillar, op, item, body, source, (sum | ?) & ~(sum & ?)
+FROM wyrd_events WHERE thread = ?
 
 -- name: copy_todos
 INSERT INTO wyrd_todos (thread, thread_id, id, place, listed, content, status, priority, tracker,
@@ -999,8 +1000,9 @@ DELETE FROM wyrd_labels WHERE thread = ?
 -- name: copy_labels
 INSERT INTO wyrd_labels (thread, name, checkpoint, created_at, automatic, keys, missing, context,
   sum)
-SELECT ?, name, checkpoint, created_at, automatic, keys, missing, context, sum FROM wyrd_labels
-WHERE thread = ?
+SELECT ?, name, checkpoint, created_at, automatic, keys, missing, context,
+  (sum | ?) & ~(sum & ?)
+FROM wyrd_labels WHERE thread = ?
 
 -- name: roots_since
 -- How many checkpoints of the root there are behind the newest one with a label.
