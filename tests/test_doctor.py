@@ -262,6 +262,11 @@ def test_pages_of_postgres(postgres_server: str, postgres: Backend, run: Run, ta
 SLOW = "import sys, time; print('loading', flush=True); time.sleep(30)"
 
 
+def not_ignored() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("when", ["while it loads", "while it looks"])
 def test_interrupted(tmp_path: Path, when: str) -> None:
     """Ctrl-C at any time: one line, exit code 130, no traceback."""
@@ -281,7 +286,7 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
     what = ["-m", "langgraph_wyrd"] if "loads" in when else [str(tmp_path / "looking.py")]
     process = subprocess.Popen(
         [sys.executable, *what, "doctor", url], cwd=ROOT, env=env, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=not_ignored,
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "loading\n"
@@ -318,6 +323,7 @@ def test_interrupted_while_it_waits(durable: Backend, tmp_path: Path) -> None:
         process = subprocess.Popen(
             [sys.executable, str(tmp_path / "looking.py"), "doctor", durable.url],
             cwd=ROOT, env=environment(), text=True, stdout=subprocess.PIPE, stderr=follower,
+            preexec_fn=not_ignored,
         )  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.readline() == "looking\n"

@@ -64,7 +64,7 @@ def survives(mutant: M) -> str | None:
         ]  # fmt: skip
         try:
             done = subprocess.run(
-                command, cwd=folder, text=True, capture_output=True, timeout=200,
+                command, cwd=folder, text=True, errors="replace", capture_output=True, timeout=200,
                 env={**os.environ, "PYTHONPATH": folder, "WYRD_MORE": "1"},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
