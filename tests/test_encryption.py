@@ -250,7 +250,7 @@ def test_plain_texts_are_refused(durable: Backend, sealing: dict[str, Any], capl
 def test_a_planted_event_says_nothing(durable: Backend, sealing: dict[str, Any]) -> None:
     """The ledger's row that is plain, its checksum right, is damage."""
     from langgraph_wyrd.plans.ledger import event_sum
-    from langgraph_wyrd.store.owned import over
+    from langgraph_wyrd.store.thread_sums import over
 
     saver = durable.open(**sealing)
     talk(saver, "t", 1)

@@ -285,8 +285,12 @@ def test_what_several_tasks_wrote() -> None:
     elsewhere = Copies(CODEC)
     held = [write("1", "m", [human]), write("2", "m", ai), write("3", "n", [D])]
     elsewhere.add_writes([("", "c", *row) for row in (*held, (*held[2][:5], b"", 7))])
+    columns = ("4", 0, "n", "path", "l", b"\x04no block")  # planted: its checksum is right
+    planted = (*columns, loading.write_sum("", "c", *columns) ^ marks.mark(1))
+    elsewhere.add_writes([("", "c", *row) for row in (planted, write("5", "n", [C]))])
     assert not lost_in([human, ai], elsewhere)
     assert not lost_in([ai], elsewhere)
+    assert not lost_in([C], elsewhere)
     assert lost_in([human, D], elsewhere)
 
 

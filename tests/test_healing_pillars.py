@@ -76,7 +76,7 @@ def test_a_flipped_bit_of_what_a_person_said_is_put_right(made: Backend) -> None
     """No checkpoint knows it: the checksum alone has it back."""
     row = {**events(made)[-1], "n": 7}
     from langgraph_wyrd.plans.ledger import event_sum
-    from langgraph_wyrd.store.owned import over
+    from langgraph_wyrd.store.thread_sums import over
 
     row |= {"task": "edit:1", "body": '{"kind":"note","description":"call Ann"}', "item": "l-1"}
     row |= {"pillar": "loop", "op": "open", "source": '{"rule":"edit"}'}

@@ -212,6 +212,7 @@ def test_a_row_in_no_place(made: Backend) -> None:
     )
     other = made.open()
     assert head(other).checkpoint == was.checkpoint
+    assert "passed over" in other.thread("t").heals()[-1].what
     assert other.verify(repair=True).ok
     assert not other.verify().findings
     assert head(made.open(on_damage="raise")).checkpoint == was.checkpoint

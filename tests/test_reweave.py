@@ -30,7 +30,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.pillars.facts import PASSING
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans.ledger import event_sum
-from langgraph_wyrd.store.owned import over
+from langgraph_wyrd.store.thread_sums import over
 from tests.outside import raw
 from tests.rows import config, put
 from tests.story import Teller

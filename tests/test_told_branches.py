@@ -11,9 +11,9 @@ from conftest import Backend
 from langgraph_wyrd import Channels, errors
 from langgraph_wyrd.healing import exported, states
 from langgraph_wyrd.plans.ledger import event_sum
-from langgraph_wyrd.store.owned import over
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.statements import Plan
+from langgraph_wyrd.store.thread_sums import over
 from tests.damage import Rows, at, flipped, garbled
 from tests.outside import raw
 from tests.rows import put, version

@@ -11,8 +11,8 @@ from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.shown import PILLARS
 from langgraph_wyrd.plans.threads import lock_or_add, now
 from langgraph_wyrd.store.names import given, thread_key
-from langgraph_wyrd.store.owned import moved
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
+from langgraph_wyrd.store.thread_sums import moved
 from langgraph_wyrd.store.values import Codec
 
 _PAGE = 500

@@ -20,7 +20,7 @@ from langgraph_wyrd.errors import (
     MissingExtra,
     NoAnswer,
 )
-from langgraph_wyrd.store import others, owned
+from langgraph_wyrd.store import others, thread_sums
 from langgraph_wyrd.store.sql import TABLES, Sql
 from langgraph_wyrd.store.statements import Ask, Plan, Stale, Tell, WriteSet, merged
 from langgraph_wyrd.store.url import Address
@@ -227,7 +227,7 @@ class PostgresDriver:
         self._lent[connection].moved = time.monotonic()
         sent = [(each, await self._send(connection, each)) for each in step]
         return [
-            owned.taken_off(each, await cursor.fetchall()) if isinstance(each, Ask) else None
+            thread_sums.taken_off(each, await cursor.fetchall()) if isinstance(each, Ask) else None
             for each, cursor in sent
         ]
 
@@ -237,7 +237,7 @@ class PostgresDriver:
         if isinstance(statement, Ask):
             await cursor.execute(text, statement.params)
             return cursor
-        rows = owned.put_on(statement)
+        rows = thread_sums.put_on(statement)
         if len(rows) == 1:  # mostly: with less ado
             await cursor.execute(text, rows[0])
         else:

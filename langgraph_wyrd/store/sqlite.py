@@ -19,7 +19,7 @@ from urllib.parse import quote
 import aiosqlite
 
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, InvalidInput, WyrdError
-from langgraph_wyrd.store import migrate, others, owned
+from langgraph_wyrd.store import migrate, others, thread_sums
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.sqlite_cells import by_bytes, with_damaged_text
 from langgraph_wyrd.store.sqlite_errors import damaged, is_damage, translated
@@ -367,8 +367,8 @@ class SqliteDriver:
     def _execute(self, raw: sqlite3.Connection, statement: Ask | Tell) -> Any:
         try:
             if isinstance(statement, Ask):
-                return owned.taken_off(statement, self._asked(raw, statement))
-            self._told(raw, self._sql[statement.name], owned.put_on(statement))
+                return thread_sums.taken_off(statement, self._asked(raw, statement))
+            self._told(raw, self._sql[statement.name], thread_sums.put_on(statement))
         except UnicodeDecodeError as error:  # a piece of the schema, named in SQLite's own error
             raise sqlite3.DatabaseError(f"malformed: {error}") from error
         return None

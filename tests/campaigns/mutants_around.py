@@ -10,13 +10,14 @@ CARRIED, NEWEST = "test_carried_damage.py", "test_lost_newest.py"
 
 AROUND = (
     # ---- a thread and its copy
-    M("a checksum is its thread's", "store/owned",
-      "    return thread * _STEP & _BITS\n", "    return 0\n", "test_owned.py", "of_the_copys"),
-    M("a copy's checksums are its own", "store/owned",
-      "    return over(old) ^ over(new)\n", "    return 0\n", "test_owned.py",
+    M("a checksum is its thread's", "store/thread_sums",
+      "    return thread * _STEP & _BITS\n", "    return 0\n", "test_thread_sums.py",
+      "of_the_copys"),
+    M("a copy's checksums are its own", "store/thread_sums",
+      "    return over(old) ^ over(new)\n", "    return 0\n", "test_thread_sums.py",
       "moved_to_the_copy"),
-    M("a damaged checksum stays", "store/owned",
-      "total ^ mine if isinstance(total, int) else total", "total ^ mine", "test_owned.py",
+    M("a damaged checksum stays", "store/thread_sums",
+      "total ^ mine if isinstance(total, int) else total", "total ^ mine", "test_thread_sums.py",
       "no_checksum"),
     # ---- several rows at once
     M("several: swapped checkpoints are put back", "healing/rows",

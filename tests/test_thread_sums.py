@@ -11,7 +11,7 @@ from conftest import Backend
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_wyrd.store import owned
+from langgraph_wyrd.store import thread_sums
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.statements import Ask, Tell
 from tests.damage import Rows, at
@@ -113,15 +113,15 @@ def test_every_statement_with_such_a_checksum_is_known() -> None:
             parts = re.split(r", (?![^(]*\))", columns)
             if "sum" in (names := [part.removeprefix("l.") for part in parts]):
                 found[name] = names.index("sum")
-        assert found == owned.SUMS
+        assert found == thread_sums.SUMS
 
 
 def test_what_is_no_checksum_stays() -> None:
     """One that nobody could tell, and one of another type."""
     row = (1, "n", "c", "now", 0, "[]", "[]", "{}", None)
-    assert owned.put_on(Tell("put_label", [row])) == [row]
+    assert thread_sums.put_on(Tell("put_label", [row])) == [row]
     damaged = ("c", "t", 0, "todo", "open", "i", "{}", "{}", "no number")
-    assert owned.taken_off(Ask("events", (3, "", "", "")), [damaged]) == [damaged]
-    assert owned.put_on(Tell("drop_events", [(1,)])) == [(1,)]
-    assert owned.over(1) != owned.over(2)
-    assert owned.over(7) ^ owned.moved(7, 9) == owned.over(9)
+    assert thread_sums.taken_off(Ask("events", (3, "", "", "")), [damaged]) == [damaged]
+    assert thread_sums.put_on(Tell("drop_events", [(1,)])) == [(1,)]
+    assert thread_sums.over(1) != thread_sums.over(2)
+    assert thread_sums.over(7) ^ thread_sums.moved(7, 9) == thread_sums.over(9)
