@@ -427,6 +427,7 @@ def test_a_task_that_lacks_a_write_runs_again(made: Backend, which: int) -> None
     agent.build(saver).invoke(None, at("t"))
     assert agent.ran == ["answer"]
     assert kinds(saver) == ["left_out"]
+    assert "it runs again" in saver.thread("t").heals()[0].what
     assert head(saver).checkpoint["channel_values"]["report"] == "r" * 200
 
 

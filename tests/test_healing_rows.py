@@ -454,6 +454,18 @@ async def test_a_diff_is_healed(made: Backend, call: Any) -> None:
     assert len(saver.thread("t").heals()) == 1
 
 
+def test_a_path_into_a_value_is_healed(made: Backend) -> None:
+    """What is looked for inside of values is found in healed ones; told with whose they are."""
+    first = sound(made, lambda saver: saver.thread("t").first_change('messages["ai-5"]'))
+    (row,) = splices_of(made.url, "t", b"ai-5")
+    spoil_splice(made.url, row, data=flipped(row["data"]))
+    saver = made.open()
+    assert saver.thread("t").first_change('messages["ai-5"]') == first
+    (heal,) = saver.thread("t").heals()
+    assert (heal.kind, heal.channel) == ("exact", "messages")
+    assert heal.checkpoint_id in [each.checkpoint["id"] for each in saver.list(at("t"))]
+
+
 async def test_an_export_is_healed(made: Backend, tmp_path: Path, call: Any) -> None:
     """Exact where it can be; what can't be read is stood in for, or left out; and told."""
     paths = [tmp_path / name for name in ("was", "exact", "poor")]

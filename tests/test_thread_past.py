@@ -432,7 +432,10 @@ async def test_a_damaged_frame(durable: Backend, call: Call) -> None:
             "UPDATE wyrd_splices SET data = {0} WHERE thread = {0} AND strand = {0} AND seq = {0}"
         )
         database.execute(update.format(mark), (b"\x80", *place))
-    found = await call(durable.open().thread(THREAD), "history")
+    saver = durable.open()
+    found = await call(saver.thread(THREAD), "history")
+    (heal,) = saver.thread(THREAD).heals()
+    assert (heal.kind, heal.checkpoint_id) == ("left_out", whole[-1].checkpoint_id)
     assert [e.checkpoint_id for e in found] == [e.checkpoint_id for e in whole]
     assert found[2:] == whole[2:]
     assert found[1].summary == (

@@ -11,6 +11,7 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.editing import Editable, told_of_loops
 from langgraph_wyrd.handle.reading import Reading
+from langgraph_wyrd.healing import asked
 from langgraph_wyrd.hooks import afire, fire
 from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.pillars.reported import Findings, Report
@@ -61,7 +62,7 @@ class Asking(Reading, Editable):
             EditConflict: The thread was taken back while the model read it; nothing is stored.
         """
         codec = self._able(extractor)
-        given = self._read(partial(reports.to_read, codec, self._stored))
+        given = self._read(partial(reports.to_read, codec, self._stored), asked.healed)
         before = None if again else given.before(extractor.author)
         report = extractor.read(given.messages, given.state, before)
         if not report.calls:
@@ -73,7 +74,7 @@ class Asking(Reading, Editable):
     async def aextract_with_model(self, extractor: Reader, *, again: bool = False) -> Findings:
         """Async version of `extract_with_model`."""
         codec = self._able(extractor)
-        given = await self._aread(partial(reports.to_read, codec, self._stored))
+        given = await self._aread(partial(reports.to_read, codec, self._stored), asked.healed)
         before = None if again else given.before(extractor.author)
         report = await extractor.aread(given.messages, given.state, before)
         if not report.calls:

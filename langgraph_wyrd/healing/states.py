@@ -250,8 +250,6 @@ class Reading:
         if ask.name == "writes":
             writes = self._writes.get((ask.params[1], ask.params[2]))
             return found if writes is None else [tuple(write) for write in writes]
-        if ask.name in ("checkpoint", "latest"):
-            return [self._right_rows.get((row[5], row[6]), row) for row in found]
         if ask.name == "given_up":
             return [(1,)] if self._tolerant else []
         if ask.name == "offspring":
