@@ -148,6 +148,10 @@ def test_a_lost_parent_of_another_clock(durable: Backend) -> None:
     with durable.open() as saver:
         assert known(saver.thread("t").working_state(IDS[4])) == was
         assert heals(saver) == [("left_out", IDS[5])]
+    Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", IDS[2])
+    with durable.open() as saver:  # what was before both is older than the child, too
+        assert known(saver.thread("t").working_state(IDS[4])) == was
+        assert heals(saver)[-1] == ("left_out", IDS[2])
 
 
 def test_a_missing_event_is_told(durable: Backend) -> None:

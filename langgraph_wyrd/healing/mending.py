@@ -42,7 +42,7 @@ class Mender:
         self._rows: Sequence[Sequence[Any]] | None = None
         self._seen: dict[tuple[int, int], Frame] | None = None
         self._ids: dict[tuple[str, str], str | None] | None = None
-        self._lost: dict[tuple[str, str], str | None] | None = None
+        self._lost: set[tuple[str, str]] | None = None
         self._mended: dict[int, tuple[Place, Mended]] = {}  # each strand's longest
         self._frames: dict[Place, Frame | None] = {}
         self._values: dict[Place, tuple[Any] | None] = {}
@@ -128,8 +128,8 @@ class Mender:
             }
         return self._ids
 
-    def lost(self) -> Plan[dict[tuple[str, str], str | None]]:
-        """The checkpoints that others stand behind and whose rows are gone, and who was before."""
+    def lost(self) -> Plan[set[tuple[str, str]]]:
+        """The checkpoints that others stand behind and whose rows are gone."""
         if self._lost is None:
             there = dict((yield from self.parents()))
             there.update({(row.ns, row.id): row.parent for _, row in (yield from self._right())})

@@ -66,7 +66,7 @@ class Reading:
         self.derived: dict[tuple[str, str], Row] = {}  # due and root, read anew
         self.told: dict[Group, list[Row]] = {}
         self.bad: dict[tuple[str, str, str, int], Row | None] = {}
-        self.lost: dict[tuple[str, str], str | None] = {}  # missing ones, and who was before them
+        self.lost: set[tuple[str, str]] = set()  # checkpoints that are missing
         self._elsewhere: dict[tuple[str, str], Stored] = {}  # rows by the ids that they had
         self._rows: list[tuple[Kind, str, str]] = []
         self._labels: dict[Row, tuple[Row, bool]] = {}
@@ -190,7 +190,7 @@ class Reading:
             made.append(
                 Found("exact", self._number, self._thread_id, ns, checkpoint, "", what, place)
             )
-        for ns, id in self.lost.keys() - self._elsewhere.keys():
+        for ns, id in self.lost - self._elsewhere.keys():
             made.append(
                 Found("left_out", self._number, self._thread_id, ns, id, "", LOST, f"lost {id}")
             )

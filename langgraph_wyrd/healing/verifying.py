@@ -224,7 +224,7 @@ class _Look:
     def _parents(self, stored: Sequence[Stored]) -> Plan[None]:
         parents = {(row.ns, row.id): row.parent for row in stored}
         gone = yield from on_paths(self.row.number, parents)
-        for _, id in gone.keys() - {(ns, parent) for (ns, _), parent in parents.items()}:
+        for _, id in gone - {(ns, parent) for (ns, _), parent in parents.items()}:
             self._note("checkpoints", id, "it is lost, as is the next one", STAYS)
         for (ns, id), parent in parents.items():
             if parent is not None and (ns, parent) not in parents:

@@ -69,13 +69,13 @@ def never_put(key: bytes, ns: str, id: str) -> Plan[None]:
     yield from none_lost([(number, ns, id) for number, _ in found])
 
 
-def on_paths(number: int, parents: Mapping[Key, str | None]) -> Plan[dict[Key, str | None]]:
-    """The lost checkpoints that others stand behind; of each, which one was before it.
+def on_paths(number: int, parents: Mapping[Key, str | None]) -> Plan[set[Key]]:
+    """The lost checkpoints that others stand behind.
 
     Of several that follow each other only the last is named by a child. The others are known by
     what they said and their tasks wrote, and that nothing stands between.
     """
-    found: dict[Key, str | None] = {}
+    found: set[Key] = set()
     strays: set[Key] | None = None
     for (ns, id), parent in parents.items():
         if parent is None or (ns, parent) in parents or (ns, parent) in found:
@@ -85,14 +85,13 @@ def on_paths(number: int, parents: Mapping[Key, str | None]) -> Plan[dict[Key, s
         if strays is None:
             answers = yield [Ask("stray_writes", (number,)), Ask("stray_events", (number,))]
             strays = {tuple(row) for rows in answers for row in rows}
-        at, older = parent, min(parent, id)  # two clocks may differ
-        while (ns, at) not in parents and (ns, at) not in found:
+        at: str | None = parent
+        older = min(parent, id)  # two clocks may differ
+        while at is not None and (ns, at) not in parents and (ns, at) not in found:
+            found.add((ns, at))
             known = (each for keys in (parents, strays) for space, each in keys if space == ns)
-            before = max((each for each in known if each < older), default=None)
-            found[ns, at] = before
-            if before is None:
-                break
-            at = older = before
+            at = max((each for each in known if each < older), default=None)
+            older = at or older
     return found
 
 

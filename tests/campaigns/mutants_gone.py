@@ -220,7 +220,7 @@ LOST = (
     M(
         "those that follow each other are found",
         "plans/gone",
-        "            at = older = before\n",
+        "            older = at or older\n",
         "            break\n",
         GONE,
         "list_tells",
@@ -276,7 +276,7 @@ LOST = (
     M(
         "a row under another id is not told to be lost",
         "healing/states",
-        "self.lost.keys() - self._elsewhere.keys()",
+        "self.lost - self._elsewhere.keys()",
         "self.lost",
         GONE,
         "path_through_another_id",

@@ -377,5 +377,5 @@ LOADS = (
       "    if head is None or not carry.says_messages_in_deltas(head):", "    if True:",
       "test_export.py", "delta"),
     M("a lost parent of another clock", "plans/gone",
-      "at, older = parent, min(parent, id)", "at, older = parent, parent", KNOWS, "another_clock"),
+      "older = min(parent, id)", "older = parent", KNOWS, "another_clock"),
 )  # fmt: skip

@@ -143,8 +143,8 @@ REPAIRS = (
       "                if not is_damage(error):\n                    raise\n",
       "                raise\n", PAGES, "page_of_the_migrations"),
     M("verify tells of damaged pages", "parts/verified",
-      "    try:\n        return await core.read(plan)\n    except DatabaseDamaged as error:\n"
-      "        return [whole.of_pages(error, thread_id)]", "    return await core.read(plan)",
+      "    except DatabaseDamaged as error:\n        return [whole.of_pages(error, thread_id)]\n",
+      "",
       PAGES, "a_page"),
     # ---- labels, records and what is in quarantine
     M("a label's mark is put right", "healing/beside",
@@ -235,7 +235,7 @@ REPAIRS = (
     M("a pruned parent is none", "healing/verifying",
       "lost = (ns, parent) in gone", "lost = True", VERIFY, "pruned_and_rewoven"),
     M("of several lost ones each is named", "healing/verifying",
-      "        for _, id in gone.keys() - {(ns, parent) for (ns, _), parent in parents.items()}:\n",
+      "        for _, id in gone - {(ns, parent) for (ns, _), parent in parents.items()}:\n",
       "        for _, id in ():\n", GONE, "verify_names_each"),
     M("two clocks are told", "healing/verifying",
       "            elif parent is not None and parent >= id:\n", "            elif False:\n",
