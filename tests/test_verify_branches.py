@@ -249,9 +249,10 @@ def test_parents_in_a_circle(sqlite: Backend) -> None:
         assert len(list(saver.list(at("t")))) == 3
 
 
-def test_a_strand_up_to_where_it_can_be(durable: Backend) -> None:
-    """A frame is lost: it stays so, and what the frames before it name is looked at all the
-    same."""
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_strand_up_to_where_it_can_be(durable: Backend, gone: bool) -> None:
+    """A frame is lost: it stays so, as do its bytes if there are some, and what the frames before
+    it name is looked at all the same."""
     with durable.open() as saver:
         first = put(saver, "t", {"a": "text " * 90}, id=IDS[1])
         second = put(saver, "t", {"b": "words " * 90}, id=IDS[2], parent=first)
@@ -259,7 +260,14 @@ def test_a_strand_up_to_where_it_can_be(durable: Backend) -> None:
     rows = Rows(durable.url, "wyrd_splices").all("ORDER BY strand, seq")
     (row,) = [each for each in rows if b"text text" in each["data"]]
     spoil_splice(durable.url, row, data=garbled(row["data"]))
-    lose(durable, 3)
+    if gone:
+        lose(durable, 3)
+    else:
+        (at,) = Rows(durable.url, "wyrd_checkpoints").all("WHERE id = ?", IDS[3])
+        (frame,) = [
+            each for each in rows if (each["strand"], each["seq"]) == (at["strand"], at["seq"])
+        ]
+        spoil_splice(durable.url, frame, data=garbled(frame["data"]), count=9, chain=7)
     with durable.open() as saver:
         told = [each for each in saver.verify("t").findings if each.damage]
         places = {each.place for each in told if each.table == "wyrd_splices"}
@@ -279,6 +287,15 @@ def test_a_planted_frame_is_looked_at(sqlite: Backend) -> None:
     with sqlite.open() as saver:
         assert saver.verify("t") is not None
         assert saver.get_tuple(at("t")) is None
+
+
+def test_a_parent_that_left_nothing(durable: Backend) -> None:
+    """Nothing tells that it was there: it may have been pruned, and is noted as that."""
+    with durable.open() as saver:
+        put(saver, "t", {"n": 1}, id=IDS[2], parent=at("t", IDS[1]))
+        report = saver.verify("t")
+        assert report.ok
+        assert ["pruned, or lost" in each.what for each in report.findings] == [True]
 
 
 def test_a_task_that_lacks_a_write(durable: Backend) -> None:

@@ -142,6 +142,22 @@ def test_a_cell_of_another_type(sqlite: Backend, column: str) -> None:
     assert [each.checkpoint for each in saver.list(at("t"))] == [each.checkpoint for each in was]
 
 
+@pytest.mark.parametrize("held", ["text", b"\x00\xff", 3.75])
+@pytest.mark.parametrize("column", ["strand", "seq", "part"])
+def test_a_key_of_another_type_and_more(sqlite: Backend, column: str, held: Any) -> None:
+    """Its bytes are wrong as well: nothing says where it belongs, and a repair moves it away."""
+    saver = sqlite.open()
+    talk(saver, "t", 1)
+    row = Rows(sqlite.url, "wyrd_splices").all("ORDER BY strand, seq, part")[-1]
+    spoil_splice(sqlite.url, row, **{"data": garbled(row["data"]), column: held})
+    found = [each for each in saver.verify().damages if "of other types" in each.what]
+    assert [each.repairable for each in found] == [True]
+    saver.verify(repair=True)
+    again = saver.verify()
+    assert not [each for each in again.damages if each.repairable or "types" in each.what]
+    assert Rows(sqlite.url, "wyrd_quarantine").all()
+
+
 @pytest.mark.parametrize("column", ["ns", "id", "ts", "seq", "parent"])
 def test_loads_of_a_checkpoint_of_another_type(sqlite: Backend, column: str) -> None:
     """None of them ends with an error, and the thread goes on."""

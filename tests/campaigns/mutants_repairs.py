@@ -233,7 +233,7 @@ REPAIRS = (
     M("a lost parent is damage", "healing/verifying",
       "lost = (ns, parent) in gone", "lost = False", LOOKS, "parent_that_is_lost"),
     M("a pruned parent is none", "healing/verifying",
-      "lost = (ns, parent) in gone", "lost = True", VERIFY, "pruned_and_rewoven"),
+      "lost = (ns, parent) in gone", "lost = True", LOOKS, "left_nothing"),
     M("of several lost ones each is named", "healing/verifying",
       "        for _, id in gone - {(ns, parent) for (ns, _), parent in parents.items()}:\n",
       "        for _, id in ():\n", GONE, "verify_names_each"),

@@ -55,7 +55,7 @@ SPLICES = (
       " or isinstance(error, MemoryError):\n", ":\n", DAMAGED_ROWS, "errors_of_the_database"),
     M("keys of other types are set aside", "healing/splices",
       "            if any(type(each) is not int for each in row[:3]):", "            if False:",
-      DAMAGED_ROWS, "cell_of_another_type and (seq or part)"),
+      DAMAGED_ROWS, "key_of_another_type"),
     M("text is no number in a checksum", "store/values",
       "    if part != 0 or cut != 0:", "    if part or cut:", DAMAGED_ROWS,
       "cell_of_another_type and cut"),
