@@ -360,5 +360,7 @@ def test_a_program_that_imports_us_keeps_its_signals() -> None:
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
     )
     words = [sys.executable, "-c", code, "-m", "langgraph_wyrd"]
-    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True)
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment(), capture_output=True, preexec_fn=not_ignored
+    )
     assert done.returncode == 0, done.stderr
