@@ -14,7 +14,7 @@ from langgraph_wyrd.healing.found import Found
 from langgraph_wyrd.plans import naming
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import without_damage
-from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.loading import checked
 from langgraph_wyrd.plans.naming import Claim
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import UNSHOWN, belongs_to
@@ -108,10 +108,11 @@ def identified(codec: Codec, number: int, thread_id: str) -> Plan[Found]:
 
 
 def _user(codec: Codec, number: int) -> Plan[str | None]:
-    """Whose a thread is: the last user that the root's checkpoints name."""
+    """Whose a thread is: the last user that the root's checkpoints name. One that is damaged may
+    name anybody."""
     for raw in reversed((yield Ask("rows_of_thread", (number,)))):
         try:
-            row = Stored(*raw)
+            row = checked(raw)
             user = belongs_to(codec.open_metadata(row.metadata, row.exact), row.ns)[1]
         except CheckpointDamaged:
             continue

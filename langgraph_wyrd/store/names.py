@@ -35,8 +35,11 @@ def check_size(made: str, what: str) -> str:
 
 def given(text: str) -> str:
     """The id or name that `stored` made `text` of."""
-    if "\\" not in text:
-        return text
+    try:
+        if "\\" not in text:
+            return text
+    except TypeError:  # SQLite takes any type: whoever shows what is damaged comes here as well
+        return str(text)
     return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
 
 

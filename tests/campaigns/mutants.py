@@ -21,6 +21,7 @@ from tests.campaigns.mutant import M
 from tests.campaigns.mutants_around import AROUND
 from tests.campaigns.mutants_gone import LOST
 from tests.campaigns.mutants_loads import LOADS
+from tests.campaigns.mutants_rare import HARDLY
 from tests.campaigns.mutants_repairs import REPAIRS
 from tests.campaigns.mutants_rows import ROWS_RIGHT
 from tests.campaigns.mutants_sealed import SEALED_AND_KEPT
@@ -37,6 +38,7 @@ MUTANTS = (
     *LOST,
     *WRITES,
     *SPLICES,
+    *HARDLY,
 )
 
 
