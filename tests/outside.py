@@ -23,6 +23,11 @@ def is_postgres(url: str) -> bool:
     return not url.startswith("sqlite")
 
 
+def not_ignored() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def path_of(url: str) -> Path:
     """The file of an SQLite address with an absolute path."""
     return Path("/" + url.partition("sqlite:////")[2].partition("?")[0])

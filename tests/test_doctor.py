@@ -22,7 +22,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph_wyrd import WyrdSaver, cli
 from tests.conftest import Backend, fresh_postgres, url_database
 from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
-from tests.outside import ROOT, environment, raw
+from tests.outside import ROOT, environment, not_ignored, raw
 from tests.outside import run as outside
 
 pytestmark = pytest.mark.timeout(60, method="thread")
@@ -260,11 +260,6 @@ def test_pages_of_postgres(postgres_server: str, postgres: Backend, run: Run, ta
 
 
 SLOW = "import sys, time; print('loading', flush=True); time.sleep(30)"
-
-
-def not_ignored() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so would its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("when", ["while it loads", "while it looks"])

@@ -28,6 +28,7 @@ from langgraph_wyrd import WyrdSaver, cli
 from langgraph_wyrd.show.plain import fitted, width
 from langgraph_wyrd.thread import Thread
 from tests.conftest import Backend
+from tests.outside import not_ignored
 from tests.test_show import UNSEEN, booked, history
 
 ROOT = Path(__file__).parent.parent
@@ -254,7 +255,7 @@ def terminal(
     started = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT,
         env={**plain, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **env},
-        start_new_session=True,
+        start_new_session=True, preexec_fn=not_ignored,
     )  # fmt: skip
     os.close(theirs)
     try:
