@@ -28,6 +28,7 @@ from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.store import strands
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.strands import Place
+from langgraph_wyrd.store.thread_sums import over
 from langgraph_wyrd.store.values import Codec
 from tests.conftest import Backend
 from tests.damage import Rows, at, garbled, spoil_splice
@@ -393,7 +394,7 @@ def test_a_frame_that_is_none(sqlite: Backend, how: str) -> None:
             "WHERE strand = ? AND seq = ?", row["strand"], row["seq"] - 1
         )
         made = strands.splice(*keys, b"\xc1 no frame", before[0]["chain"] if before else 0)
-        spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum, chain=made.chain)
+        spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum ^ over(1), chain=made.chain)
         checkpoint_again(sqlite, row, chain=made.chain)
     else:
         checkpoint_again(sqlite, row, length=row["length"] + 1)

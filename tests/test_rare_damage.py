@@ -19,6 +19,7 @@ from langgraph_wyrd.parts import verified
 from langgraph_wyrd.plans import answers, loading, marks
 from langgraph_wyrd.plans.loading import Write
 from langgraph_wyrd.store import strands
+from langgraph_wyrd.store.thread_sums import over
 from langgraph_wyrd.store.values import Codec
 from tests.damage import Rows, at, garbled, splices_of, spoil_splice, talk
 from tests.rows import put
@@ -241,7 +242,7 @@ def test_whose_strand_it_is_where_a_frame_is_none(sqlite: Backend) -> None:
     )
     keys = [frame[name] for name in ("strand", "seq", "part", "keep", "cut", "count")]
     made = strands.splice(*keys, b"\xc1 no frame", 0)
-    spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum, chain=made.chain)
+    spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum ^ over(1), chain=made.chain)
     with sqlite.open() as saver:
         mender = Mender(saver._codec, 1, "t")
         assert run(saver, lambda: mender.owner(99)) == ("", "", "")

@@ -76,14 +76,16 @@ def test_an_answer_in_the_place_of_the_copys(
     assert "left out" in caplog.text
 
 
-@pytest.mark.parametrize("table", ["writes", "events", "labels"])
+@pytest.mark.parametrize("table", ["splices", "writes", "events", "labels"])
 def test_a_row_that_moved_to_the_copy(durable: Backend, table: str) -> None:
     """Only the number of its thread is another: it is damage there."""
     numbers = answered(durable, {})
     rows = Rows(durable.url, f"wyrd_{table}")
     (*_, row) = rows.all("WHERE thread = ?", numbers["t"])
     keys = {
-        name: row[name] for name in ("ns", "checkpoint", "task", "idx", "n", "name") if name in row
+        name: row[name]
+        for name in ("ns", "checkpoint", "task", "idx", "n", "name", "strand", "seq", "part")
+        if name in row
     }
     where = " AND ".join(f"{name} = ?" for name in keys)
     rows.run(f"DELETE FROM {{}} WHERE thread = ? AND {where}", numbers["copy"], *keys.values())
@@ -103,17 +105,21 @@ def test_every_statement_with_such_a_checksum_is_known() -> None:
     for dialect in ("sqlite", "postgres"):
         found = {}
         for name, text in Sql(dialect)._texts.items():
-            if name.startswith("copy_") or not re.search(r"wyrd_(writes|events|labels)\b", text):
+            if name.startswith("copy_") or not re.search(
+                r"wyrd_(splices|writes|events|labels)\b", text
+            ):
                 continue
-            selected = re.match(r"(?:WITH .*?\) )?SELECT (.*?) FROM wyrd_\w+", text)
-            given = re.match(r"INSERT INTO wyrd_(?:writes|events|labels) \((.*?)\)", text)
-            if given is None and selected is None:
-                continue
-            columns = (given or selected)[1]  # type: ignore[index]
-            parts = re.split(r", (?![^(]*\))", columns)
-            if "sum" in (names := [part.removeprefix("l.") for part in parts]):
+            given = re.match(r"INSERT INTO wyrd_(?:splices|writes|events|labels) \((.*?)\)", text)
+            flat, last = text, ""
+            while flat != last:  # without what is read inside of brackets
+                flat, last = re.sub(r"\([^()]*\)", "_", flat), flat
+            columns = given or re.match(r"(?:WITH page AS _ )?SELECT (.*?) FROM", flat)
+            names = (
+                [part.strip().split(".")[-1] for part in columns[1].split(",")] if columns else []
+            )
+            if "sum" in names:
                 found[name] = names.index("sum")
-        assert found == thread_sums.SUMS
+    assert found == thread_sums.SUMS
 
 
 def test_what_is_no_checksum_stays() -> None:

@@ -15,6 +15,7 @@ from langgraph_wyrd.plans import sums
 from langgraph_wyrd.plans.labels import label_row
 from langgraph_wyrd.store.sqlite import drive
 from langgraph_wyrd.store.strands import splice
+from langgraph_wyrd.store.thread_sums import over
 from tests.conftest import Backend
 from tests.damage import Rows, at, garbled, spoil_splice
 from tests.rows import put
@@ -282,7 +283,7 @@ def test_a_planted_frame_is_looked_at(sqlite: Backend) -> None:
     (frame,) = Rows(sqlite.url, "wyrd_splices").all("WHERE strand = ?", row["strand"])
     keys = [frame[name] for name in ("strand", "seq", "part", "keep", "cut", "count")]
     made = splice(*keys, b"\xc1 no frame", 0)
-    spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum, chain=made.chain)
+    spoil_splice(sqlite.url, frame, data=made.data, sum=made.sum ^ over(1), chain=made.chain)
     checkpoint_again(sqlite, row, chain=made.chain)
     with sqlite.open() as saver:
         assert saver.verify("t") is not None

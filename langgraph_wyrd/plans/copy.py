@@ -52,7 +52,7 @@ def copied(
         )
     between = moved(old, new)
     yield [
-        Tell("copy_splices", [(new, old)]),
+        Tell("copy_splices", [(new, between, between, old)]),
         Tell("copy_writes", [(new, between, between, old)]),
         Tell("copy_user_data", [(new, old)]),
         Tell("copy_events", [(new, between, between, old)]),

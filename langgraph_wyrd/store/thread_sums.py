@@ -1,4 +1,4 @@
-"""Which thread a write, a word of the ledger or a label is of is in its checksum.
+"""Which thread a splice, a write, a word of the ledger or a label is of is in its checksum.
 
 Everything else of such a row may be the same in a thread and in its copy: a row of one in the place
 of the other would pass. Over the checksum lies what only one thread has; it is put there on the way
@@ -18,12 +18,19 @@ _STEP = 0x1B873593CC9E2D51  # odd: no two numbers of threads have the same
 # Where the checksum is, in the rows that an Ask brings or a Tell takes. The thread is the first of
 # an Ask's parameters, and of a Tell's row.
 SUMS = {
+    "put_splice": 8,
+    "fix_splice": 8,
     "put_write": 9,
     "replace_write": 9,
     "fix_write": 9,
     "put_event": 10,
     "put_label": 8,
     "set_label": 8,
+    "strand": 7,
+    "lineage_frames": 7,
+    "splices_of_thread": 7,
+    "all_splices": 7,
+    "whole_splices": 8,
     "writes": 6,
     "writes_between": 7,
     "writes_beside": 7,
@@ -66,8 +73,11 @@ def taken_off(statement: Ask, rows: list[Row]) -> list[Row]:
     at = SUMS.get(statement.name.partition(" ")[0])
     if at is None or not rows:
         return rows
-    mine = over(statement.params[0])
-    return [_turned(row, at, mine) for row in rows]
+    mine, behind = over(statement.params[0]), at + 1
+    try:  # a long thread has many
+        return [(*row[:at], row[at] ^ mine, *row[behind:]) for row in rows]
+    except TypeError:
+        return [_turned(row, at, mine) for row in rows]
 
 
 def _turned(row: Sequence[Any], at: int, mine: int) -> Row:

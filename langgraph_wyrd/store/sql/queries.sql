@@ -224,11 +224,12 @@ SELECT DISTINCT t.thread_id FROM wyrd_checkpoints c JOIN wyrd_threads t ON t.id 
 WHERE c.run_id = ? AND t.deleted_at IS NULL
 
 -- name: copy_splices
+-- The checksum becomes the new thread's: what lies between the two is put over it.
 INSERT INTO wyrd_splices (thread, strand, seq, part, keep, cut, count, data, sum, chain)
-SELECT ?, strand, seq, part, keep, cut, count, data, sum, chain FROM wyrd_splices WHERE thread = ?
+SELECT ?, strand, seq, part, keep, cut, count, data, (sum | ?) & ~(sum & ?), chain
+FROM wyrd_splices WHERE thread = ?
 
 -- name: copy_writes
--- The checksum becomes the new thread's: what lies between the two is put over it.
 INSERT INTO wyrd_writes (thread, ns, checkpoint, task, idx, channel, path, shape, data, sum)
 SELECT ?, ns, checkpoint, task, idx, channel, path, shape, data, (sum | ?) & ~(sum & ?)
 FROM wyrd_writes WHERE thread = ?
