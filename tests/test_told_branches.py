@@ -222,6 +222,28 @@ def test_a_hollow_label_is_told(durable: Backend) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("how", ["lost", "cut"])
+def test_a_hollow_label_of_no_checkpoint(durable: Backend, how: str) -> None:
+    """A repair leaves it: it is shown as long as it is damaged, and would not be if it were sound,
+    as one of a pruned checkpoint."""
+    checkpoints(durable, {1: None, 2: 1})
+    with durable.open() as saver:
+        saver.thread("t").label("done")
+    labels = Rows(durable.url, "wyrd_labels")
+    labels.run("UPDATE {} SET keys = ?, context = ?", '["a"]', "[1, 2]")
+    if how == "lost":
+        Rows(durable.url, "wyrd_checkpoints").run("DELETE FROM {} WHERE id = ?", IDS[2])
+    else:
+        labels.run("UPDATE {} SET checkpoint = ?", IDS[2][:9])
+    with durable.open() as saver:
+        was = saver.thread("t").labels()
+        assert [label.name for label in was] == ["done"]
+        assert not saver.verify(repair=True).ok
+        assert not [each for each in saver.verify().damages if each.repairable]
+    with durable.open() as saver:
+        assert saver.thread("t").labels() == was
+
+
 # ---- exports
 
 

@@ -30,12 +30,13 @@ from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 
 LOST = "its record is damaged: what was healed is not known any more"
+NOWHERE = "is not what was written, and its checkpoint is not there"
 UNKNOWN = "1970-01-01T00:00:00+00:00"  # when something was, that nothing tells any more
 Away = Callable[[str, Sequence[object], Row, Tell], list[Tell]]
 
 
 class Wrong(NamedTuple):
-    """A row that is not what was written; `proven`: whether the fixes are."""
+    """A row that is not what was written; `proven`: whether the fixes are. Without any it stays."""
 
     table: str
     place: str
@@ -125,9 +126,14 @@ def wrong(codec: Codec, number: int, thread_id: str, away: Away) -> Plan[list[Wr
     """What is wrong beside a thread's checkpoints, and what puts it right."""
     found: list[Wrong] = []
     rights = yield from labels_right(codec, number, thread_id)
+    checkpoints = {row[1] for row in (yield Ask("checkpoint_ids", (number,))) if row[0] == ""}
     for row in (yield Ask("all_labels", (number,))):
         if row[:2] in rights:
             right, proven = rights[row[:2]]
+            if not proven and row[1] not in checkpoints:
+                # Made sound it would be as one of a pruned checkpoint, which is not shown.
+                found.append(Wrong("labels", str(row[0]), NOWHERE, False, []))
+                continue
             drop = Tell("drop_label", [(number, row[0], row[1])])
             put = Tell("put_label", [(number, *right[:6], right[7], right[6])])
             fixes = [drop, put] if proven else [*away("wyrd_labels", row[:2], row, drop), put]

@@ -126,7 +126,8 @@ class _Look:
         plan = beside.wrong(self.codec, self.row.number, self.row.thread_id, self._away)
         found = yield from (plan if self.reading is None else self.reading.look_on(plan))
         for table, place, what, proven, fixes in found:
-            self._note(table, place, what, RIGHT if proven else AWAY, fixes)
+            remedy = RIGHT if proven else AWAY if fixes else STAYS
+            self._note(table, place, what, remedy, fixes)
 
     def _note(
         self,
