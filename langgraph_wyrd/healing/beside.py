@@ -126,7 +126,8 @@ def wrong(codec: Codec, number: int, thread_id: str, away: Away) -> Plan[list[Wr
     """What is wrong beside a thread's checkpoints, and what puts it right."""
     found: list[Wrong] = []
     rights = yield from labels_right(codec, number, thread_id)
-    checkpoints = {row[1] for row in (yield Ask("checkpoint_ids", (number,))) if row[0] == ""}
+    ids = (yield Ask("checkpoint_ids", (number,))) if rights else ()
+    checkpoints = {row[1] for row in ids if row[0] == ""}
     for row in (yield Ask("all_labels", (number,))):
         if row[:2] in rights:
             right, proven = rights[row[:2]]
