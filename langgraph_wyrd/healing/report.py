@@ -12,6 +12,7 @@ EARLIER = "an earlier one is taken"
 STAYS = "stays: a load stands in for it, or takes an earlier checkpoint"
 STAYS_HELD = "stays: what stands behind it, or was said there, would be lost with it"
 LEFT_OUT = "stays: a load leaves it out"
+HOLLOW = "stays: what it promoted is lost"
 NONE = "nothing to do"
 _NOT_A_REPAIRS = ("stays", "restore")  # how a remedy begins that is none of a repair's
 

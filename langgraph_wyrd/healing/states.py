@@ -158,9 +158,9 @@ class Reading:
             place = f"columns {id}"
             made.append(Found("exact", self._number, self._thread_id, "", id, "", what, place))
         for (name, checkpoint), (_, proven) in self._labels.items():
-            what = f"label {given(str(name))!r} was put right"
+            what = f"label {given(name)!r} was put right"
             if not proven:
-                what = f"label {given(str(name))!r} stands, what it promoted is lost"
+                what = f"label {given(name)!r} stands, what it promoted is lost"
             kind: Kind = "exact" if proven else "left_out"
             place = f"label {name} {checkpoint}"
             made.append(Found(kind, self._number, self._thread_id, "", checkpoint, "", what, place))

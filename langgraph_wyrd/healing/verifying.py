@@ -18,6 +18,7 @@ from langgraph_wyrd.healing.report import (
     ANEW,
     AWAY,
     EARLIER,
+    HOLLOW,
     LEFT_OUT,
     NONE,
     RIGHT,
@@ -126,7 +127,7 @@ class _Look:
         plan = beside.wrong(self.codec, self.row.number, self.row.thread_id, self._away)
         found = yield from (plan if self.reading is None else self.reading.look_on(plan))
         for table, place, what, proven, fixes in found:
-            remedy = RIGHT if proven else AWAY if fixes else STAYS
+            remedy = RIGHT if proven else AWAY if fixes else HOLLOW
             self._note(table, place, what, remedy, fixes)
 
     def _note(

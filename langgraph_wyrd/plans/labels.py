@@ -44,7 +44,7 @@ def labels_on(number: int, ids: Collection[str]) -> Plan[dict[str, tuple[str, ..
 def checked_label(row: Row) -> Row:
     """A row of `labels` or `get_label`, after its checksum."""
     if not is_sound_label(row):
-        raise CheckpointDamaged(f"label {given(str(row[0]))!r} is damaged")
+        raise CheckpointDamaged(f"label {given(row[0])!r} is damaged")
     return row
 
 

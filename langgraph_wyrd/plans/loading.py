@@ -131,7 +131,7 @@ def checked(row: Sequence[Any]) -> Stored:
         good = False
     if not good:
         raise CheckpointDamaged(
-            f"checkpoint {found.id} of thread {given(str(found.thread_id))!r} fails its checksum"
+            f"checkpoint {found.id} of thread {given(found.thread_id)!r} fails its checksum"
         )
     return found
 
@@ -350,7 +350,7 @@ def checked_write(ns: str, checkpoint: str, row: Sequence[Any]) -> Write:
         good = False
     if not good:
         raise CheckpointDamaged(
-            f"the write of task {write.task} to {given(str(write.channel))!r} at checkpoint "
+            f"the write of task {write.task} to {given(write.channel)!r} at checkpoint "
             f"{checkpoint} fails its checksum"
         )
     return write

@@ -124,8 +124,9 @@ def _next(asked: Asked, report: Any) -> Iterator[str]:
     elif able:
         yield f"{count(len(able), 'damage')} could not be put right now: run it again"
     if stay:
+        which = "stays: what it held" if stay == 1 else "stay: what they held"
         yield (
-            f"{count(stay, 'damage')} {'stays' if stay == 1 else 'stay'}: what they held is lost; "
+            f"{count(stay, 'damage')} {which} is lost; "
             "loads stand in for it or take an earlier checkpoint, and the threads go on"
         )
 
