@@ -5,28 +5,28 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd import errors, interrupted
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.show.attach import attach
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.views.attach import attach
 
 if TYPE_CHECKING:
     from langgraph_wyrd.agents.repairing import repair_node
-    from langgraph_wyrd.classes.kept import Kept
-    from langgraph_wyrd.classes.migrations import Migration
+    from langgraph_wyrd.extraction.extracting import extract
+    from langgraph_wyrd.extraction.policy import Channels
+    from langgraph_wyrd.extraction.registry import Extractors
     from langgraph_wyrd.hooks import Happening
-    from langgraph_wyrd.pillars.diff import StateDiff, apply, diff
-    from langgraph_wyrd.pillars.labels import AutoLabels, Label
-    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
-    from langgraph_wyrd.pillars.merge import merge
-    from langgraph_wyrd.pillars.model import ContextItem, Intention, OpenLoop, Todo
-    from langgraph_wyrd.pillars.past import HistoryEntry
     from langgraph_wyrd.repair import repair_messages
     from langgraph_wyrd.retention import Retention
-    from langgraph_wyrd.signals.extracting import extract
-    from langgraph_wyrd.signals.policy import Channels
-    from langgraph_wyrd.signals.registry import Extractors
+    from langgraph_wyrd.state.diff import StateDiff, apply, diff
+    from langgraph_wyrd.state.labels import AutoLabels, Label
+    from langgraph_wyrd.state.listed import Page, ThreadInfo
+    from langgraph_wyrd.state.merge import merge
+    from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo
+    from langgraph_wyrd.state.past import HistoryEntry
     from langgraph_wyrd.store.keys import KeyRing
     from langgraph_wyrd.thread import Thread
+    from langgraph_wyrd.types.kept import Kept
+    from langgraph_wyrd.types.migrations import Migration
 
     __version__: str
 
@@ -63,28 +63,28 @@ __all__ = [
 
 # Where to find what not every program needs.
 _HOMES = {
-    "AutoLabels": "pillars.labels",
-    "Channels": "signals.policy",
-    "ContextItem": "pillars.model",
-    "Extractors": "signals.registry",
+    "AutoLabels": "state.labels",
+    "Channels": "extraction.policy",
+    "ContextItem": "state.model",
+    "Extractors": "extraction.registry",
     "Happening": "hooks",
-    "HistoryEntry": "pillars.past",
-    "Intention": "pillars.model",
-    "Kept": "classes.kept",
+    "HistoryEntry": "state.past",
+    "Intention": "state.model",
+    "Kept": "types.kept",
     "KeyRing": "store.keys",
-    "Label": "pillars.labels",
-    "Migration": "classes.migrations",
-    "OpenLoop": "pillars.model",
-    "Page": "pillars.listed",
+    "Label": "state.labels",
+    "Migration": "types.migrations",
+    "OpenLoop": "state.model",
+    "Page": "state.listed",
     "Retention": "retention",
-    "StateDiff": "pillars.diff",
+    "StateDiff": "state.diff",
     "Thread": "thread",
-    "ThreadInfo": "pillars.listed",
-    "Todo": "pillars.model",
-    "apply": "pillars.diff",
-    "diff": "pillars.diff",
-    "extract": "signals.extracting",
-    "merge": "pillars.merge",
+    "ThreadInfo": "state.listed",
+    "Todo": "state.model",
+    "apply": "state.diff",
+    "diff": "state.diff",
+    "extract": "extraction.extracting",
+    "merge": "state.merge",
     "repair_messages": "repair",
     "repair_node": "agents.repairing",
 }

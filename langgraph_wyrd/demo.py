@@ -20,8 +20,8 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.diff import diff
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.state.diff import diff
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

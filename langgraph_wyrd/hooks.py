@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
+from langgraph_wyrd.state.model import OpenLoop, WorkingState
 
 logger = logging.getLogger("langgraph_wyrd")
 

@@ -32,8 +32,8 @@ from langgraph_wyrd.agents.standing import (
 from langgraph_wyrd.agents.telling import Carried, carried, standing, with_block
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
+from langgraph_wyrd.extraction.declared import TOOLS
 from langgraph_wyrd.repair import repair_messages
-from langgraph_wyrd.signals.declared import TOOLS
 
 try:
     from langchain.agents.middleware import (

@@ -24,7 +24,7 @@ from langgraph_wyrd.store.values import Codec
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from langgraph_wyrd.pillars.labels import AutoLabels
+    from langgraph_wyrd.state.labels import AutoLabels
     from langgraph_wyrd.store.keys import KeyRing
 
 
@@ -58,7 +58,7 @@ def watched(labels: AutoLabels | None, pillars: bool) -> AutoLabels | None:
     """What is labelled by itself, if anything is."""
     if labels is None:
         return None
-    from langgraph_wyrd.pillars.labels import AutoLabels
+    from langgraph_wyrd.state.labels import AutoLabels
 
     if not isinstance(labels, AutoLabels):
         raise InvalidInput(f"labels={labels!r}: use an AutoLabels, as AutoLabels(run_end=True)")

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.signals.policy import Channels
+from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.store.names import check_size, given, stored
 from langgraph_wyrd.store.refs import ABSENT
 from langgraph_wyrd.store.users import Owned, is_empty, no_user

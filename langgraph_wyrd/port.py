@@ -11,13 +11,13 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langgraph_wyrd.carrying.driving import finish
-from langgraph_wyrd.carrying.official import drop, official, rows_there
-from langgraph_wyrd.carrying.passage import Passage, Report
-from langgraph_wyrd.carrying.sides import Side
-from langgraph_wyrd.carrying.theirs import side_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.transfer.driving import finish
+from langgraph_wyrd.transfer.official import drop, official, rows_there
+from langgraph_wyrd.transfer.passage import Passage, Report
+from langgraph_wyrd.transfer.sides import Side
+from langgraph_wyrd.transfer.theirs import side_of
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 

@@ -24,7 +24,7 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
-from langgraph_wyrd.signals.messages import written
+from langgraph_wyrd.extraction.messages import written
 
 STARTED = "__wyrd_started__"  # the channel of the note that a call is about to be run
 UNKNOWN = "unknown"  # a tool without a name

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.show.plain import count, size
+from langgraph_wyrd.views.plain import count, size
 
 Key = tuple[str, str]  # namespace, checkpoint id
 

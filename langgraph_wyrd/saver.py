@@ -18,7 +18,6 @@ from langgraph.checkpoint.base import (
 )
 
 from langgraph_wyrd import incoming, opening
-from langgraph_wyrd.classes.migrations import Classes, Migration
 from langgraph_wyrd.configs import (
     Pages,
     config_of,
@@ -28,6 +27,8 @@ from langgraph_wyrd.configs import (
     tuple_of,
 )
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.extraction.policy import DEFAULT, Channels
+from langgraph_wyrd.extraction.registry import Extractor, Extractors
 from langgraph_wyrd.healing import reading as healing
 from langgraph_wyrd.healing.guide import Guide
 from langgraph_wyrd.hooks import Hook, given
@@ -48,13 +49,12 @@ from langgraph_wyrd.plans.known import Known, Memory
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.weaving import Weaver
 from langgraph_wyrd.plans.write import Put
-from langgraph_wyrd.signals.policy import DEFAULT, Channels
-from langgraph_wyrd.signals.registry import Extractor, Extractors
 from langgraph_wyrd.store.core import Core
 from langgraph_wyrd.store.names import stored
 from langgraph_wyrd.store.roles import Hot
 from langgraph_wyrd.store.running import Running
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.types.migrations import Classes, Migration
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from langgraph_wyrd import leases, redaction, scoped
     from langgraph_wyrd import thread as threads
     from langgraph_wyrd.healing import telling
-    from langgraph_wyrd.pillars.labels import AutoLabels
     from langgraph_wyrd.redaction import Redact
     from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.state.labels import AutoLabels
     from langgraph_wyrd.store.keys import KeyRing
     from langgraph_wyrd.thread import Thread
 else:

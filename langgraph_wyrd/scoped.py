@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from langgraph_wyrd.healing.report import Progress, Report
     from langgraph_wyrd.parts.resuming import Resumed
-    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
-    from langgraph_wyrd.pillars.model import Intention, OpenLoop, Todo
     from langgraph_wyrd.plans.known import Memory
     from langgraph_wyrd.plans.task_writes import PutWrites
     from langgraph_wyrd.plans.write import Put
     from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.state.listed import Page, ThreadInfo
+    from langgraph_wyrd.state.model import Intention, OpenLoop, Todo
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.thread import Thread
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.fold import fold
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.signals.conversation import conversation
-from langgraph_wyrd.signals.promises import promises
-from langgraph_wyrd.signals.view import Fresh, View
+from langgraph_wyrd.extraction.conversation import conversation
+from langgraph_wyrd.extraction.promises import promises
+from langgraph_wyrd.extraction.view import Fresh, View
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.model import WorkingState
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

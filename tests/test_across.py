@@ -19,9 +19,9 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.listed import Page
 from langgraph_wyrd.plans import query
 from langgraph_wyrd.plans.filters import Asked, cursor
+from langgraph_wyrd.state.listed import Page
 from tests.bench.across import INTERRUPTS, Filling, codec, explained, fill
 from tests.conftest import Backend
 from tests.rows import put
@@ -565,8 +565,8 @@ async def test_writes_without_a_checkpoint_are_no_thread(saver: WyrdSaver, call:
 
 def test_a_listed_item_tells_its_thread_as_json() -> None:
     """A listed item's JSON has its thread id; the items of a state don't repeat it."""
-    from langgraph_wyrd.pillars import codec
-    from langgraph_wyrd.pillars.model import OpenLoop
+    from langgraph_wyrd.state import codec
+    from langgraph_wyrd.state.model import OpenLoop
 
     loop = OpenLoop("l-1", "note", "look", thread_id="t")
     assert codec.from_dict(OpenLoop, codec.to_dict(loop)) == loop

@@ -19,7 +19,8 @@ from langgraph.types import Command
 from test_agents import CONFIG, firm
 from test_port import OFFICIAL, REST, another, asking, official, official_sync, told
 
-from langgraph_wyrd import WyrdSaver, cli
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.cli import main as cli
 from tests.outside import ROOT, environment, is_postgres, path_of, raw
 from tests.rows import config, put
 

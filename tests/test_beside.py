@@ -39,7 +39,7 @@ from test_middleware import ORDERS, Turn, asks, config, person, plan, says, sear
 from langgraph_wyrd import repair_node
 from langgraph_wyrd.agents.telling import Carried, carried
 from langgraph_wyrd.middleware import WyrdMiddleware
-from langgraph_wyrd.pillars.model import Todo
+from langgraph_wyrd.state.model import Todo
 
 __all__ = ["turn"]  # a fixture
 

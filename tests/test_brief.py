@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,

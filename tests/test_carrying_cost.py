@@ -10,8 +10,8 @@ from conftest import Backend
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
-from langgraph_wyrd.carrying import passage, reading
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.transfer import passage, reading
 
 TURNS = 160  # five pages of what is held at once
 AT: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}

@@ -20,10 +20,10 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
-from langgraph_wyrd.classes import finding, telling
-from langgraph_wyrd.classes.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
-from langgraph_wyrd.classes.migrations import Classes
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.types import finding, telling
+from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
+from langgraph_wyrd.types.migrations import Classes
 from tests.vanishing import app
 
 SERDE = JsonPlusSerializer()

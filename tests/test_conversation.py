@@ -10,17 +10,17 @@ from langchain_core.messages import ToolMessage as ToolResult
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Overwrite
 
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.facts import Settles
-from langgraph_wyrd.pillars.fold import fold
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.signals.asking import asked
-from langgraph_wyrd.signals.conversation import conversation
-from langgraph_wyrd.signals.messages import read
-from langgraph_wyrd.signals.policy import Channels
-from langgraph_wyrd.signals.promises import promises
-from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
-from langgraph_wyrd.signals.wanting import closes, wants
+from langgraph_wyrd.extraction.asking import asked
+from langgraph_wyrd.extraction.conversation import conversation
+from langgraph_wyrd.extraction.messages import read
+from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.extraction.promises import promises
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
+from langgraph_wyrd.extraction.wanting import closes, wants
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.facts import Settles
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.model import WorkingState
 from tests import score
 
 needs_data = pytest.mark.skipif(not score.DATA.exists(), reason="the data folder is not here")

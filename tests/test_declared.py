@@ -7,10 +7,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from langgraph_wyrd import WorkingState, extract
-from langgraph_wyrd.pillars.facts import Opens, Settles
-from langgraph_wyrd.pillars.model import OpenLoop, Source
-from langgraph_wyrd.signals.declared import declared
-from langgraph_wyrd.signals.view import Fresh, View
+from langgraph_wyrd.extraction.declared import declared
+from langgraph_wyrd.extraction.view import Fresh, View
+from langgraph_wyrd.state.facts import Opens, Settles
+from langgraph_wyrd.state.model import OpenLoop, Source
 
 
 def said(id: str, *calls: tuple[str, str, dict[str, Any]]) -> AIMessage:

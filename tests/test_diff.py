@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from test_pillars import WORDS, Story, asks, call, folded, plan, seen, stories
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
-from langgraph_wyrd.pillars.diff import SCHEMA, StateDiff, diff
-from langgraph_wyrd.pillars.facts import Holds, Listed, Settles, Wants
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.diff import SCHEMA, StateDiff, diff
+from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,
@@ -23,7 +23,7 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.pillars.values import diff_values
+from langgraph_wyrd.state.values import diff_values
 
 ids = st.sampled_from(("x1", "x2", "x3", "x4", "x5", "x6"))
 words = st.sampled_from([each for each in WORDS if each.isprintable()])

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from langgraph_wyrd import WyrdSaver, cli
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend, fresh_postgres, url_database
 from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
 from tests.outside import ROOT, environment, not_ignored, raw
@@ -144,7 +145,8 @@ def test_what_is_no_database_of_ours(tmp_path: Path, run: Run) -> None:
 
 AS_ANOTHER_USER = """
 import os, sys
-from langgraph_wyrd import WyrdSaver, cli
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.cli import main as cli
 path = sys.argv[1]
 
 def tried(*arguments):
@@ -274,7 +276,8 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
         env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
     else:
         (tmp_path / "looking.py").write_text(
-            "import sys\nfrom langgraph_wyrd import cli, saver\n"
+            "import sys\nfrom langgraph_wyrd import saver\n"
+            "from langgraph_wyrd.cli import main as cli\n"
             "def slow(*_, **__):\n    " + SLOW.replace("; ", "\n    ") + "\n"
             "saver.WyrdSaver.verify = slow\nsys.exit(cli.main(sys.argv[1:]))\n"
         )
@@ -292,7 +295,8 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
 
 WAITING = """
 import sys
-from langgraph_wyrd import cli, saver
+from langgraph_wyrd import saver
+from langgraph_wyrd.cli import main as cli
 look = saver.WyrdSaver.verify
 def told(*args, **kwargs):
     print("looking", flush=True)

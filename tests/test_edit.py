@@ -25,10 +25,10 @@ from langgraph_wyrd.errors import (
     ItemNotFound,
     ThreadNotFound,
 )
-from langgraph_wyrd.pillars.editing import Editing
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.model import OpenLoop, Todo, WorkingState
-from langgraph_wyrd.pillars.overlay import advance, moment_of, overlaid
+from langgraph_wyrd.state.editing import Editing
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
+from langgraph_wyrd.state.overlay import advance, moment_of, overlaid
 from tests.conftest import Backend
 from tests.outside import raw
 from tests.test_working_state import form

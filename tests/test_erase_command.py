@@ -14,7 +14,8 @@ import pytest
 from conftest import Backend
 from langgraph.graph import START, StateGraph
 
-from langgraph_wyrd import Channels, KeyRing, WyrdSaver, cli
+from langgraph_wyrd import Channels, KeyRing, WyrdSaver
+from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.errors import DatabaseBusy
 
 KEY = base64.b64encode(b"k" * 32).decode()

@@ -25,7 +25,7 @@ from test_reweave import talk
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
-from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.state.model import WorkingState
 from tests.outside import raw
 from tests.rows import config, put
 
@@ -302,7 +302,7 @@ def test_a_file_appears_whole_or_not_at_all(
     def full(*args: Any) -> Any:
         raise OSError("no room left")
 
-    monkeypatch.setattr("langgraph_wyrd.carrying.files.Letter.checkpoint", full)
+    monkeypatch.setattr("langgraph_wyrd.transfer.files.Letter.checkpoint", full)
     with pytest.raises(OSError, match="no room"):
         saver.thread("t").export(path)
     assert path.read_bytes() == before

@@ -22,12 +22,12 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.facts import Holds
-from langgraph_wyrd.pillars.join import join
-from langgraph_wyrd.pillars.model import Due, WorkingState
-from langgraph_wyrd.signals.extracting import extract
-from langgraph_wyrd.signals.policy import Channels
-from langgraph_wyrd.signals.registry import Extractors
+from langgraph_wyrd.extraction.extracting import extract
+from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.extraction.registry import Extractors
+from langgraph_wyrd.state.facts import Holds
+from langgraph_wyrd.state.join import join
+from langgraph_wyrd.state.model import Due, WorkingState
 from tests.story import Teller, without_loop
 from tests.test_agents import (
     APPROVE,

@@ -15,7 +15,7 @@ from test_rewind import CHANNELS, CONFIG, asking, conversing, declare, ids, play
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, StoreError, ThreadNotFound
-from langgraph_wyrd.pillars.model import ContextItem, Todo, WorkingState
+from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
 from tests.outside import at_rest, raw, refusing
 from tests.steps import append, head_tokens
 

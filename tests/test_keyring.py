@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_wyrd import KeyRing, WyrdSaver, cli, errors
+from langgraph_wyrd import KeyRing, WyrdSaver, errors
+from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.store.keys import NotOpened, Sealer
 from langgraph_wyrd.store.sealed_rows import PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import COPIED

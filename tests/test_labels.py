@@ -17,7 +17,7 @@ from test_rewind import CHANNELS, CONFIG, asking, conversing, ids
 
 from langgraph_wyrd import AutoLabels, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.labels import Label
+from langgraph_wyrd.state.labels import Label
 from tests.outside import raw
 from tests.steps import append
 

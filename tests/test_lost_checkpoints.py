@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_wyrd import KeyRing, cli
+from langgraph_wyrd import KeyRing
+from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend
 from tests.damage import Rows, at, talk
 from tests.rows import put

@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from test_diff import some_states, told
 from test_pillars import Story, asks, plan, seen
 
-from langgraph_wyrd.pillars.facts import Holds, Listed, Settles, Wants
-from langgraph_wyrd.pillars.merge import Conflict, Merged, merge
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
+from langgraph_wyrd.state.merge import Conflict, Merged, merge
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,
@@ -19,8 +19,8 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.pillars.pairing import PILLARS
-from langgraph_wyrd.pillars.pairing import told as item_fields
+from langgraph_wyrd.state.pairing import PILLARS
+from langgraph_wyrd.state.pairing import told as item_fields
 
 BASE = WorkingState(
     "t",

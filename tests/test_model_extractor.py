@@ -30,8 +30,8 @@ from langgraph_wyrd.errors import (
     UnusableAnswer,
 )
 from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.pillars.model import OpenLoop
-from langgraph_wyrd.pillars.reported import weighed
+from langgraph_wyrd.state.model import OpenLoop
+from langgraph_wyrd.state.reported import weighed
 from tests.damage import Rows, flipped, garbled, splices_of, spoil_splice
 
 Call = Callable[..., Any]

@@ -16,7 +16,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 import langgraph_wyrd
-from langgraph_wyrd import Channels, WyrdSaver, cli
+from langgraph_wyrd import Channels, WyrdSaver
+from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.errors import InvalidInput, NotADatabase
 from langgraph_wyrd.port import aadopt, adopt
 from tests.conftest import Backend

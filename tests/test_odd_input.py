@@ -40,8 +40,8 @@ from pydantic import BaseModel, PrivateAttr
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import errors
-from langgraph_wyrd.classes.migrations import Classes
-from langgraph_wyrd.classes.rebuilding import guarded
+from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.rebuilding import guarded
 
 Call = Callable[..., Any]
 

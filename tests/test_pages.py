@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_wyrd import cli
+from langgraph_wyrd.cli import main as cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_wyrd import WyrdSaver, apply, diff, merge
-from langgraph_wyrd.pillars.model import Item, WorkingState
-from langgraph_wyrd.pillars.pairing import PILLARS, Change
-from langgraph_wyrd.pillars.past import HistoryEntry, Tree
-from langgraph_wyrd.pillars.values import diff_values, is_same_at, is_users, keys_of
+from langgraph_wyrd.state.model import Item, WorkingState
+from langgraph_wyrd.state.pairing import PILLARS, Change
+from langgraph_wyrd.state.past import HistoryEntry, Tree
+from langgraph_wyrd.state.values import diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.store.values import Codec
 from tests.story import NULL_TASK, Teller, without_loop
 

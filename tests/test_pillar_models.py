@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.model import OpenLoop, Source
-from langgraph_wyrd.pillars.shelves import Loops
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.model import OpenLoop, Source
+from langgraph_wyrd.state.shelves import Loops
 
 
 def test_closing_a_loop_changes_nothing_but_that() -> None:

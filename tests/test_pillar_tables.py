@@ -20,9 +20,9 @@ from conftest import Backend, fresh_backend
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import states
 from langgraph_wyrd.plans.weaving import columns
+from langgraph_wyrd.state.model import WorkingState
 from tests.outside import raw
 from tests.story import Teller, without_loop
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
-from langgraph_wyrd.pillars import codec
-from langgraph_wyrd.pillars.events import Event, Moment, base
-from langgraph_wyrd.pillars.facts import (
+from langgraph_wyrd.state import codec
+from langgraph_wyrd.state.events import Event, Moment, base
+from langgraph_wyrd.state.facts import (
     Drops,
     Fact,
     Forgets,
@@ -24,9 +24,9 @@ from langgraph_wyrd.pillars.facts import (
     Todos,
     Wants,
 )
-from langgraph_wyrd.pillars.fold import MOST_CONTEXT, MOST_TEXT, fold, replay
-from langgraph_wyrd.pillars.join import join
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.fold import MOST_CONTEXT, MOST_TEXT, fold, replay
+from langgraph_wyrd.state.join import join
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,
@@ -35,9 +35,9 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.pillars.overlay import advance, overlaid
-from langgraph_wyrd.pillars.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
-from langgraph_wyrd.pillars.status import with_status
+from langgraph_wyrd.state.overlay import advance, overlaid
+from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
+from langgraph_wyrd.state.status import with_status
 
 
 def moment(n: int, ns: str = "", task: str = "") -> Moment:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_wyrd import cli
+from langgraph_wyrd.cli import main as cli
 from tests.test_pages import steady
 
 README = Path(__file__).parent.parent / "README.md"

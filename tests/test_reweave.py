@@ -27,9 +27,9 @@ from test_pillar_tables import (
 )
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.facts import PASSING
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans.ledger import event_sum
+from langgraph_wyrd.state.facts import PASSING
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.thread_sums import over
 from tests.outside import raw
 from tests.rows import config, put

@@ -541,8 +541,8 @@ def test_what_a_person_declared_comes_along(saver: WyrdSaver) -> None:
 
 def declare(saver: WyrdSaver, checkpoint: str, content: str) -> None:
     """A todo as an edit leaves it in the ledger."""
-    from langgraph_wyrd.pillars.events import Event, Moment
     from langgraph_wyrd.plans.weaving import event_rows
+    from langgraph_wyrd.state.events import Event, Moment
     from langgraph_wyrd.store.names import thread_key
     from langgraph_wyrd.store.statements import Ask, Tell
 

@@ -59,18 +59,18 @@ def test_what_is_imported_later_is_there() -> None:
 
 # What a run that only stores and loads checkpoints never loads: rooms, and modules of rooms.
 ON_DEMAND = (
-    "agents carrying.files carrying.passage carrying.sides carrying.official cli demo"
+    "agents transfer.files transfer.passage transfer.sides transfer.official cli demo"
     " handle healing.copies healing.deltas healing.flips healing.found healing.mending"
     " healing.placeholders healing.report healing.rows healing.states healing.strand"
-    " healing.telling healing.verifying leases middleware pillars.brief pillars.diff"
-    " pillars.editing pillars.listed pillars.merge pillars.pairing pillars.past pillars.records"
-    " pillars.values plans.arrivals plans.carry plans.comparing plans.copy plans.edits"
+    " healing.telling healing.verifying leases middleware state.brief state.diff"
+    " state.editing state.listed state.merge state.pairing state.past state.records"
+    " state.values plans.arrivals plans.carry plans.comparing plans.copy plans.edits"
     " plans.filters plans.forking plans.heads plans.keeping plans.labelling plans.leases"
     " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
     " plans.rotation"
-    " plans.settling port redaction repair retention show.changes show.lists show.state"
+    " plans.settling port redaction repair retention views.changes views.lists views.state"
     " store.postgres store.process store.proofs store.sealed_rows store.sealed_tables"
-    " store.sealed_texts store.sealed_users store.vault terminal thread"
+    " store.sealed_texts store.sealed_users store.vault thread"
 )
 
 

@@ -20,9 +20,9 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.pillars.diff import diff
-from langgraph_wyrd.pillars.listed import Page, ThreadInfo
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.diff import diff
+from langgraph_wyrd.state.listed import Page, ThreadInfo
+from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
     OpenLoop,
@@ -30,15 +30,15 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.show.columns import Column, table
-from langgraph_wyrd.show.lanes import drawn, laid_out
-from langgraph_wyrd.show.lists import page_text
-from langgraph_wyrd.show.markup import folded
-from langgraph_wyrd.show.parts import where
-from langgraph_wyrd.show.past import timeline_html, timeline_text, tree_html, tree_text
-from langgraph_wyrd.show.plain import fitted, line, outline, plain, size, width
-from langgraph_wyrd.show.plot import plot
-from langgraph_wyrd.show.thread import MOST, thread_html
+from langgraph_wyrd.views.columns import Column, table
+from langgraph_wyrd.views.lanes import drawn, laid_out
+from langgraph_wyrd.views.lists import page_text
+from langgraph_wyrd.views.markup import folded
+from langgraph_wyrd.views.parts import where
+from langgraph_wyrd.views.past import timeline_html, timeline_text, tree_html, tree_text
+from langgraph_wyrd.views.plain import fitted, line, outline, plain, size, width
+from langgraph_wyrd.views.plot import plot
+from langgraph_wyrd.views.thread import MOST, thread_html
 
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

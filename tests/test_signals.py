@@ -26,8 +26,18 @@ from langgraph.types import Command, Interrupt, Overwrite, RetryPolicy, Send, in
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.facts import Drops, Forgets, Holds, Opens, Settles, Todos, Wants
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.extraction.aims import aims, rubric, steps
+from langgraph_wyrd.extraction.context import context
+from langgraph_wyrd.extraction.due import due, finished, paused_before, remaining
+from langgraph_wyrd.extraction.extracting import views
+from langgraph_wyrd.extraction.plain import bounded
+from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.extraction.registry import DEFAULTS, Extractors
+from langgraph_wyrd.extraction.tasks import error_text, tasks
+from langgraph_wyrd.extraction.todos import background, todos
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
+from langgraph_wyrd.state.facts import Drops, Forgets, Holds, Opens, Settles, Todos, Wants
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,
@@ -36,16 +46,6 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.signals.aims import aims, rubric, steps
-from langgraph_wyrd.signals.context import context
-from langgraph_wyrd.signals.due import due, finished, paused_before, remaining
-from langgraph_wyrd.signals.extracting import views
-from langgraph_wyrd.signals.plain import bounded
-from langgraph_wyrd.signals.policy import Channels
-from langgraph_wyrd.signals.registry import DEFAULTS, Extractors
-from langgraph_wyrd.signals.tasks import error_text, tasks
-from langgraph_wyrd.signals.todos import background, todos
-from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
 from tests.story import Teller, without_loop
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": 30}

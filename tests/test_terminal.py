@@ -24,9 +24,10 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_wyrd import WyrdSaver, cli
-from langgraph_wyrd.show.plain import fitted, width
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.thread import Thread
+from langgraph_wyrd.views.plain import fitted, width
 from tests.conftest import Backend
 from tests.outside import not_ignored
 from tests.test_show import UNSEEN, booked, history
@@ -427,7 +428,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_installed_command() -> None:
     """The package names the command `langgraph-wyrd`."""
-    assert 'langgraph-wyrd = "langgraph_wyrd.cli:main"' in (ROOT / "pyproject.toml").read_text()
+    assert (
+        'langgraph-wyrd = "langgraph_wyrd.cli.main:main"' in (ROOT / "pyproject.toml").read_text()
+    )
 
 
 def test_into_a_file_and_back(run: Callable[..., Ran], tmp_path: Path) -> None:

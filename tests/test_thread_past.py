@@ -20,8 +20,8 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans import moments, states
+from langgraph_wyrd.state.past import HistoryEntry
 from langgraph_wyrd.store.values import Codec
 from tests import rows
 from tests.outside import raw

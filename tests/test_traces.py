@@ -7,9 +7,9 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+from langgraph_wyrd.extraction.due import ERROR
+from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.plans.woven import Notes
-from langgraph_wyrd.signals.due import ERROR
-from langgraph_wyrd.signals.view import TaskWrite
 from tests.conftest import Backend
 from tests.outside import raw
 from tests.rows import put

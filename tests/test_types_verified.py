@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import Item
 from langgraph.types import Command, Send
 
-from langgraph_wyrd.signals.plain import bounded
+from langgraph_wyrd.extraction.plain import bounded
 from langgraph_wyrd.store.values import Codec
 from tests.conftest import Backend
 from tests.damage import at

@@ -10,7 +10,7 @@ from langgraph.graph.message import add_messages
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.plans.weights import Weights, weights
-from langgraph_wyrd.show.thread import MOST
+from langgraph_wyrd.views.thread import MOST
 from tests.conftest import Backend
 from tests.outside import raw
 

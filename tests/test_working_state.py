@@ -41,12 +41,12 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import Channels, Extractors, WorkingState, WyrdSaver, extract
 from langgraph_wyrd.errors import ThreadNotFound
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.facts import Holds, Opens
-from langgraph_wyrd.pillars.fold import fold
-from langgraph_wyrd.pillars.model import Due, LoopKind
-from langgraph_wyrd.signals.conversation import conversation
-from langgraph_wyrd.signals.view import Fresh, View
+from langgraph_wyrd.extraction.conversation import conversation
+from langgraph_wyrd.extraction.view import Fresh, View
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.facts import Holds, Opens
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.model import Due, LoopKind
 from tests.test_agents import (
     APPROVE,
     CONFIG,

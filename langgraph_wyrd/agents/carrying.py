@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_wyrd.agents.standing import Asking, Place
 from langgraph_wyrd.agents.telling import Carried
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.state.model import WorkingState
 
 Earlier = str | Mapping[str, Any] | None
 CarryFrom = Earlier | Callable[[RunnableConfig], Earlier]

@@ -18,12 +18,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from langgraph_wyrd.agents.standing import Asking, aask, ask
 from langgraph_wyrd.errors import InvalidInput, UnusableAnswer
-from langgraph_wyrd.pillars import reported
-from langgraph_wyrd.pillars.facts import Fact, Opens, Settles, Wants
-from langgraph_wyrd.pillars.model import Source, WorkingState, shortened
-from langgraph_wyrd.pillars.reported import QUOTE, RULE, plain
-from langgraph_wyrd.signals.declared import closable
-from langgraph_wyrd.signals.messages import read
+from langgraph_wyrd.extraction.declared import closable
+from langgraph_wyrd.extraction.messages import read
+from langgraph_wyrd.state import reported
+from langgraph_wyrd.state.facts import Fact, Opens, Settles, Wants
+from langgraph_wyrd.state.model import Source, WorkingState, shortened
+from langgraph_wyrd.state.reported import QUOTE, RULE, plain
 
 Kind = Literal["question", "request", "promise", "decision", "note"]
 

@@ -20,9 +20,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.scoped import UserSaver
+from langgraph_wyrd.state.model import WorkingState
 
 if TYPE_CHECKING:
     from langgraph.runtime import ExecutionInfo

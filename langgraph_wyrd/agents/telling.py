@@ -9,8 +9,8 @@ from typing import Any
 
 from langchain_core.messages import SystemMessage
 
-from langgraph_wyrd.pillars.brief import ago
-from langgraph_wyrd.pillars.model import Todo, WorkingState, shortened
+from langgraph_wyrd.state.brief import ago
+from langgraph_wyrd.state.model import Todo, WorkingState, shortened
 
 _LEAD = (
     "## Picked up again\n"

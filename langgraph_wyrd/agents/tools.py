@@ -15,8 +15,8 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
 from langgraph_wyrd.agents.standing import Asking, Saver, aask, ask, place_of, state_at
-from langgraph_wyrd.pillars.model import WorkingState, shortened
-from langgraph_wyrd.signals.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
+from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
+from langgraph_wyrd.state.model import WorkingState, shortened
 
 _SHOWN = 20  # ids that are named where one was not found
 

@@ -13,9 +13,9 @@ from langgraph_wyrd.handle.editing import Editable, told_of_loops
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.healing import asked
 from langgraph_wyrd.hooks import afire, fire
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.reported import Findings, Report
 from langgraph_wyrd.plans import reports
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.reported import Findings, Report
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory

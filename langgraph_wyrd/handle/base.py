@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans.moments import Point
+from langgraph_wyrd.state.past import HistoryEntry
 from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.handle.reading import Heal, Reading
 from langgraph_wyrd.healing import compared as side_by_side
 from langgraph_wyrd.healing import states
-from langgraph_wyrd.pillars.diff import StateDiff
-from langgraph_wyrd.pillars.model import ContextItem, Intention, Item, OpenLoop, Todo
-from langgraph_wyrd.pillars.past import HistoryEntry
 from langgraph_wyrd.plans import comparing
 from langgraph_wyrd.plans.comparing import Side, compared
 from langgraph_wyrd.plans.moments import Point
+from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo
+from langgraph_wyrd.state.past import HistoryEntry
 from langgraph_wyrd.store.statements import Plan
 
 Compared = When | Handle | tuple[Handle, When]

@@ -10,8 +10,10 @@ from langgraph_wyrd.alone import alone
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import Handle
 from langgraph_wyrd.hooks import Happening, afire, fire, loops_between
-from langgraph_wyrd.pillars.editing import Editing, Priority
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.plans import edits
+from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.state.editing import Editing, Priority
+from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
     LoopKind,
@@ -19,8 +21,6 @@ from langgraph_wyrd.pillars.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.plans import edits
-from langgraph_wyrd.plans.threads import now
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -8,14 +8,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph_wyrd.carrying.driving import finish
-from langgraph_wyrd.carrying.files import Letter, replacing
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.healing import exported, telling
 from langgraph_wyrd.healing.exported import Heals
 from langgraph_wyrd.plans import beside as marks
 from langgraph_wyrd.plans import carry, moments
 from langgraph_wyrd.plans.carry import Carried, Key
+from langgraph_wyrd.transfer.driving import finish
+from langgraph_wyrd.transfer.files import Letter, replacing
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory

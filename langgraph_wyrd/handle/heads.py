@@ -14,18 +14,18 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.handle.rollback import Rollback
 from langgraph_wyrd.hooks import Happening, afire, fire
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import forking, keeping
 from langgraph_wyrd.plans.heads import Fresh, PutBack, Rewind
 from langgraph_wyrd.plans.moments import Point, newest
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
-    from langgraph_wyrd.pillars.events import Event
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.state.events import Event
     from langgraph_wyrd.store.running import Running
 
 Transform = Callable[[WorkingState], WorkingState]

@@ -9,8 +9,8 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.handle.base import When, checked
 from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.hooks import Happening, afire, fire
-from langgraph_wyrd.pillars.labels import Label, checked_name
 from langgraph_wyrd.plans.labelling import Labelling, Unlabel
+from langgraph_wyrd.state.labels import Label, checked_name
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:

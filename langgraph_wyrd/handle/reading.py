@@ -11,11 +11,11 @@ from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.handle.base import Handle, When, checked
 from langgraph_wyrd.healing import telling
 from langgraph_wyrd.healing.states import healed
-from langgraph_wyrd.pillars.listed import Page
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.past import HistoryEntry, Tree
 from langgraph_wyrd.plans import filters, moments, past
 from langgraph_wyrd.plans.moments import Point
+from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.past import HistoryEntry, Tree
 from langgraph_wyrd.store.statements import Plan
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from langgraph_wyrd.plans.filters import MOST_LISTED, Asked
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory
-    from langgraph_wyrd.show.plot import Plot
     from langgraph_wyrd.store.running import Running
+    from langgraph_wyrd.views.plot import Plot
 
 
 class Showing(Reading, Healed):
@@ -37,7 +37,7 @@ class Showing(Reading, Healed):
     async def _plot(self, core: Running[Memory]) -> tuple[Plot, dict[str, int]]:
         """The picture, and the bytes that came with each of the root's checkpoints."""
         from langgraph_wyrd.plans.weights import weights
-        from langgraph_wyrd.show.plot import plot
+        from langgraph_wyrd.views.plot import plot
 
         codec = self._codec
         asked = Asked(limit=MOST_LISTED, thread_id=(self._stored,))
@@ -48,7 +48,7 @@ class Showing(Reading, Healed):
         return made, {each.checkpoint_id: each.bytes for each in found.each if not each.ns}
 
     def _repr_html_(self) -> str:
-        from langgraph_wyrd.show.thread import MOST, note_html, thread_html
+        from langgraph_wyrd.views.thread import MOST, note_html, thread_html
 
         try:
             state, entries = self.working_state(), self.history(limit=MOST + 1)
@@ -58,8 +58,8 @@ class Showing(Reading, Healed):
             return note_html(self.id, str(error))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from langgraph_wyrd.show.plain import plain
-        from langgraph_wyrd.show.state import state_text
+        from langgraph_wyrd.views.plain import plain
+        from langgraph_wyrd.views.state import state_text
 
         try:
             printer.text(state_text(self.working_state()))

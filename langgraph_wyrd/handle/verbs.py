@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from langgraph_wyrd.handle.editing import PERSON, Editable
-from langgraph_wyrd.pillars.editing import Priority
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.editing import Priority
+from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
     Item,

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.healing.flips import unless_vain
 from langgraph_wyrd.healing.rows import flipped_back
-from langgraph_wyrd.pillars import codec as plain
 from langgraph_wyrd.plans import moments
 from langgraph_wyrd.plans.labels import label_row
 from langgraph_wyrd.plans.shown import to_json
@@ -26,6 +25,7 @@ from langgraph_wyrd.plans.sums import (
     moved_row,
 )
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.state import codec as plain
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.extraction.plain import KEPT
 from langgraph_wyrd.plans import loading
 from langgraph_wyrd.plans.loading import LoadedStrand, Write
-from langgraph_wyrd.signals.plain import KEPT
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.names import given

@@ -12,9 +12,9 @@ from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.healing import beside
 from langgraph_wyrd.healing.found import Found, Heal, told
 from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.pillars.model import OpenLoop, Source, WorkingState
 from langgraph_wyrd.plans.sums import heal_sum, is_sound_heal, readable
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.state.model import OpenLoop, Source, WorkingState
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.values import Codec

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_wyrd.classes.kept import made as placeholders_made
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.healing import alike, beside, opening, rows, task_rows, users, whole
 from langgraph_wyrd.healing.report import (
@@ -28,7 +27,6 @@ from langgraph_wyrd.healing.report import (
 )
 from langgraph_wyrd.healing.splices import Splices
 from langgraph_wyrd.healing.states import Reading, event_put_right, in_places
-from langgraph_wyrd.pillars.overlay import EDIT
 from langgraph_wyrd.plans import reweave, states
 from langgraph_wyrd.plans.gone import on_paths
 from langgraph_wyrd.plans.keeping import show_again
@@ -37,10 +35,12 @@ from langgraph_wyrd.plans.loading import Stored, Write
 from langgraph_wyrd.plans.sums import away
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import Weaver
+from langgraph_wyrd.state.overlay import EDIT
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.types.kept import made as placeholders_made
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from langgraph_wyrd.later import later
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.model import (
     Aim,
     Intention,
     LoopKind,
@@ -18,10 +18,10 @@ from langgraph_wyrd.pillars.model import (
 )
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
     from langgraph_wyrd.plans import filters, query
     from langgraph_wyrd.plans.filters import Asked, Values
     from langgraph_wyrd.plans.known import Memory
+    from langgraph_wyrd.state.listed import Page, ThreadInfo
     from langgraph_wyrd.store.core import Core
     from langgraph_wyrd.store.running import Running
     from langgraph_wyrd.store.statements import Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.transfer.driving import finish
 
 if TYPE_CHECKING:
     from langgraph_wyrd.store.values import Codec
@@ -47,9 +47,9 @@ class Importing:
 
     async def _import(self, path: Any, thread_id: str | None, asynchronous: bool) -> str:
         # Few processes bring threads in: they alone pay for what it takes.
-        from langgraph_wyrd.carrying.passage import Passage
-        from langgraph_wyrd.carrying.reading import opened
-        from langgraph_wyrd.carrying.sides import Ours, Written
+        from langgraph_wyrd.transfer.passage import Passage
+        from langgraph_wyrd.transfer.reading import opened
+        from langgraph_wyrd.transfer.sides import Ours, Written
 
         with opened(path, self._codec) as source:
             id = source.thread_id if thread_id is None else thread_id

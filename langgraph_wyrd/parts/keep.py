@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.alone import alone
-from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, SaverClosed
 from langgraph_wyrd.hooks import afire, fire
 from langgraph_wyrd.later import later
 from langgraph_wyrd.parts.watching import discarded
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.running import Running
+from langgraph_wyrd.transfer.driving import finish
 
 if TYPE_CHECKING:
     from langgraph_wyrd import retention

@@ -13,7 +13,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.later import later
 from langgraph_wyrd.parts.across import Across, Some, When
-from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:

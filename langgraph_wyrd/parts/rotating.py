@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph_wyrd.carrying.driving import finish
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.later import later
+from langgraph_wyrd.transfer.driving import finish
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans import retain, rotation

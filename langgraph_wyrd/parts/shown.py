@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.errors import WyrdError
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.pillars.listed import Page, ThreadInfo
+    from langgraph_wyrd.state.listed import Page, ThreadInfo
 
 
 class Shown:
@@ -18,8 +18,8 @@ class Shown:
         threads: Callable[..., Page[ThreadInfo]]
 
     def _repr_html_(self) -> str:
-        from langgraph_wyrd.show.lists import page_html
-        from langgraph_wyrd.show.thread import note_html
+        from langgraph_wyrd.views.lists import page_html
+        from langgraph_wyrd.views.thread import note_html
 
         try:
             return page_html(self.threads(), type(self).__name__, "newest activity first")
@@ -27,8 +27,8 @@ class Shown:
             return note_html(type(self).__name__, str(error))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from langgraph_wyrd.show.lists import page_text
-        from langgraph_wyrd.show.plain import plain
+        from langgraph_wyrd.views.lists import page_text
+        from langgraph_wyrd.views.plain import plain
 
         try:
             printer.text(page_text(self.threads()))

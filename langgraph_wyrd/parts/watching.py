@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from langgraph_wyrd.hooks import EventName, F, Happening, Hook, afire, check, fire, loops_between
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.plans.write import Put
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Plan, WriteSet
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from langgraph_wyrd.extraction import messages
 from langgraph_wyrd.plans import loading, owned
-from langgraph_wyrd.signals import messages
 from langgraph_wyrd.store.frames import Frame
 from langgraph_wyrd.store.names import stored
 from langgraph_wyrd.store.statements import Ask, Plan

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.overlay import EDIT
+from langgraph_wyrd.extraction.messages import conversation, listed
 from langgraph_wyrd.plans import loading, moments
 from langgraph_wyrd.plans.beside import iso
 from langgraph_wyrd.plans.keeping import show_again
 from langgraph_wyrd.plans.ledger import event_sum, is_sound
 from langgraph_wyrd.plans.read import Pending, Read, delta_history, get, read_of, resolved
 from langgraph_wyrd.plans.threads import added, now
-from langgraph_wyrd.signals.messages import conversation, listed
+from langgraph_wyrd.state.overlay import EDIT
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec

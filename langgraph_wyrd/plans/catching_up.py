@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.plans import loading, states
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.shown import cleared
 from langgraph_wyrd.plans.weaving import Weaver, event_rows, show
 from langgraph_wyrd.plans.woven import Notes, Weave, Woven
-from langgraph_wyrd.signals.view import TaskWrite
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.refs import said

@@ -7,24 +7,24 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.pillars.diff import StateDiff, diff
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.fold import replay
-from langgraph_wyrd.pillars.model import Item, WorkingState
-from langgraph_wyrd.pillars.overlay import advance, overlaid
-from langgraph_wyrd.pillars.pairing import PILLARS, Change
-from langgraph_wyrd.pillars.past import HistoryEntry
-from langgraph_wyrd.pillars.values import (
+from langgraph_wyrd.plans import loading, moments, owned, past, states
+from langgraph_wyrd.plans.loading import Stored
+from langgraph_wyrd.plans.moments import Point
+from langgraph_wyrd.plans.states import SILENT
+from langgraph_wyrd.state.diff import StateDiff, diff
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.fold import replay
+from langgraph_wyrd.state.model import Item, WorkingState
+from langgraph_wyrd.state.overlay import advance, overlaid
+from langgraph_wyrd.state.pairing import PILLARS, Change
+from langgraph_wyrd.state.past import HistoryEntry
+from langgraph_wyrd.state.values import (
     NOTHING,
     diff_values,
     is_same_at,
     is_users,
     keys_of,
 )
-from langgraph_wyrd.plans import loading, moments, owned, past, states
-from langgraph_wyrd.plans.loading import Stored
-from langgraph_wyrd.plans.moments import Point
-from langgraph_wyrd.plans.states import SILENT
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given, stored, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row

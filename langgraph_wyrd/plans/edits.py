@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from langgraph_wyrd.errors import EditConflict, InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.editing import Editing, task_of
-from langgraph_wyrd.pillars.events import Event, same
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import moment_of
-from langgraph_wyrd.pillars.pairing import PILLARS, told
 from langgraph_wyrd.plans import states
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows, over, show
 from langgraph_wyrd.plans.woven import Weave
+from langgraph_wyrd.state.editing import Editing, task_of
+from langgraph_wyrd.state.events import Event, same
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import moment_of
+from langgraph_wyrd.state.pairing import PILLARS, told
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet, merged
 from langgraph_wyrd.store.values import Codec

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any, get_args
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.model import Confidence
+from langgraph_wyrd.state.model import Confidence
 from langgraph_wyrd.store.inspect import has_surrogate
 from langgraph_wyrd.store.names import stored
 

@@ -6,16 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.pillars.events import Event, Moment
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import EDIT
-from langgraph_wyrd.pillars.status import with_status
 from langgraph_wyrd.plans import copy, moments, prune, states
 from langgraph_wyrd.plans.keeping import edited, show_again
 from langgraph_wyrd.plans.prune import remembers
 from langgraph_wyrd.plans.settling import Key, Light
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import EDIT
+from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Tell
 from langgraph_wyrd.store.values import Codec

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langgraph_wyrd.pillars.events import Event
-from langgraph_wyrd.pillars.model import WorkingState
+from langgraph_wyrd.state.events import Event
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan
 

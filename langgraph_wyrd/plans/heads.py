@@ -15,12 +15,12 @@ from datetime import datetime
 from typing import Any
 
 from langgraph_wyrd.errors import ThreadNotFound
-from langgraph_wyrd.pillars.events import Moment
 from langgraph_wyrd.plans import arrivals, loading, moments, states
 from langgraph_wyrd.plans.keeping import rewound, show_again, was_cut
 from langgraph_wyrd.plans.prune import remembers
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.weaving import event_rows
+from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Frame
 from langgraph_wyrd.store.names import given, thread_key

@@ -6,7 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from langgraph_wyrd.pillars.events import (
+from langgraph_wyrd.plans import states
+from langgraph_wyrd.plans.shown import cleared
+from langgraph_wyrd.plans.weaving import columns, event_rows
+from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.state.events import (
     DECLARED,
     PRUNED,
     REWOUND,
@@ -15,12 +19,8 @@ from langgraph_wyrd.pillars.events import (
     base,
     plain,
 )
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import with_edits
-from langgraph_wyrd.plans import states
-from langgraph_wyrd.plans.shown import cleared
-from langgraph_wyrd.plans.weaving import columns, event_rows
-from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import with_edits
 from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec

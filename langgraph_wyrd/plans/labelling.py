@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from langgraph_wyrd.pillars import codec as plain
-from langgraph_wyrd.pillars.labels import Label
-from langgraph_wyrd.pillars.model import ContextItem
 from langgraph_wyrd.plans import moments
 from langgraph_wyrd.plans.beside import iso, packed, promoted
 from langgraph_wyrd.plans.labels import checked_label, label_at, label_row, there
 from langgraph_wyrd.plans.shown import to_json
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.state import codec as plain
+from langgraph_wyrd.state.labels import Label
+from langgraph_wyrd.state.model import ContextItem
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec

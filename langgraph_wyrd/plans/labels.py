@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
 from langgraph_wyrd.plans.sums import is_sound_label, label_sum
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.plans.woven import Weave, Woven
+from langgraph_wyrd.state.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.statements import Ask, Plan, Row
 

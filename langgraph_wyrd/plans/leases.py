@@ -20,13 +20,13 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import ConcurrentRun
-from langgraph_wyrd.pillars.model import Due
+from langgraph_wyrd.extraction.due import ERROR, ERROR_SOURCE, INTERRUPT, due, finished, place_of
+from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.task_writes import PutWrites
 from langgraph_wyrd.plans.woven import Weave
 from langgraph_wyrd.plans.write import Put
-from langgraph_wyrd.signals.due import ERROR, ERROR_SOURCE, INTERRUPT, due, finished, place_of
-from langgraph_wyrd.signals.view import TaskWrite, View
+from langgraph_wyrd.state.model import Due
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.process import Process, me
 from langgraph_wyrd.store.statements import Ask, Plan, Tell, WriteSet

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.classes.migrations import MigrationRaised
-from langgraph_wyrd.classes.telling import migration_raised
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans import marks
 from langgraph_wyrd.plans.known import FrameTip
@@ -20,6 +18,8 @@ from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
 from langgraph_wyrd.store.values import Codec, is_row, kind, text_checksum
+from langgraph_wyrd.types.migrations import MigrationRaised
+from langgraph_wyrd.types.telling import migration_raised
 
 
 class Stored(NamedTuple):

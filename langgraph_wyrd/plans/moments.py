@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.pillars.model import WorkingState
 from langgraph_wyrd.plans import filters, states
 from langgraph_wyrd.plans.labels import label_at
 from langgraph_wyrd.plans.woven import Weave
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec

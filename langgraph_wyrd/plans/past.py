@@ -11,19 +11,19 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.diff import diff
-from langgraph_wyrd.pillars.events import Moment, is_pruned
-from langgraph_wyrd.pillars.fold import replay
-from langgraph_wyrd.pillars.model import ContextItem, Todo, WorkingState
-from langgraph_wyrd.pillars.overlay import advance, overlaid
-from langgraph_wyrd.pillars.past import HistoryEntry, Tree
-from langgraph_wyrd.pillars.values import is_users
-from langgraph_wyrd.pillars.words import listing
 from langgraph_wyrd.plans import gone, loading, moments, states
 from langgraph_wyrd.plans.labels import labels_on
 from langgraph_wyrd.plans.moments import Point
 from langgraph_wyrd.plans.shown import due_of
 from langgraph_wyrd.plans.states import SILENT, Overlay
+from langgraph_wyrd.state.diff import diff
+from langgraph_wyrd.state.events import Moment, is_pruned
+from langgraph_wyrd.state.fold import replay
+from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
+from langgraph_wyrd.state.overlay import advance, overlaid
+from langgraph_wyrd.state.past import HistoryEntry, Tree
+from langgraph_wyrd.state.values import is_users
+from langgraph_wyrd.state.words import listing
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Ask, Plan, Row

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
-from langgraph_wyrd.pillars.listed import Page, ThreadInfo
-from langgraph_wyrd.pillars.model import Intention, OpenLoop, Source, Todo
 from langgraph_wyrd.plans import filters
 from langgraph_wyrd.plans.filters import Asked, Condition
 from langgraph_wyrd.plans.shown import due_of
+from langgraph_wyrd.state.listed import Page, ThreadInfo
+from langgraph_wyrd.state.model import Intention, OpenLoop, Source, Todo
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan, Row
 from langgraph_wyrd.store.values import Codec

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.classes.telling import tell
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.plans import gone, loading, owned
 from langgraph_wyrd.plans.gone import After, Awaited, Conditions, Listed
@@ -22,6 +21,7 @@ from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
 from langgraph_wyrd.store.values import Codec, kind
+from langgraph_wyrd.types.telling import tell
 
 
 @dataclass(frozen=True, slots=True)

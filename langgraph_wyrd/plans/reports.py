@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.errors import EditConflict
-from langgraph_wyrd.pillars.editing import task_of
-from langgraph_wyrd.pillars.events import Event, Moment
-from langgraph_wyrd.pillars.facts import Opens
-from langgraph_wyrd.pillars.fold import fold
-from langgraph_wyrd.pillars.model import Item, OpenLoop, WorkingState
-from langgraph_wyrd.pillars.reported import READ, Findings, Report, weighed
 from langgraph_wyrd.plans import carry, edits, states
 from langgraph_wyrd.plans.known import Known
 from langgraph_wyrd.plans.query import LOOPS
 from langgraph_wyrd.plans.threads import now
+from langgraph_wyrd.state.editing import task_of
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.facts import Opens
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.model import Item, OpenLoop, WorkingState
+from langgraph_wyrd.state.reported import READ, Findings, Report, weighed
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec

@@ -7,16 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Moment
-from langgraph_wyrd.pillars.facts import PASSING, Opens
-from langgraph_wyrd.pillars.model import OpenLoop, WorkingState
-from langgraph_wyrd.pillars.overlay import is_edit, overlaid
-from langgraph_wyrd.plans import loading
-from langgraph_wyrd.plans.states import Overlay
-from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over, task_view
-from langgraph_wyrd.plans.woven import Woven
-from langgraph_wyrd.signals import tasks as signals
-from langgraph_wyrd.signals.due import (
+from langgraph_wyrd.extraction import tasks as signals
+from langgraph_wyrd.extraction.due import (
     CONTROL,
     ERROR,
     ERROR_SOURCE,
@@ -26,7 +18,15 @@ from langgraph_wyrd.signals.due import (
     is_call,
     node_of,
 )
-from langgraph_wyrd.signals.view import TaskWrite
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.plans import loading
+from langgraph_wyrd.plans.states import Overlay
+from langgraph_wyrd.plans.weaving import Weaver, event_rows, matter, over, task_view
+from langgraph_wyrd.plans.woven import Woven
+from langgraph_wyrd.state.events import Moment
+from langgraph_wyrd.state.facts import PASSING, Opens
+from langgraph_wyrd.state.model import OpenLoop, WorkingState
+from langgraph_wyrd.state.overlay import is_edit, overlaid
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.refs import said

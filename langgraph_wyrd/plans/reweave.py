@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Event, Moment, is_kept
+from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.plans import gone, loading, states
 from langgraph_wyrd.plans.catching_up import notes_of
 from langgraph_wyrd.plans.forks import fork_then, is_fork
@@ -30,7 +30,7 @@ from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.states import Said
 from langgraph_wyrd.plans.weaving import Weaver, belongs_to, event_rows, put_view
 from langgraph_wyrd.plans.woven import Notes, Woven
-from langgraph_wyrd.signals.view import View
+from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given, thread_key
 from langgraph_wyrd.store.refs import ABSENT, public

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
 
-from langgraph_wyrd.pillars.model import (
+from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
     Intention,

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Event, Moment, is_kept
-from langgraph_wyrd.pillars.fold import replay
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import (
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.plans import gone, ledger
+from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
+from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
+from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
+from langgraph_wyrd.state.events import Event, Moment, is_kept
+from langgraph_wyrd.state.fold import replay
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import (
     advance,
     along,
     is_edit,
@@ -20,11 +25,6 @@ from langgraph_wyrd.pillars.overlay import (
     rank,
     with_edits,
 )
-from langgraph_wyrd.plans import gone, ledger
-from langgraph_wyrd.plans.loading import row_sum, same_derived, same_row
-from langgraph_wyrd.plans.shown import PILLARS, changed_rows, cleared, due_of
-from langgraph_wyrd.plans.woven import BASE_EVERY, MOST_EARLY, UNREAD, Notes, Weave, Woven
-from langgraph_wyrd.signals.view import TaskWrite
 from langgraph_wyrd.store.names import given, made_at
 from langgraph_wyrd.store.statements import Ask, Plan, Row, Tell
 from langgraph_wyrd.store.values import Codec

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.later import later
-from langgraph_wyrd.pillars.events import Event, Moment
 from langgraph_wyrd.plans import answers, labels, loading, marks
 from langgraph_wyrd.plans.answers import Held
 from langgraph_wyrd.plans.catching_up import ColdWeave
@@ -17,7 +17,7 @@ from langgraph_wyrd.plans.ledger import without_damage
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, over, said_by, show, task_view
 from langgraph_wyrd.plans.woven import Notes, Weave, Woven
-from langgraph_wyrd.signals.view import TaskWrite
+from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.store.frames import Entry, Frame
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.refs import ABSENT

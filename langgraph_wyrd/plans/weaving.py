@@ -8,21 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langgraph_wyrd.pillars.events import Event, Moment, base
-from langgraph_wyrd.pillars.fold import fold
-from langgraph_wyrd.pillars.labels import AutoLabels
-from langgraph_wyrd.pillars.model import WorkingState
-from langgraph_wyrd.pillars.overlay import advance, rank
-from langgraph_wyrd.pillars.status import with_status
+from langgraph_wyrd.extraction.due import CONTROL, due
+from langgraph_wyrd.extraction.extracting import messages_of
+from langgraph_wyrd.extraction.messages import has_results
+from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.extraction.registry import Extractors, Failure
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
 from langgraph_wyrd.plans.ledger import event_sum
 from langgraph_wyrd.plans.shown import changed_rows, due_json, due_of, to_json
 from langgraph_wyrd.plans.woven import BASE_EVERY, Notes, Weave, Woven
-from langgraph_wyrd.signals.due import CONTROL, due
-from langgraph_wyrd.signals.extracting import messages_of
-from langgraph_wyrd.signals.messages import has_results
-from langgraph_wyrd.signals.policy import Channels
-from langgraph_wyrd.signals.registry import Extractors, Failure
-from langgraph_wyrd.signals.view import Fresh, TaskWrite, View
+from langgraph_wyrd.state.events import Event, Moment, base
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.labels import AutoLabels
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import advance, rank
+from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.store.frames import Entry
 from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.store.statements import Row

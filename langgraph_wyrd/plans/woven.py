@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langgraph_wyrd.pillars.events import Event, Moment
-from langgraph_wyrd.pillars.join import join
-from langgraph_wyrd.pillars.model import Due, WorkingState
-from langgraph_wyrd.pillars.overlay import overlaid
-from langgraph_wyrd.pillars.status import with_status
-from langgraph_wyrd.signals.due import CONTROL, SENDS, remaining
-from langgraph_wyrd.signals.view import TaskWrite
+from langgraph_wyrd.extraction.due import CONTROL, SENDS, remaining
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.join import join
+from langgraph_wyrd.state.model import Due, WorkingState
+from langgraph_wyrd.state.overlay import overlaid
+from langgraph_wyrd.state.status import with_status
 
 UNREAD: Any = object()  # the value of a write that was found in the database, and not looked at
 MOST_EARLY = 32  # checkpoints that are awaited

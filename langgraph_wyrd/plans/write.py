@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.pillars.events import Moment
+from langgraph_wyrd.extraction.due import JOIN
+from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.plans import labels, loading
 from langgraph_wyrd.plans.catching_up import ColdWeave
 from langgraph_wyrd.plans.forks import Change, Fork, fork_of
@@ -23,8 +24,7 @@ from langgraph_wyrd.plans.shown import due_json
 from langgraph_wyrd.plans.threads import lock_or_add, now, refuse_late, run_alone
 from langgraph_wyrd.plans.weaving import UNSHOWN, Weaver, event_rows, put_view, show
 from langgraph_wyrd.plans.woven import Weave, Woven
-from langgraph_wyrd.signals.due import JOIN
-from langgraph_wyrd.signals.view import TaskWrite, View
+from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.store import frames
 from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
 from langgraph_wyrd.store.names import given

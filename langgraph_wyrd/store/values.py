@@ -31,17 +31,17 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from langgraph_wyrd.classes import kept
-from langgraph_wyrd.classes.kept import KeptWhole
-from langgraph_wyrd.classes.migrations import Classes
-from langgraph_wyrd.classes.rebuilding import guarded
-from langgraph_wyrd.classes.telling import refused
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect, messages
 from langgraph_wyrd.store.blocks import PLAIN, ROW, Seal, Unseal, make_block, open_block
 from langgraph_wyrd.store.decoding import decoding
 from langgraph_wyrd.store.refs import REF, Ref
 from langgraph_wyrd.store.texts import Texts
+from langgraph_wyrd.types import kept
+from langgraph_wyrd.types.kept import KeptWhole
+from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.rebuilding import guarded
+from langgraph_wyrd.types.telling import refused
 
 _MOST_EXACT = 4096
 _A_WHILE = 60.0  # seconds

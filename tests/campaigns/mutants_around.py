@@ -60,10 +60,10 @@ AROUND = (
       'mender.note("empty", ns, said, what, f"checkpoint {said}")', "pass", NEWEST,
       "of_a_namespace"),
     # ---- a few bytes that ask for much
-    M("a collection is made of a list", "classes/building",
+    M("a collection is made of a list", "types/building",
       "if issubclass(cls, _COLLECTIONS) and not isinstance(payload, list | tuple | dict):",
       "if False:", "test_safe_types.py", "few_bytes and not path"),
-    M("arguments are a list", "classes/building",
+    M("arguments are a list", "types/building",
       "        if not isinstance(payload, list | tuple):", "        if False:",
       "test_safe_types.py", "few_bytes and path"),
     # ---- damage that is written anew

@@ -1,0 +1,235 @@
+"""Whether an agent's turn asks something of the person."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from langgraph_wyrd.extraction.prose import (
+    INVERTED,
+    MARKS,
+    WH,
+    Form,
+    Phrases,
+    plain,
+    sentences,
+    start,
+)
+
+_READ = 1500  # characters at the end of what an agent said
+_MOST = 40  # sentences
+_LONGEST = 400  # a longer sentence is no question, if it has no question mark
+_CODE = Phrases(r"```.*?(?:```|\Z)", re.S)
+
+_SOFT = (
+    r"no problem|no worries|you(?:'re| are) (?:very |most )?welcome|my pleasure|so|and|also|okay|ok"
+    r"|sure(?: thing)?|certainly|great|perfect|alright|all right|understood|got it|thanks"
+    r"|thank you|sorry|well|then|now|first|again|absolutely|of course|yes|no|sounds good"
+    r"|very well|good|fine|hi|hello|but|or|excellent|i understand|i see"
+)
+_LEAD = Phrases(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
+
+_MORE = r"(?<!\bor )(?:(?:any|some)thing (?:else|more|further|different|additional)"
+_MORE += r"|(?:any|some) other|any ?more)\b"
+_HELP = r"(?:help|assist|do|get|be of|serve|answer|find|check|look)"
+_COURTESY = start(  # offers more of everything, wants no answer
+    rf"(?:(?:is|was|will) there (?:be )?)?(?:{_MORE}|what more|something else)",
+    rf"is there (?:any|some)thing (?:(?:that )?(?:i|we|you)\b.*{_HELP}|i can)",
+    rf"(?:do|did|would|will|are) you (?:still )?(?:\w+ )?(?:\w+ )?(?:\w+ )?"
+    rf"(?:\w+ )?(?:with )?{_MORE}",
+    r"(?:do|did|would|will) you (?:still )?(?:need|have|want|like|require)(?: me to)?"
+    r" (?:any|some|more|further|other|additional|another)(?: more| other| further| additional)?"
+    r" (?:questions?|help|assistance|requests?|concerns?|quer\w+|thing)",
+    rf"(?:do|would) you (?:wish|want|like|need|care)\b.*{_MORE}",
+    rf"(?:can|could|may|shall|should|might) (?:i|we)\b.*{_MORE}",
+    r"(?:can|could|may|might|shall) (?:i|we) (?:still |also )?(?:help|assist)(?: you)?"
+    r"(?: again| more| further| today| now| out)*\W*$",
+    r"(?:and )?(?:what|how|who) else",
+    rf"(?:how|what)(?: else| more)? (?:can|could|may|might|should) (?:i|we) {_HELP}",
+    r"how are you|what's up|what brings you",
+)
+_AT_EASE = Phrases(  # says so without asking
+    r"\bfeel free\b|\bhesitate\b|\blet (?:me|us) know (?:when you're (?:done|ready)|how it"
+    r"|if (?:you (?:have|need|require|run|face|ever|want more)|you'(?:ve|d like (?:more|help))"
+    r"|there(?:'s| is| are)|any|something|i can))"
+)
+_UNDER_TERMS = start(
+    "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",
+    "please (?:reach|contact|call|visit|note|wait|don't|do not)",
+)
+_PROPOSES = Phrases(
+    r"(?:and |or )?(?:how|what) about\b|how (?:does|do|would|is) (?:that|this|it|these|they)\b"
+    r"|(?:does|do|would|will|is|are|can) (?:that|this|it|these|those|one|any|either)\b"
+    r".*\b(?:work|works|suit|sound|okay|ok|good|fine|fit|acceptable|interest)"
+    r"|(?:sounds?|looks?) (?:good|great|ok|okay|fine)|what do you think|(?:are )?you interested"
+    r"|would you be interested"
+)
+_TO_YOU = Phrases(
+    r"\b(?:do|did|are|will|would|should|can|could|have|may) (?:you|i|we|your)\b"
+    r"|(?:what|which|where|when|who|how)(?:'s|'re| is| are| will| would| should)\b"
+    r"|\bhow (?:many|much|long|often|far|soon)\b|\byou(?:'d| want| wish| need| prefer| would)\b"
+)
+_FOR_WORDS = start(  # asked as an order: "please tell me the city"
+    r"(?:please|kindly|just|can you|could you|would you|will you|you can|you could|do|let's|"
+    r"i need you to|i'd like you to|i want you to|be so kind (?:as )?to| )*"
+    r"(?:provide|tell me|tell us|let me know|let us know|specify|confirm|re-?confirm|verify"
+    r"|clarify|indicate|give me|give us|give|advise|state|supply|share|choose|select|pick|enter"
+    r"|mention|describe|answer|reply|respond|elaborate|double[- ]check)",
+    r"(?:i'll|i will|i would|i'd|i|we|we'll|we will)(?: also| just| still| first| then| only)*"
+    r" (?:need|require)(?: to know| to have| to ask| to confirm| to verify| you to| your| the"
+    r"| some| a few| more| a bit| additional| one| two| three)",
+    r"(?:i'd|i would|i) (?:like|want|love|need) to (?:know|confirm|ask|verify|clarify|make sure)",
+    r"(?:may|can|could|might) i (?:have|know|get|ask)",
+    r"i (?:was|am|'m) wondering",
+)
+_DOING = (
+    "book|reserv|mak|schedul|buy|purchas|transferr|send|play|rent|order|sett|add|secur|gett|pay"
+    "|cancel|cancell|creat|delet|chang|updat|mov|switch|arrang|charg|refund|issu|sign|request"
+    "|assign|remov"
+)
+_CONFIRMS = start(
+    r"(?:(?:just|let me|let's|please|kindly|i'd like|i would like|i want|i just want|allow me"
+    r"|wanted|i'll|i will|i|we|ok|okay|so|then) )*(?:to )?(?:re-?confirm|confirm|clarify|be clear"
+    r"|recap|summarize) *(?:me|that|then|again|you|:|,|the|your"
+    r"|these|this|if|with|i|a|whether|all|before|\d)",
+    r"(?:(?:just|to|please|kindly|first) )*(?:verify|ensure|make sure|double[- ]check) (?:that|the"
+    r"|your|these|this|you|all|if|with)",
+    r"(?:just )?(?:re-?)?confirming|(?:just )?for (?:your )?confirmation",
+    r"(?:so |then )*you(?:'d| would)? (?:also )?(?:like|want|wish|wanna|would like|prefer|asked)"
+    r" (?:to|me|a|an|the|for|\d+|one|two|three|tickets|your|instead)",
+    r"(?:so |then )+you (?:are|will|'re|need|'ll|asked)",
+    rf"you(?:'re| are| will be) (?:{_DOING}|pick|check|stay|return|leav|depart|travel)ing",
+    r"(?:here's|here is|this is) what i have",
+)
+_ABOUT_TO = start(rf"(?:{_DOING})ing")  # "Booking a table for two at noon.": before doing it
+_STATES = Phrases(
+    r"ing\b(?: \w+){0,2} (?:is|are|was|were|has|takes|can|will|may|confirmed|complete|done)\b"
+    r"|ing\b(?: \w+){0,5} (?:failed|succeeded|worked|took|requires|needs|means|causes|did|does)\b"
+)
+_TAG = Phrases(
+    r".*(?:\bright|\bcorrect|\bis (?:that|this|it|everything|all) (?:right|correct|ok|okay|fine"
+    r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
+)
+_TAGS = ("right", "correct", "ok", "okay", "fine", "good", "true", "accurate", "firm", "ify", "you")
+# No table matches a sentence that begins with another word: most need no further look.
+_FIRST = (
+    "about advise allow also and answer any anything anymore are at be by can choose clarify"
+    " confirm could describe did do does double elaborate ensure enter for from give has have"
+    " here here's how how's how're i i'd i'll i'm if in indicate interested is just kindly let"
+    " let's look looks make may mention might must on once or pick please provide re re-"
+    " confirm reconfirm recap reply respond select shall share should so some something sound"
+    " sounds specify state summarize supply tell then this till to until verify wanted was we"
+    " we'll were what what's what're when when's whenever where where's where're which who"
+    " who's whom whose will with would you you'd you're"
+)
+_OPENERS = frozenset(_FIRST.split())
+_CLAUSE = Phrases(  # where a second clause asks
+    r"(?:,\W+|:\W+|;\W+| - | but | and | so )(?=(?:please|can you|could you|would you|do you|may i"
+    r"|confirm|(?:just )?tell me|let me know|what (?:is|are|would|do)|where (?:would|do|are) you"
+    r"|i need|i'll need|i will need)\b)"
+)
+_LAST = Phrases(  # where a last clause asks anew, or offers more
+    r"(?:, | - )(?:or |and |but )?(?=(?:(?:is|will) there"
+    r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
+    r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
+)
+_NEAR_END = 3  # sentences
+_ADDRESSED = Phrases(r"\b(?:you|your|i|we|please|me|us)\b", re.I)
+
+
+class Asked(NamedTuple):
+    """How a turn leaves the other side, and the sentences that do."""
+
+    form: Form
+    text: str
+
+
+_TOLD = Asked("tells", "")
+
+
+def asked(text: str) -> Asked:
+    """Whether an agent's turn asks something of the person."""
+    if len(text) > _READ:
+        text = text[-_READ:]
+    if "```" in text:
+        text = _CODE.sub(" ", text)
+    said = list(sentences(text))[-_MOST:]
+    asks: list[str] = []
+    proposes: list[str] = []
+    courtesy = False
+    for left, sentence in enumerate(said, 1 - len(said)):
+        form = _form(sentence)
+        if form == "asks" and left < -_NEAR_END and not _ADDRESSED.search(sentence):
+            continue  # a question of rhetoric, answered in what follows
+        if form == "asks":
+            asks.append(sentence)
+        elif form == "proposes":
+            proposes.append(sentence)
+        elif form == "courtesy":
+            courtesy = True
+    if asks:
+        return Asked("asks", " ".join((*asks, *proposes)))
+    if proposes:
+        return Asked("proposes", " ".join(proposes))
+    return Asked("courtesy", "") if courtesy else _TOLD
+
+
+def _form(sentence: str) -> Form:
+    marked = sentence[-1] in MARKS
+    if not marked and len(sentence) > _LONGEST:
+        return "tells"
+    line = plain(sentence)
+    if line[0] == "#":  # a heading
+        return "tells"
+    lead = _LEAD.match(line)
+    rest = line[lead.end() :] if lead else line
+    if not marked and not _may_ask(rest):
+        return "tells"
+    last = _LAST.search(rest)
+    if last:  # "it is full, can I do anything else?", "shall I book, or is there anything else?"
+        if _COURTESY.match(rest, last.end()):
+            rest, marked = rest[: last.start()], False
+        elif _PROPOSES.match(rest, last.end()):
+            return "proposes"
+    if _COURTESY.match(rest):
+        return "courtesy"
+    if marked:
+        return "proposes" if _PROPOSES.match(rest) else "asks"
+    return _unmarked(rest)
+
+
+def _unmarked(line: str) -> Form:
+    """A sentence without a question mark."""
+    if _eases(line) and _AT_EASE.search(line):
+        return "courtesy"
+    if _UNDER_TERMS.match(line):
+        return "courtesy"
+    if _PROPOSES.match(line):
+        return "proposes"
+    if INVERTED.match(line) or _FOR_WORDS.match(line):
+        return "asks"
+    if _CONFIRMS.match(line) or (line.endswith(_TAGS) and _TAG.match(line)):
+        return "asks"
+    if WH.match(line) and _TO_YOU.search(line):
+        return "asks"
+    if _ABOUT_TO.match(line) and not _STATES.search(line):
+        return "asks"
+    clause = _CLAUSE.search(line)
+    return _unmarked(line[clause.end() :]) if clause else "tells"
+
+
+def _may_ask(line: str) -> bool:
+    """A cheap look: whether any table can match a sentence without a question mark."""
+    first = line.partition(" ")[0]
+    return (
+        first in _OPENERS
+        or first.rstrip(",:;").endswith("ing")
+        or line.endswith(_TAGS)
+        or _eases(line)
+        or _CLAUSE.search(line) is not None
+        or _LAST.search(line) is not None
+    )
+
+
+def _eases(line: str) -> bool:
+    return "feel free" in line or "hesitate" in line or " know " in line

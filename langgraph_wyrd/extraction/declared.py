@@ -1,0 +1,141 @@
+"""What an agent says of its work in so many words: calls of the tools of `WyrdMiddleware`.
+
+The tools write nothing themselves. Their calls stand in the messages, and are read here as any
+other signal is; what they said stays known when the messages are summarised or trimmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from langgraph_wyrd.extraction.conversation import ended
+from langgraph_wyrd.extraction.messages import Call, Message, conversations, read
+from langgraph_wyrd.extraction.plain import bounded
+from langgraph_wyrd.extraction.view import View
+from langgraph_wyrd.state.facts import PASSING, Drops, Fact, Opens, Settles, Wants
+from langgraph_wyrd.state.model import LoopKind, OpenLoop, Source, shortened
+
+OPEN, CLOSE, INTEND, DECIDE = "open_loop", "close_loop", "set_intention", "note_decision"
+TOOLS = frozenset((OPEN, CLOSE, INTEND, DECIDE))
+AUTHOR = "agent"
+_TEXT = 500
+_REF = 120
+_UNDONE = ("rejected", "failed")  # what was said in such a call was never said
+
+
+def declared(view: View) -> Iterable[Fact]:
+    """Loops, decisions and aims that the agent opened, closed or set by calling a tool."""
+    if not view.putting or not (view.fresh or view.writes):
+        return ()
+    return _declared(view)
+
+
+def opens(name: str, call: str | None, args: Any) -> tuple[LoopKind, str, str] | None:
+    """The kind, ref and words of the loop that such a call opens; None if it opens none."""
+    if not isinstance(args, Mapping) or name not in (OPEN, DECIDE):
+        return None
+    kind: LoopKind = "note" if name == OPEN else "decision"
+    said = _said(args, "description" if name == OPEN else "decision")
+    ref = _said(args, "id", _REF) or call
+    return (kind, ref, said) if said and ref else None
+
+
+def closable(loop: OpenLoop) -> bool:
+    """Whether an agent may say that this is settled: not what only the graph can settle."""
+    return not loop.resolved and loop.kind != "interrupt" and loop.source.rule not in PASSING
+
+
+def _declared(view: View) -> Iterator[Fact]:
+    for channel, fresh in conversations(view):
+        walk = _Walk(view, channel)
+        for place in fresh.places:
+            value = fresh.values[place]
+            if _may_say(value) and (message := read(value)) is not None:
+                yield from walk.message(message)
+
+
+def _may_say(value: Any) -> bool:
+    """A cheap look: most messages call nothing."""
+    if isinstance(value, AIMessage):
+        return any(call["name"] in TOOLS for call in value.tool_calls)
+    if isinstance(value, BaseMessage):
+        return isinstance(value, ToolMessage) and value.status == "error"
+    return isinstance(value, dict)
+
+
+class _Walk:
+    """The new messages of one list, in order."""
+
+    def __init__(self, view: View, channel: str) -> None:
+        self.view = view
+        self.channel = channel
+        self.made: dict[str, tuple[LoopKind, str]] = {}  # opened here, by ref and by call
+
+    def message(self, message: Message) -> Iterator[Fact]:
+        for call in message.calls:
+            if call.name in TOOLS and call.malformed is None and isinstance(call.args, Mapping):
+                yield from self._call(call, call.args, self._source(message, call.id))
+        for result in message.results:
+            if result.failed and ended(result)[0] in _UNDONE:
+                yield from self._undone(result.call, self._source(message, result.call))
+
+    def _source(self, message: Message, call: str | None) -> Source:
+        return self.view.at(
+            "declared",
+            channel=self.channel,
+            message_id=message.id,
+            tool_call_id=call,
+            author=AUTHOR,
+        )
+
+    def _call(self, call: Call, args: Mapping[str, Any], source: Source) -> Iterator[Fact]:
+        made = opens(call.name, call.id, args)
+        if made is not None:
+            kind, ref, said = made
+            self.made[ref] = self.made[call.id or ref] = kind, ref
+            told = {
+                key: bounded(args[key], _TEXT)[0]
+                for key in ("rationale", "action", "context")
+                if args.get(key)
+            }
+            yield Opens(kind, said, source, ref, told, "declared")
+            if kind == "decision" and (came := _said(args, "outcome")):
+                yield Settles((kind,), came, source, ref)
+        elif call.name == CLOSE and (id := _said(args, "id", _REF)):
+            yield from self._close(id, _said(args, "outcome") or "closed", source)
+        elif call.name == INTEND and isinstance(args.get("intention"), str):
+            said = _said(args, "intention")
+            yield Wants(said, "explicit", source, "declared") if said else Drops("explicit", source)
+
+    def _close(self, id: str, outcome: str, source: Source) -> Iterator[Fact]:
+        if id in self.made:
+            kind, ref = self.made[id]
+            yield Settles((kind,), outcome, source, ref)
+            return
+        for loop in self.view.previous.loops:
+            if id in (loop.id, loop.ref, loop.source.tool_call_id) and closable(loop):
+                yield Settles((loop.kind,), outcome, source, loop.ref, loop.id)
+
+    def _undone(self, call: str, source: Source) -> Iterator[Fact]:
+        """A call that was rejected, or that its tool refused."""
+        if call in self.made:
+            kind, ref = self.made[call]
+            yield Settles((kind,), "the call failed", source, ref)
+        for loop in self.view.previous.loops:
+            if not loop.resolved and _is_of(loop.source, call):
+                yield Settles((loop.kind,), "the call failed", source, loop.ref, loop.id)
+        for aim in self.view.previous.intentions:
+            if aim.open and _is_of(aim.source, call):
+                yield Drops("explicit", source)
+
+
+def _is_of(source: Source, call: str) -> bool:
+    return source.rule == "declared" and source.tool_call_id == call
+
+
+def _said(args: Mapping[str, Any], key: str, most: int = _TEXT) -> str:
+    said = args.get(key)
+    return shortened(said[: 4 * most], most) if isinstance(said, str) else ""

@@ -1,0 +1,363 @@
+"""What happened to the tasks of a checkpoint: who waits for an answer, what failed.
+
+Read from pending writes, either of one task as they are saved, or of all of a checkpoint's tasks
+at once. These facts belong to the leaf: a child checkpoint closes them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xxhash import xxh3_128_hexdigest
+
+from langgraph_wyrd.extraction.due import (
+    CONTROL,
+    ERROR,
+    ERROR_SOURCE,
+    HANDLER,
+    INTERRUPT,
+    NULL_TASK,
+    RESUME,
+    is_call,
+    node_of,
+)
+from langgraph_wyrd.extraction.plain import as_text, bounded
+from langgraph_wyrd.extraction.view import TaskWrite, View
+from langgraph_wyrd.state.facts import Fact, Opens, Settles
+from langgraph_wyrd.state.model import OpenLoop, shortened
+
+_QUESTION = 500  # characters of a description
+_ACTION = 120
+_ARGS = 600
+_ACTIONS = 10  # of one interrupt, that are shown in full
+_ASKED = ("question", "ask", "message", "prompt", "description", "query", "title", "text")
+_ERROR_REPR = re.compile(r"^([A-Za-z_][\w.]*)\((.*)\)$", re.DOTALL)
+_MAP_KEY = re.compile(r"^[0-9a-f]{32}$")
+
+
+@dataclass(slots=True)
+class _Task:
+    """The writes of one task, sorted."""
+
+    id: str
+    path: str = ""
+    interrupts: list[Any] = field(default_factory=list)
+    error: Any = None
+    failed: bool = False
+    routed: bool = False
+    finished: bool = False
+    answers: int = 0
+
+
+def tasks(view: View) -> Iterable[Fact]:
+    """Interrupts, errors and answers among a task's writes."""
+    if view.putting or not view.writes:
+        return ()
+    return _of_writes(view)
+
+
+def _of_writes(view: View) -> Iterator[Fact]:
+    found: dict[str, _Task] = {}
+    answers: list[Any] = []
+    for write in view.writes:
+        if write.task == NULL_TASK:
+            if write.channel == RESUME:
+                answers.append(write.value)
+            continue
+        task = found.get(write.task)
+        if task is None:
+            task = found[write.task] = _Task(write.task, write.path)
+        _sort(task, write)
+    asking = any(task.interrupts for task in found.values())
+    if answers and not asking:
+        # An answer that stands beside a question may be to an earlier one of the same task.
+        for answer in answers:
+            yield from _answered(view, answer)
+    handled = {task.path.partition(HANDLER)[0] for task in found.values() if _handles(task)}
+    seen: set[str] = set()
+    failed: list[tuple[str, Opens]] = []
+    for task in found.values():
+        if task.failed and not (task.routed and task.path in handled):
+            opened = _error(view, task)
+            if not _known_of_a_call(view, task, opened, failed):
+                failed.append((task.path, opened))
+                yield opened
+        if not view.previous.loops and not task.interrupts:
+            continue  # nothing that could be over
+        yield from _over(view, task)
+        if not task.finished:
+            for interrupt in task.interrupts:
+                if task.failed and _was_answered(view, task, interrupt):
+                    continue
+                opened = _interrupt(view, task, interrupt)
+                if opened.ref not in seen:  # a call and its caller report the same one
+                    seen.add(opened.ref or "")
+                    yield opened
+
+
+def _sort(task: _Task, write: TaskWrite) -> None:
+    channel = write.channel
+    if channel not in CONTROL:
+        task.finished = True
+    elif channel == INTERRUPT:
+        value = write.value
+        task.interrupts += value if isinstance(value, list | tuple) else [value]
+    elif channel == ERROR:
+        task.failed, task.error = True, write.value
+    elif channel == RESUME:
+        task.answers = len(write.value) if isinstance(write.value, list | tuple) else 1
+    elif channel == ERROR_SOURCE:
+        task.routed = True
+
+
+def _handles(task: _Task) -> bool:
+    return task.finished and not task.failed and HANDLER in task.path
+
+
+# ---- what is over
+
+
+def _answered(view: View, answer: Any) -> Iterator[Fact]:
+    source = view.at("interrupt", task_id=NULL_TASK, channel=RESUME)
+    if isinstance(answer, dict) and answer and all(map(_is_id, answer)):
+        for id in answer:
+            yield Settles(("interrupt",), "answered", source, id)
+    else:
+        yield Settles(("interrupt",), "answered", source)
+
+
+def _is_id(key: Any) -> bool:
+    return isinstance(key, str) and _MAP_KEY.match(key) is not None
+
+
+def _over(view: View, task: _Task) -> Iterator[Fact]:
+    """What this task, or the one whose error it handles, waited for or failed with before."""
+    again = {_id_of(each) for each in task.interrupts} if not task.finished else set()
+    handles = _handles(task)
+    for loop in view.previous.loops:
+        if loop.closed_at is not None or loop.kind not in ("interrupt", "error"):
+            continue
+        source = loop.source
+        if source.task_id == task.id:
+            if loop.kind == "interrupt" and loop.ref not in again:
+                answered = task.finished or task.answers
+                yield _settled(view, task, loop, "answered" if answered else "it ran again")
+            elif source.rule == "task_error" and not task.failed:
+                how = "it ran again" if task.finished else "it ran again, and asks"
+                yield _settled(view, task, loop, how)
+        elif (
+            handles
+            and source.rule == "task_error"
+            and source.node is not None
+            and source.node == node_of(task.path, view.values)
+        ):
+            yield _settled(view, task, loop, "handled by the graph")
+
+
+def _was_answered(view: View, task: _Task, interrupt: Any) -> bool:
+    """Whether a task that failed did so after the answer; its question is still in its slot."""
+    ids = own_ids(view.ns, node_of(task.path, view.values), task.id, task.answers)
+    return _id_of(interrupt) in ids
+
+
+def own_ids(ns: str, node: str | None, task: str, count: int) -> list[str]:
+    """The ids of a task's first interrupts, apart from those of subgraphs that it calls.
+
+    An interrupt's id is made of its task's namespace and of how many answers the task has.
+    """
+    if node is None:
+        return []
+    mine = f"{ns}|{node}:{task}" if ns else f"{node}:{task}"
+    return [xxh3_128_hexdigest((f"{mine}|{n}" if n else mine).encode()) for n in range(count)]
+
+
+def _settled(view: View, task: _Task, loop: OpenLoop, outcome: str) -> Settles:
+    rule = "interrupt" if loop.kind == "interrupt" else "task_error"
+    return Settles((loop.kind,), outcome, view.at(rule, task_id=task.id), loop.ref)
+
+
+# ---- errors
+
+
+def _error(view: View, task: _Task) -> Opens:
+    context: dict[str, Any] = {}
+    if task.routed:
+        context["error_handler"] = True  # the graph itself deals with it
+    node = node_of(task.path, view.values)
+    if node is not None:
+        context["node"] = node
+    if is_call(task.path):
+        context["called"] = True  # by the node, as a task of its own
+    return Opens(
+        "error",
+        error_text(task.error),
+        view.at("task_error", task_id=task.id, node=node, channel=ERROR),
+        task.id,
+        context,
+    )
+
+
+def _known_of_a_call(
+    view: View, task: _Task, opened: Opens, failed: list[tuple[str, Opens]]
+) -> bool:
+    """Whether this is the error of a call that brought its caller down, told of the other one.
+
+    Of the two the first one stands, whichever comes first.
+    """
+    node, called = opened.source.node, is_call(task.path)
+    if node is None:
+        return False
+    for path, other in failed:
+        if other.source.node == node and other.description == opened.description:
+            return called != is_call(path)
+    for loop in view.previous.loops:
+        if (
+            loop.closed_at is None
+            and loop.source.rule == "task_error"
+            and loop.source.node == node
+            and loop.source.task_id != task.id
+            and loop.description == opened.description
+            and bool(loop.context.get("called")) != called
+        ):
+            return True
+    return False
+
+
+def error_text(error: Any) -> str:
+    """An error in words, the same for the exception and for its repr, which is what is stored."""
+    text = error if isinstance(error, str) else repr(error)
+    parts = _ERROR_REPR.match(text)
+    if parts is None:
+        return shortened(text[:4000], _QUESTION)
+    name, inside = parts.groups()
+    try:
+        said = ast.literal_eval(f"({inside[:4000]},)") if inside else ()
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return shortened(text[:4000], _QUESTION)
+    if not said:
+        return name
+    about = said[0] if len(said) == 1 else ", ".join(map(str, said))
+    return shortened(f"{name}: {about}", _QUESTION)
+
+
+# ---- interrupts
+
+
+def _id_of(interrupt: Any) -> str | None:
+    """An interrupt's id; older ones were stored as dicts."""
+    if isinstance(interrupt, Mapping):
+        id = interrupt.get("id") or interrupt.get("interrupt_id")
+    else:
+        id = getattr(interrupt, "id", None)
+    return id if isinstance(id, str) and id and id != "placeholder-id" else None
+
+
+def _interrupt(view: View, task: _Task, interrupt: Any) -> Opens:
+    if isinstance(interrupt, Mapping) and "value" in interrupt:
+        value, schema = interrupt["value"], interrupt.get("response_schema")
+    else:
+        value = getattr(interrupt, "value", interrupt)
+        schema = getattr(interrupt, "response_schema", None)
+    description, context, call = asked(value)
+    if isinstance(schema, Mapping):
+        context["response_schema"] = bounded(schema)[0]
+    node = node_of(task.path, view.values)
+    source = view.at("interrupt", task_id=task.id, node=node, channel=INTERRUPT, tool_call_id=call)
+    return Opens("interrupt", description, source, _id_of(interrupt) or task.id, context)
+
+
+def asked(value: Any) -> tuple[str, dict[str, Any], str | None]:
+    """What an interrupt asks in words, what goes with it, and the tool call it is about."""
+    if isinstance(value, str):
+        context = {} if len(value) <= _QUESTION else {"value": bounded(value)[0]}
+        return shortened(value, _QUESTION) or "waits for an answer", context, None
+    found = _approval(value) or _inbox(value)
+    if found is not None:
+        return found
+    shown, about = bounded(value)
+    context = {"value": shown} if not about else {"value": shown, "value_cut": about}
+    if isinstance(shown, Mapping):
+        for name in _ASKED:
+            if isinstance(text := shown.get(name), str) and text.strip():
+                return shortened(text, _QUESTION), context, None
+    if value is None or shown in ({}, [], ""):
+        return "waits for an answer", {}, None
+    return as_text(shown, _QUESTION), context, None
+
+
+def _approval(value: Any) -> tuple[str, dict[str, Any], str | None] | None:
+    """langchain's human in the loop, for a turn's calls together or for each alone."""
+    if not isinstance(value, Mapping):
+        return None
+    if value.get("type") == "tool_approval" and "name" in value:
+        call = value.get("tool_call_id")
+        return _decision([value], {}, call if isinstance(call, str) else None)
+    requests = value.get("action_requests")
+    if not isinstance(requests, Sequence) or isinstance(requests, str):
+        return None
+    requests = [each for each in requests if isinstance(each, Mapping)]
+    if not requests:
+        return None
+    configs = value.get("review_configs")
+    allowed = {
+        each.get("action_name"): each.get("allowed_decisions")
+        for each in (configs if isinstance(configs, Sequence) else ())
+        if isinstance(each, Mapping)
+    }
+    return _decision(requests, allowed, None)
+
+
+def _inbox(value: Any) -> tuple[str, dict[str, Any], str | None] | None:
+    """The older Agent Inbox: a list of requests, each with an action and what is allowed."""
+    several = value if isinstance(value, list | tuple) else [value]
+    requests = [
+        each
+        for each in several
+        if isinstance(each, Mapping) and isinstance(each.get("action_request"), Mapping)
+    ]
+    if not requests or len(requests) != len(several):
+        return None
+    actions: list[Mapping[str, Any]] = []
+    allowed: dict[Any, Any] = {}
+    for each in requests:
+        action = each["action_request"]
+        name = action.get("action") or action.get("name")
+        actions.append(
+            {
+                "name": name,
+                "args": action.get("args"),
+                "description": each.get("description"),
+            }
+        )
+        if isinstance(config := each.get("config"), Mapping):
+            allowed[name] = [
+                key.removeprefix("allow_") for key, may in config.items() if may is True
+            ]
+    return _decision(actions, allowed, None)
+
+
+def _decision(
+    requests: Sequence[Mapping[str, Any]], allowed: Mapping[Any, Any], call: str | None
+) -> tuple[str, dict[str, Any], str | None]:
+    actions: list[dict[str, Any]] = []
+    words: list[str] = []
+    for each in requests[:_ACTIONS]:
+        name = str(each.get("name") or "an action")
+        args = each.get("args")
+        shown: dict[str, Any] = {"name": name, "args": bounded(args, _ARGS)[0]}
+        if isinstance(text := each.get("description"), str) and text:
+            shown["description"] = shortened(text[:2000], _QUESTION)
+        if isinstance(decisions := allowed.get(name), list | tuple):
+            shown["allowed"] = [str(decision) for decision in decisions]
+        actions.append(shown)
+        words.append(f"{name} {as_text(args, _ACTION)}" if args else name)
+    if len(requests) > _ACTIONS:
+        words.append(f"and {len(requests) - _ACTIONS} more")
+    context: dict[str, Any] = {"actions": actions}
+    if len(requests) > _ACTIONS:
+        context["actions_left_out"] = len(requests) - _ACTIONS
+    return shortened(f"approve {'; '.join(words)}?", _QUESTION), context, call

@@ -1,0 +1,282 @@
+"""A working state in words: what a person, or a model, needs to pick the thread up.
+
+One item a line, in an order that does not hang on how things were stored, so that two briefs
+can be compared with `diff`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Intention,
+    OpenLoop,
+    Todo,
+    WorkingState,
+    shortened,
+)
+from langgraph_wyrd.state.words import KINDS, by_weight, listing, nodes, place
+
+WEEK = timedelta(days=7)
+_TEXT = 200  # characters of an item's own words
+_INTENTION = 400
+_VALUE = 100
+_ORDER = 1000
+_PAST = 5  # of what is over
+_STATUS = {"in_progress": "in progress"}
+_PRIORITIES = ("critical", "high", "low")
+
+
+@dataclass(slots=True)
+class _Section:
+    """Lines under a heading. `order` says which go first when there is no room."""
+
+    heading: str
+    one: str
+    several: str
+    lines: list[str]
+    order: list[int] = field(default_factory=list)
+    dropped: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.order = self.order or list(range(len(self.lines) - 1, -1, -1))
+
+    def kept(self) -> list[str]:
+        left = [line for n, line in enumerate(self.lines) if n not in self.dropped]
+        return ["", self.heading, *left] if left else []
+
+    def drop(self) -> int:
+        """Drop the next line; how many characters that frees."""
+        index = self.order[len(self.dropped)]
+        self.dropped.add(index)
+        whole = len(self.dropped) == len(self.lines)
+        return len(self.lines[index]) + 1 + (len(self.heading) + 2 if whole else 0)
+
+
+def brief(
+    state: WorkingState,
+    *,
+    max_chars: int | None = None,
+    stale_after: timedelta | None = WEEK,
+    now: datetime | None = None,
+    guesses: bool = False,
+) -> str:
+    """See `WorkingState.brief`."""
+    if max_chars is not None and max_chars < 0:
+        raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
+    told = _Teller(stale_after, _moment(state.ts) if now is None else _aware(now))
+    sections = _sections(state, told, guesses)
+    head = _head(state, told, sections)
+    return _fitted(head, sections, max_chars)
+
+
+# ---- ages
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else _aware(datetime.fromisoformat(text.replace("Z", "+00:00")))
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    stale_after: timedelta | None
+    now: datetime | None
+
+    def age(self, opened: str | None, changed: str | None = None) -> list[str]:
+        """How old something is, and whether it is stale; nothing if nobody knows."""
+        at = _moment(opened)
+        if at is None or self.now is None:
+            return []
+        said = [ago(self.now - at)]
+        still = self.now - (_moment(changed) or at)
+        if self.stale_after is not None and still > self.stale_after:
+            said.append("STALE")
+        return said
+
+
+def ago(age: timedelta) -> str:
+    minutes = int(age.total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes} min ago"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h ago"
+    return f"{minutes // (24 * 60)} days ago"
+
+
+# ---- lines
+
+
+def _line(id: str, says: str, about: Iterable[str]) -> str:
+    behind = ", ".join(part for part in about if part)
+    return f"- [{id}] {says}" + (f" ({behind})" if behind else "")
+
+
+def _loop(loop: OpenLoop, told: _Teller) -> str:
+    kind = KINDS.get(loop.kind, loop.kind)
+    says = f"{kind}: {shortened(loop.description, _TEXT)}"
+    return _line(loop.id, says, [*told.age(loop.opened_at, loop.changed_at), place(loop.source)])
+
+
+def _todo(todo: Todo, told: _Teller) -> str:
+    says = f"{_STATUS.get(todo.status, todo.status)}: {shortened(todo.content, _TEXT)}"
+    about = [f"{todo.priority} priority"] if todo.priority in _PRIORITIES else []
+    about += told.age(todo.opened_at, todo.changed_at)
+    about += [place(todo.source) if todo.source.ns else ""]
+    return _line(todo.id, says, about)
+
+
+def _wanted(intention: Intention, told: _Teller) -> str:
+    about = [intention.aim, *told.age(intention.opened_at), place(intention.source)]
+    return _line(intention.id, shortened(intention.text, _INTENTION), about)
+
+
+def _entry(item: ContextItem) -> str:
+    most = _ORDER if item.pinned else _VALUE
+    value = item.value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+    return f"- {shortened(item.key, _VALUE)}: {shortened(text[: 4 * most], most)}"
+
+
+def _past(state: WorkingState) -> list[str]:
+    """What is over, the latest first."""
+    over: list[tuple[str, str]] = []
+    for todo in state.todos:
+        if not todo.open and todo.confidence != "heuristic":
+            over.append(
+                (todo.closed_at or "", f"- {todo.status}: {shortened(todo.content, _VALUE)}")
+            )
+    for loop in state.closed_loops:
+        if loop.confidence != "heuristic":
+            said = (
+                f"- {loop.outcome or 'over'}: {shortened(loop.description, _VALUE)} ({loop.kind})"
+            )
+            over.append((loop.closed_at or "", said))
+    over.reverse()
+    over.sort(key=lambda each: each[0], reverse=True)
+    return [line for _, line in over]
+
+
+# ---- the parts
+
+
+def _sections(state: WorkingState, told: _Teller, guesses: bool) -> list[_Section]:
+    """Most important first."""
+    loops = [_loop(loop, told) for loop in by_weight(state.open_loops)]
+    open_todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
+    todos = [_todo(todo, told) for todo in open_todos]
+    doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
+    waiting = [n for n in range(len(todos)) if n not in set(doing)]
+    past = _past(state)
+    known = [item for item in state.context if item.confidence != "heuristic"]
+    orders = [_entry(item) for item in known if item.pinned]
+    context = [_entry(item) for item in known if not item.pinned]
+    latest = f"last {_PAST} of {len(past)}" if len(past) > _PAST else str(len(past))
+    found = [
+        _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
+        _Section(f"Open loops ({len(loops)}):", "open loop", "open loops", loops),
+        _Section(
+            f"Open todos ({len(todos)}):",
+            "todo",
+            "todos",
+            todos,
+            [*reversed(waiting), *reversed(doing)],
+        ),
+        _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
+        _Section(f"Context ({len(context)}):", "context entry", "context entries", context),
+    ]
+    if guesses:
+        lines = _guessed(state, told)
+        found.append(_Section(f"Guessed from prose ({len(lines)}):", "guess", "guesses", lines))
+    return found
+
+
+def _guessed(state: WorkingState, told: _Teller) -> list[str]:
+    lines = [_loop(loop, told) for loop in by_weight(state.guessed_loops)]
+    lines += [_todo(todo, told) for todo in state.open_todos if todo.confidence == "heuristic"]
+    lines += [
+        _wanted(each, told)
+        for each in state.intentions
+        if each.open and each.confidence == "heuristic"
+    ]
+    return lines
+
+
+def _head(state: WorkingState, told: _Teller, sections: Sequence[_Section]) -> list[str]:
+    thread = "" if state.thread_id is None else f" in thread {shortened(state.thread_id, _VALUE)}"
+    at = _moment(state.ts)
+    when = "" if at is None else f", {at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    head = [f"Where things stand{thread}{when}"]
+    wanted = state.intention
+    if state.title is not None and (wanted is None or not _is_title(state.title, wanted.text)):
+        head.append(f"Title: {state.title}")
+    head.append(f"Intention: {'none known' if wanted is None else _wanted(wanted, told)[2:]}")
+    head.append(f"Status: {state.status}" + (f", {state.reason}" if state.reason else ""))
+    if state.due and state.status != "due":
+        head.append(f"Due: {listing(nodes(state.due), 10)}")
+    if not any(section.lines for section in sections if section.one in ("open loop", "todo")):
+        head.append("Nothing is open.")
+    return head
+
+
+def _is_title(title: str, text: str) -> bool:
+    return " ".join(text.split()).startswith(title.removesuffix("…"))
+
+
+# ---- length
+
+
+def _left_out(sections: Sequence[_Section]) -> str:
+    said = []
+    for each in sections:
+        if each.dropped:
+            count = len(each.dropped)
+            said.append(f"{count} more {each.one if count == 1 else each.several}")
+    return f"Left out: {', '.join(said)}" if said else ""
+
+
+def _fitted(head: list[str], sections: list[_Section], most: int | None) -> str:
+    """All of it, or as much as there is room for and a line that says what is missing."""
+    text = _joined(head, sections, "")
+    if most is None or len(text) <= most:
+        return text
+    size = len(text)
+    for section in reversed(sections):
+        for _ in section.lines:
+            size -= section.drop()
+            said = _left_out(sections)
+            if size + len(said) + 2 <= most:
+                return _joined(head, sections, said)
+    said = _left_out(sections)
+    if not said:
+        return _cut("\n".join(head), most)
+    # Not even the head fits. How much is missing matters more than its last words.
+    room = most - len(said) - 1
+    start = _cut("\n".join(head), room) if room > 0 else ""
+    return f"{start}\n{said}" if start else _cut(said, most)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…" if most > 0 else ""
+
+
+def _joined(head: list[str], sections: Iterable[_Section], said: str) -> str:
+    lines = list(head)
+    for section in sections:
+        lines += section.kept()
+    return "\n".join([*lines, "", said] if said else lines)

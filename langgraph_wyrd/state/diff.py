@@ -1,0 +1,315 @@
+"""What differs between two working states.
+
+A `StateDiff` tells people what changed, and holds what it takes to make one state of the other.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
+from langgraph_wyrd.state import codec
+from langgraph_wyrd.state.events import same
+from langgraph_wyrd.state.merge import Merged, applied
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Due,
+    Intention,
+    Item,
+    OpenLoop,
+    WorkingState,
+    shortened,
+)
+from langgraph_wyrd.state.pairing import (
+    PILLARS,
+    STATE_FIELDS,
+    Change,
+    digest,
+    equal,
+    matched,
+    related,
+    text_of,
+)
+from langgraph_wyrd.state.values import ChannelsDiff
+from langgraph_wyrd.state.viewed import viewed
+from langgraph_wyrd.state.words import LINE, listing, nodes, value_text
+
+SCHEMA = 1
+_TOLD_FIELDS = ("title", "status", "due")
+_NAMES = {"todos": "todo", "context": "context", "loops": "loop", "intentions": "intention"}
+_PLURALS = {**{name: name for name in PILLARS}, "context": "context items"}
+_SAID = {"passed": "came and went"}
+_SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved": "-"}
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class StateDiff:
+    """What makes one working state of another.
+
+    `changes` has it all, by pillar, also ids, times and places. `added`, `removed`, `changed`,
+    `summary` and `lines` have what a person would ask about. `fields` are those of the state
+    itself, old and new; `ids` tells whether items stand as they did.
+    """
+
+    changes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    fields: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    ids: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    channels: ChannelsDiff | None = field(default=None, compare=False)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def told(self) -> Iterator[tuple[str, str, Change]]:
+        """Pillar, verb and change of all that a person would ask about."""
+        for pillar, changes in self.changes.items():
+            for change in changes:
+                if (verb := change.verb) is not None:
+                    yield pillar, verb, change
+
+    def which(self, verb: str, pillar: str | None = None) -> tuple[Item, ...]:
+        """The items that this happened to: see `Change.verb`."""
+        return tuple(c.item for p, v, c in self.told() if v == verb and pillar in (None, p))
+
+    @property
+    def added(self) -> dict[str, tuple[Item, ...]]:
+        told = [(p, c.item) for p, _, c in self.told() if c.old is None]
+        return {name: tuple(i for p, i in told if p == name) for name in PILLARS}
+
+    @property
+    def removed(self) -> dict[str, tuple[Item, ...]]:
+        told = [(p, c.item) for p, _, c in self.told() if c.new is None]
+        return {name: tuple(i for p, i in told if p == name) for name in PILLARS}
+
+    @property
+    def changed(self) -> dict[str, tuple[tuple[Item, Item], ...]]:
+        """Pairs: old and new."""
+        told = [(p, c.old, c.new) for p, _, c in self.told()]
+        return {k: tuple((o, n) for p, o, n in told if p == k and o and n) for k in PILLARS}
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing differs that a person would ask about."""
+        quiet = self.channels is None or self.channels.empty
+        return quiet and not self.fields.keys() & set(_TOLD_FIELDS) and not any(self.told())
+
+    def summary(self) -> str:
+        """One line: `+1 todos, 1 loop resolved, ~2 todos (1 completed)`. Guesses are told apart."""
+        told = list(self.told())
+        count = Counter((pillar, verb) for pillar, verb, change in told if not change.guessed)
+        if self.added["intentions"]:  # that it took the place of another goes without saying
+            closed = (c.item for _, verb, c in told if verb == "closed" and not c.guessed)
+            outcomes = [getattr(each, "outcome", None) for each in closed]
+            count["intentions", "closed"] -= outcomes.count("superseded")
+        said = []
+        for sign, verbs in (("+", ("added", "opened")), ("-", ("removed",))):
+            for pillar, name in _PLURALS.items():
+                n = sum(count.pop((pillar, verb), 0) for verb in verbs)
+                said.append((n, f"{sign}{n} {name}"))
+        for verb in ("resolved", "reopened", "passed"):
+            n = count.pop(("loops", verb), 0)
+            said.append((n, f"{n} {'loop' if n == 1 else 'loops'} {_SAID.get(verb, verb)}"))
+        for pillar, name in _PLURALS.items():
+            verbs_left = [(v, n) for (p, v), n in sorted(count.items()) if p == pillar and n]
+            how = ", ".join(f"{n} {verb}" for verb, n in verbs_left if verb != "changed")
+            n = sum(n for _, n in verbs_left)
+            said.append((n, f"~{n} {name}" + (f" ({how})" if how else "")))
+        n = sum(change.guessed for _, _, change in told)
+        said.append((n, "1 guess" if n == 1 else f"{n} guesses"))
+        if self.channels is not None and not self.channels.empty:
+            said.append((1, self.channels.summary()))
+        return ", ".join([*(words for n, words in said if n), *self._field_lines()]) or "no changes"
+
+    def lines(self) -> list[str]:
+        """A line for each change: `~ todo Write tests: pending -> completed`."""
+        said = [_line(*each) for each in self.told()]
+        said += [f"~ {line}" for line in self._field_lines()]
+        return said + (self.channels.lines() if self.channels is not None else [])
+
+    def _field_lines(self) -> list[str]:
+        said = []
+        for name in filter(self.fields.__contains__, _TOLD_FIELDS):
+            old, new = self.fields[name]
+            if name == "due":
+                old, new = (listing(nodes(each)) for each in (old, new))
+            said.append(f"{name} {value_text(old)} -> {value_text(new)}")
+        return said
+
+    def invert(self) -> StateDiff:
+        """What leads back; without the channels."""
+        back = {p: _in_order([c.invert() for c in held]) for p, held in self.changes.items()}
+        fields = {name: (new, old) for name, (old, new) in self.fields.items()}
+        ids = {name: (new, old) for name, (old, new) in self.ids.items()}
+        return StateDiff(back, fields, ids, extra=self.extra)
+
+    def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:
+        """The state with these changes; the one that was compared becomes exactly the other one.
+
+        Any other state gets what fits it. What it has otherwise stays so, and is told of in
+        `conflicts`; what is new follows at the end.
+
+        Raises:
+            InvalidInput: `strict`, and something does not fit; the message names the item.
+        """
+        found = applied(state, self)
+        if strict and found.conflicts:
+            more = "" if len(found.conflicts) == 1 else f" (and {len(found.conflicts) - 1} more)"
+            raise InvalidInput(f"the diff does not fit: {found.conflicts[0]}{more}")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data. Values of channels are only told of: they can't be read back."""
+        out: dict[str, Any] = {"schema": SCHEMA, "models": codec.SCHEMA, "summary": self.summary()}
+        out["fields"] = {name: list(pair) for name, pair in self.fields.items()}
+        if "due" in self.fields:
+            out["fields"]["due"] = [[codec.write(d) for d in each] for each in self.fields["due"]]
+        out["ids"] = {name: list(pair) for name, pair in self.ids.items()}
+        out["changes"] = {p: [_written(c) for c in held] for p, held in self.changes.items()}
+        if self.channels is not None:
+            out["channels"] = {"lines": self.channels.lines()}
+        return {**self.extra, **out}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        return json.dumps(self.to_dict(), indent=indent)
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> StateDiff:
+        """The diff of such data. What this release does not know is kept in `extra`.
+
+        Raises:
+            PayloadTooNew: It was written by a release with a newer schema.
+            InvalidInput: It is no diff, or a part of it can't be read.
+        """
+        try:
+            return _read(dict(payload))
+        except InvalidInput:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this is no diff of two states: {error!r}") from error
+
+
+def diff(a: WorkingState, b: WorkingState) -> StateDiff:
+    """What changed from `a` to `b`.
+
+    Items are the same by their ids, else by what they say: the same todo, added to two states, is
+    no difference.
+    """
+    changes: dict[str, tuple[Change, ...]] = {}
+    ids: dict[str, tuple[str, str]] = {}
+    for pillar in PILLARS:
+        olds, news = getattr(a, pillar), getattr(b, pillar)
+        if olds is not news and (found := _changes(olds, news, related(a, b))):
+            changes[pillar] = _in_order(found)
+            ids[pillar] = (digest(olds), digest(news))
+    pairs = {name: (getattr(a, name), getattr(b, name)) for name in STATE_FIELDS}
+    return StateDiff(changes, {n: pair for n, pair in pairs.items() if not same(*pair)}, ids)
+
+
+def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
+    """The state with these changes: `apply(a, diff(a, b))` is `b`.
+
+    `diff.apply(state)` gives any other state what fits it, and lists what does not.
+
+    Raises:
+        InvalidInput: Something does not fit; the message names the item.
+    """
+    return diff.apply(state, strict=True).state
+
+
+def _changes(olds: Sequence[Item], news: Sequence[Item], kin: bool) -> list[Change]:
+    pairs = matched(olds, news, kin)
+    steady = _ascending([pairs[place] for place in sorted(pairs)])
+    found = [Change(old, None, place) for place, old in enumerate(olds) if place not in pairs]
+    rest = set(range(len(news))) - set(pairs.values())
+    found += [Change(None, news[place], None, place) for place in rest]
+    for was, now in pairs.items():
+        if now not in steady or not equal(olds[was], news[now]):
+            found.append(Change(olds[was], news[now], was, now, now not in steady))
+    return found
+
+
+def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """As they stand in the new state; what is gone last."""
+    return tuple(sorted(changes, key=lambda c: (c.now is None, c.now or 0, c.was or 0)))
+
+
+def _ascending(places: Sequence[int]) -> set[int]:
+    """The most of them that stand in order: only the others have moved."""
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for place in places:
+        at = bisect_left(tails, place)
+        before[place] = tails[at - 1] if at else None
+        tails[at : at + 1] = [place]
+    last, found = tails[-1] if tails else None, set[int]()
+    while last is not None:
+        found.add(last)
+        last = before[last]
+    return found
+
+
+def _written(change: Change) -> dict[str, Any]:
+    out = dict(change.extra)
+    old = {} if change.old is None else codec.write(change.old, True)
+    new = {} if change.new is None else codec.write(change.new, True)
+    if change.old is not None:
+        out |= {"old": old, "was": change.was}
+    if change.new is not None:  # what stays as it was is not repeated
+        out["new"] = {k: v for k, v in new.items() if k not in old or not same(v, old[k])}
+        out["now"] = change.now
+        if change.old is not None and (gone := [name for name in old if name not in new]):
+            out["without"] = gone
+    if change.moved:
+        out["moved"] = True
+    return out
+
+
+def _read(data: dict[str, Any]) -> StateDiff:
+    number, models = data.pop("schema", SCHEMA), data.pop("models", codec.SCHEMA)
+    if type(number) is not int or number > SCHEMA:
+        raise PayloadTooNew(f"a diff of schema {number!r}, this release reads {SCHEMA}: upgrade")
+    fields = {name: (old, new) for name, (old, new) in data.pop("fields", {}).items()}
+    if "due" in fields:
+        old, new = (tuple(codec.read(Due, due) for due in each) for each in fields["due"])
+        fields["due"] = (old, new)
+    ids = {name: (old, new) for name, (old, new) in data.pop("ids", {}).items()}
+    changes = {
+        pillar: tuple(_change(PILLARS[pillar], dict(each), models) for each in held)
+        for pillar, held in data.pop("changes", {}).items()
+    }
+    extra = {k: v for k, v in data.items() if k not in ("summary", "channels")}
+    return StateDiff(changes, fields, ids, extra=extra)
+
+
+def _change(cls: type[Item], data: dict[str, Any], models: int) -> Change:
+    def made(fields: dict[str, Any] | None) -> Item | None:
+        return None if fields is None else codec.from_dict(cls, {**fields, "schema": models})
+
+    old, new, gone = (data.pop(name, None) for name in ("old", "new", "without"))
+    if old is None and new is None:
+        raise ValueError("a change of nothing")
+    if new is not None:
+        new = {**{k: v for k, v in (old or {}).items() if k not in (gone or ())}, **new}
+    was, now, moved = (data.pop(name, None) for name in ("was", "now", "moved"))
+    return Change(made(old), made(new), was, now, bool(moved), data)
+
+
+def _line(pillar: str, verb: str, change: Change) -> str:
+    item = change.item
+    text = shortened(text_of(item), LINE)
+    said: list[str] = []
+    if isinstance(item, (OpenLoop, Intention)):
+        text += f" ({item.kind if isinstance(item, OpenLoop) else item.aim})"
+        if verb in ("resolved", "passed", "closed", "reopened"):
+            said = [_SAID.get(verb, verb), *filter(None, [item.outcome])]
+    elif verb == "added":
+        said = [value_text(item.value) if isinstance(item, ContextItem) else item.status]
+    for name, (old, new) in change.fields.items():
+        if name not in ("open", "outcome"):
+            about = "" if name in ("status", "value") else f"{name} "
+            said.append(f"{about}{value_text(old)} -> {value_text(new)}")
+    tail = (f": {', '.join(said)}" if said else "") + (" (guessed)" if change.guessed else "")
+    return f"{_SIGNS.get(verb, '~')} {_NAMES[pillar]} {text}{tail}"

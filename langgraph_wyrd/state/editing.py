@@ -1,0 +1,334 @@
+"""What a person or an agent says outright: the verbs of an edit, and what they come to.
+
+An edit is a series of verbs on a state. It keeps them, so that they can be said again to a state
+that moved on meanwhile: what the other side did too is then passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, Literal, TypeVar, get_args
+
+from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
+from langgraph_wyrd.state.draft import Draft
+from langgraph_wyrd.state.events import Event, Moment, Op, Pillar, packed, plain, same
+from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
+from langgraph_wyrd.state.merge import Conflict, merge
+from langgraph_wyrd.state.model import (
+    Intention,
+    Item,
+    LoopKind,
+    OpenLoop,
+    Source,
+    Todo,
+    WorkingState,
+)
+from langgraph_wyrd.state.overlay import EDIT
+
+TRACKER = "edit"  # the list of the todos that were added by hand: no agent rewrites it
+MOST_TEXT = 4000  # characters; more than an extractor takes, as nobody else has these words
+MOST_VALUE = 100_000  # characters of a context value, as JSON
+
+# Loops that somebody may open by hand. What the graph itself waits for, only the graph can say.
+BY_HAND = ("note", "decision", "question", "request", "task", "promise")
+
+T = TypeVar("T", Todo, OpenLoop)
+Priority = Literal["low", "medium", "high", "critical"]
+_PRIORITIES = get_args(Priority)
+_GROUPS = {"t": "todos", "c": "context", "l": "loops", "i": "intentions"}
+
+
+def task_of(ts: str, token: str) -> str:
+    """The name under which an edit stands in the ledger; it says when."""
+    return f"{EDIT}{ts}:{token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One thing that was said, and how it can be said again."""
+
+    name: str
+    args: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Editing:
+    """A state, and what is said about it. `events` lead from `base` to `state`, by namespace."""
+
+    base: WorkingState
+    author: str
+    ts: str
+    token: str
+    again: bool = False  # said again to another state: what is so already is passed over
+    verbs: list[Verb] = field(default_factory=list)
+    events: list[tuple[str, Event]] = field(default_factory=list)
+    _draft: Draft | None = None
+
+    @property
+    def state(self) -> WorkingState:
+        """As it is with all that was said."""
+        return self.base if self._draft is None else self._draft.finish()
+
+    def say(self, name: str, *args: Any) -> Any:
+        """Say one of the verbs below; one that can't be said changes nothing."""
+        before = len(self.events)
+        made = _VERBS[name](self, *args)
+        self.verbs.append(Verb(name, args))
+        for _, event in self.events[before:]:
+            if self._draft is None:
+                self._draft = Draft(self.base)
+            self._draft.apply(event, self._at(event))
+        return None if made is None else self._find(made)
+
+    def said_again(self, base: WorkingState, ts: str | None = None) -> Editing:
+        """The same, said to another state."""
+        found = Editing(base, self.author, ts or self.ts, self.token, again=True)
+        for verb in self.verbs:
+            found.say(verb.name, *verb.args)
+        found.again = self.again
+        return found
+
+    def conflicts(self, now: WorkingState) -> tuple[Conflict, ...]:
+        """Where this contradicts what has become of the state meanwhile."""
+        ours = self.state
+        found = merge(self.base, ours, now).conflicts
+        old, mine, theirs = (_explicit(each) for each in (self.base, ours, now))
+        if mine is None or theirs is None or not (_differ(mine, old) and _differ(theirs, old)):
+            return found
+        if mine.text != theirs.text:
+            told = (_text(old), mine.text, theirs.text)
+            found += (Conflict("intentions", theirs.id, "text", *told),)
+        return found
+
+    # ---- todos
+
+    def add_todo(self, content: str, priority: str) -> str:
+        if priority not in _PRIORITIES:
+            raise InvalidInput(f"priority {priority!r}: use one of {', '.join(_PRIORITIES)}")
+        body = {"content": _words(content, "a todo"), "tracker": TRACKER, "confidence": "declared"}
+        if priority != "medium":
+            body["priority"] = priority
+        return self._opens("t", "todo", body)
+
+    def complete_todo(self, id: str) -> str:
+        return self._end_todo(id, "completed")
+
+    def cancel_todo(self, id: str) -> str:
+        return self._end_todo(id, "cancelled")
+
+    def start_todo(self, id: str) -> str:
+        todo = self._todo(id)
+        if todo.status != "pending" and not (self.again and todo.status == "in_progress"):
+            raise self._illegal("start", todo, todo.status)
+        return self._turn_todo(todo, "change", "in_progress")
+
+    def reopen_todo(self, id: str) -> str:
+        todo = self._todo(id)
+        if todo.open and not self.again:
+            raise self._illegal("reopen", todo, todo.status)
+        return self._turn_todo(todo, "change", "pending")
+
+    def _todo(self, id: str) -> Todo:
+        return self._one(Todo, self.state.todos, id, "todo")
+
+    def _end_todo(self, id: str, status: str) -> str:
+        todo = self._todo(id)
+        if not todo.open and not (self.again and todo.status == status):
+            raise self._illegal("complete" if status == "completed" else "cancel", todo,
+                                todo.status)  # fmt: skip
+        return self._turn_todo(todo, "close", status)
+
+    def _turn_todo(self, todo: Todo, op: Op, status: str) -> str:
+        if todo.status == status:
+            return todo.id
+        body: dict[str, Any] = {"status": status}
+        if todo.tracker == TRACKER:
+            if (listed := status in ("pending", "in_progress")) != todo.listed:
+                body["listed"] = listed
+        else:  # its tracker will go on saying what it said, until it says something new
+            body["extra"] = {OVERRULED: todo.extra.get(OVERRULED) or todo.status}
+        self._tell("todo", op, todo.id, body, todo.source.ns)
+        return todo.id
+
+    # ---- context
+
+    def set_context(self, key: str, value: Any, metadata: Mapping[str, Any] | None) -> str:
+        _words(key, "a context key")
+        _exact(value, f"context {key!r}")
+        if len(json.dumps(value, ensure_ascii=False)) > MOST_VALUE:
+            raise InvalidInput(
+                f"context {key!r} has more than {MOST_VALUE:,} characters as JSON: keep it in a "
+                "channel or a file, and its name here"
+            )
+        if metadata is not None:
+            _exact(metadata, f"the metadata of context {key!r}")
+        value = plain(value)
+        held = next((item for item in self.state.context if item.key == key), None)
+        if held is None:
+            if len(self.state.context) >= MOST_CONTEXT:
+                raise InvalidInput(f"there are {MOST_CONTEXT} context entries: remove one first")
+            body = {"key": key, "value": value, "confidence": "declared"}
+            if metadata:
+                body["metadata"] = plain(metadata)
+            return self._opens("c", "context", body)
+        body = {} if same(value, held.value) else {"value": value}
+        if metadata is not None and not same(plain(metadata), dict(held.metadata)):
+            body["metadata"] = plain(metadata)
+        if body:
+            body["confidence"] = "declared"
+            self._tell("context", "change", held.id, body, held.source.ns)
+        return held.id
+
+    def remove_context(self, key: str) -> None:
+        held = next((item for item in self.state.context if item.key == key), None)
+        if held is not None:
+            self._tell("context", "drop", held.id, {}, held.source.ns)
+        elif not self.again:
+            raise ItemNotFound(f"there is no context {key!r} in {self._where}")
+
+    # ---- loops
+
+    def add_open_loop(
+        self, description: str, context: Mapping[str, Any] | None, kind: LoopKind
+    ) -> str:
+        if kind not in BY_HAND:
+            of = "no kind of loop" if kind not in get_args(LoopKind) else "the graph's own to say"
+            raise InvalidInput(f"kind {kind!r} is {of}: use one of {', '.join(BY_HAND)}")
+        body: dict[str, Any] = {
+            "kind": kind, "description": _words(description, "a loop"), "confidence": "declared",
+        }  # fmt: skip
+        if context:
+            _exact(context, "the loop's context")
+            body["context"] = plain(context)
+        return self._opens("l", "loop", body)
+
+    def resolve_open_loop(self, id: str, outcome: str | None) -> str:
+        loop = self._one(OpenLoop, self.state.loops, id, "loop")
+        if loop.resolved:
+            if self.again:
+                return loop.id
+            raise self._illegal("resolve", loop, f"resolved: {loop.outcome or 'no outcome said'}")
+        body = {} if outcome is None else {"outcome": _words(outcome, "an outcome")}
+        self._tell("loop", "close", loop.id, body, loop.source.ns)
+        return loop.id
+
+    def decide(self, decision: str, rationale: str | None, action: str | None) -> str:
+        told = {"rationale": rationale, "action": action}
+        context = {name: _words(text, name) for name, text in told.items() if text is not None}
+        return self.add_open_loop(decision, context, "decision")
+
+    def record_outcome(self, id: str, outcome: str) -> str:
+        loop = self._one(OpenLoop, self.state.loops, id, "loop")
+        if loop.kind != "decision":
+            raise InvalidTransition(
+                f"{loop.id} in {self._where} is a {loop.kind}, not a decision: "
+                "resolve_open_loop closes it"
+            )
+        return self.resolve_open_loop(id, outcome)
+
+    # ---- intentions
+
+    def set_intention(self, text: str | None) -> str | None:
+        wanted = None if text is None else _words(text, "an intention")
+        held = [i for i in self.state.intentions if i.aim == "explicit" and i.open]
+        if wanted is not None and held and held[-1].text == wanted:
+            return held[-1].id
+        outcome = "taken back" if wanted is None else "superseded"
+        for each in held:
+            self._tell("intention", "close", each.id, {"outcome": outcome}, each.source.ns)
+        if wanted is None:
+            return None
+        body = {"text": wanted, "aim": "explicit", "confidence": "declared"}
+        return self._opens("i", "intention", body)
+
+    # ---- what the verbs share
+
+    @property
+    def _where(self) -> str:
+        return f"thread {self.base.thread_id!r}"
+
+    def _at(self, event: Event) -> Moment:
+        task = task_of(self.ts, self.token)
+        return Moment(self.base.checkpoint_id or "", "", self.ts, task)
+
+    def _opens(self, letter: str, pillar: Pillar, body: dict[str, Any]) -> str:
+        seed = f"{self.token}\0{len(self.verbs)}".encode()
+        id = f"{letter}-{blake2b(seed, digest_size=6).hexdigest()}"
+        self._tell(pillar, "open", id, body, "")
+        return id
+
+    def _tell(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], ns: str) -> None:
+        source = Source(rule=TRACKER, author=self.author)
+        here = Moment(self.base.checkpoint_id or "")
+        self.events.append((ns, Event(pillar, op, item, body, packed(source, here))))
+
+    def _one(self, cls: type[T], items: tuple[T, ...], id: str, what: str) -> T:
+        wanted = id.id if isinstance(id, cls) else id
+        for item in items:
+            if item.id == wanted:
+                return item
+        raise ItemNotFound(f"there is no {what} {wanted!r} in {self._where}")
+
+    def _illegal(self, verb: str, item: Todo | OpenLoop, status: str) -> InvalidTransition:
+        return InvalidTransition(
+            f"{item.id} in {self._where} can't be {_PAST[verb]}: it is {status}"
+        )
+
+    def _find(self, id: str) -> Item:
+        items: tuple[Item, ...] = getattr(self.state, _GROUPS[id[0]])
+        return next(item for item in items if item.id == id)
+
+
+_PAST = {"start": "started", "reopen": "reopened", "complete": "completed", "cancel": "cancelled",
+         "resolve": "resolved"}  # fmt: skip
+
+_VERBS: dict[str, Callable[..., str | None]] = {
+    name: getattr(Editing, name)
+    for name in (
+        "add_todo", "complete_todo", "cancel_todo", "start_todo", "reopen_todo", "set_context",
+        "remove_context", "add_open_loop", "resolve_open_loop", "decide", "record_outcome",
+        "set_intention",
+    )
+}  # fmt: skip
+
+
+def _explicit(state: WorkingState) -> Intention | None:
+    found = [i for i in state.intentions if i.aim == "explicit" and i.open]
+    return found[-1] if found else None
+
+
+def _differ(one: Intention, other: Intention | None) -> bool:
+    return other is None or one.id != other.id
+
+
+def _text(held: Intention | None) -> str | None:
+    return None if held is None else held.text
+
+
+def _words(text: Any, what: str) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"{what} is {text!r}: say it in words")
+    if len(text) > MOST_TEXT:
+        raise InvalidInput(f"{what} has {len(text):,} characters; {MOST_TEXT:,} is the most")
+    return plain(text.strip())  # type: ignore[no-any-return]
+
+
+def _exact(value: Any, path: str) -> None:
+    """Raise for what JSON would not give back as it is."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return
+    if isinstance(value, float) and isfinite(value):
+        return
+    if isinstance(value, (list, tuple)):
+        for place, held in enumerate(value):
+            _exact(held, f"{path}[{place}]")
+        return
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        for key, held in value.items():
+            _exact(held, f"{path}[{key!r}]")
+        return
+    raise InvalidInput(f"{path} is a {type(value).__name__} that JSON can't hold: {value!r:.80}")

@@ -1,0 +1,340 @@
+"""Facts to events: what a put or a task's writes change in what was known.
+
+`fold` compares facts with the state before and makes an event of each that changes something;
+`replay` gives the same state from those events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from langgraph_wyrd.state.draft import Draft, apply_all
+from langgraph_wyrd.state.events import (
+    Event,
+    Moment,
+    Op,
+    Pillar,
+    bounded,
+    item_id,
+    packed,
+    plain,
+    same,
+    word,
+)
+from langgraph_wyrd.state.facts import (
+    PASSING,
+    Drops,
+    Fact,
+    Forgets,
+    Holds,
+    Listed,
+    Opens,
+    Settles,
+    Todos,
+    Wants,
+)
+from langgraph_wyrd.state.listing import Entry, matched
+from langgraph_wyrd.state.model import UNFINISHED, OpenLoop, Source, Todo, WorkingState
+from langgraph_wyrd.state.shelves import loop_key
+
+MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
+MOST_CONTEXT = 1024  # entries
+OVERRULED = "overruled"  # in a todo's extra: the status its tracker gives it, that an edit changed
+
+# What the moment alone shows may come again under the same ref; a message is told once.
+_COMES_AGAIN = ("interrupt", "note", "decision")
+
+
+def fold(
+    previous: WorkingState, facts: Iterable[Fact], at: Moment
+) -> tuple[WorkingState, tuple[Event, ...]]:
+    """The state with these facts, and the events that lead there.
+
+    For a put, `previous` is what `advance` gives; for a task's writes, what `overlaid` gives.
+    Due nodes and status are taken over as they are: `with_status` sets them.
+    """
+    folding = _Folding(previous, at)
+    for fact in facts:
+        how = _TAKE.get(type(fact))
+        if how is None:
+            raise TypeError(f"{type(fact).__name__} is no fact")
+        how(folding, fact)
+    return folding.draft.finish(at), tuple(folding.events)
+
+
+def replay(state: WorkingState, events: Iterable[Event], at: Moment) -> WorkingState:
+    """The state that a fold at this moment gave, from the events it gave."""
+    return apply_all(state, events, at)
+
+
+class _Folding:
+    __slots__ = ("at", "draft", "events", "ordinals")
+
+    def __init__(self, previous: WorkingState, at: Moment) -> None:
+        self.at = at
+        self.draft = Draft(previous)
+        self.events: list[Event] = []
+        self.ordinals: dict[tuple[str, str], int] = {}
+
+    def tell(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], source: Source) -> None:
+        event = Event(pillar, op, item, body, packed(source, self.at))
+        self.draft.apply(event, self.at)
+        self.events.append(event)
+
+    def new_id(self, letter: str, source: Source, taken: Mapping[str, Any]) -> str:
+        """The first id of this rule, here, that no item has: a task may write more than once."""
+        rule = source.rule or ""
+        ordinal = self.ordinals.get((letter, rule), 0)
+        while (id := item_id(letter, self.at, rule, ordinal)) in taken:
+            ordinal += 1
+        self.ordinals[letter, rule] = ordinal + 1
+        return id
+
+    # ---- loops
+
+    def opens(self, fact: Opens) -> None:
+        loops = self.draft.loops
+        ref = None if fact.ref is None else word(fact.ref)
+        description = bounded(fact.description, MOST_TEXT)
+        context = plain(fact.context) if fact.context else {}
+        key = loop_key(fact.kind, ref, description)
+        place = loops.open.get(key)
+        if place is not None:
+            self._again(loops.items[place], fact, description, context)
+            return
+        past = None if ref is None else loops.closed.get(key)
+        if past is not None and _told(loops.items[past], fact):
+            return
+        body: dict[str, Any] = {"kind": word(fact.kind), "description": description}
+        if ref is not None:
+            body["ref"] = ref
+        if context:
+            body["context"] = context
+        if fact.confidence != "structural":
+            body["confidence"] = word(fact.confidence)
+        self.tell("loop", "open", self.new_id("l", fact.source, loops.places), body, fact.source)
+
+    def _again(
+        self, held: OpenLoop, fact: Opens, description: str, context: dict[str, Any]
+    ) -> None:
+        body: dict[str, Any] = {}
+        if description != held.description:
+            body["description"] = description
+        if not same(context, held.context):
+            body["context"] = context
+        if held.confidence == "heuristic" != fact.confidence:
+            body["confidence"] = word(fact.confidence)  # what was guessed has been seen
+        if body:
+            self.tell("loop", "change", held.id, body, fact.source)
+
+    def settles(self, fact: Settles) -> None:
+        loops = self.draft.loops
+        if fact.item is not None:
+            place = loops.places.get(fact.item)
+            places = [] if place is None or loops.items[place].resolved else [place]
+        elif fact.ref is None:
+            places = [place for key, place in loops.open.items() if key[0] in fact.kinds]
+        else:
+            ref = word(fact.ref)
+            keys = ((kind, ref, "") for kind in fact.kinds)
+            places = [place for key in keys if (place := loops.open.get(key)) is not None]
+        for place in places:
+            body = {"outcome": bounded(fact.outcome, MOST_TEXT)}
+            self.tell("loop", "close", loops.items[place].id, body, fact.source)
+
+    # ---- intentions
+
+    def wants(self, fact: Wants) -> None:
+        intentions = self.draft.intentions
+        text = bounded(fact.text, MOST_TEXT)
+        if not text:
+            return
+        earlier = intentions.of_aim(fact.aim)
+        if fact.confidence == "heuristic":  # a guess takes no word's place
+            if any(each.text == text for each in earlier[-1:]):
+                return
+            earlier = [each for each in earlier if each.confidence == "heuristic"]
+        else:
+            stated = [each for each in earlier if each.confidence != "heuristic"]
+            if stated and stated[-1].text == text:
+                return
+        for each in earlier:
+            self.tell("intention", "close", each.id, {"outcome": "superseded"}, fact.source)
+        body: dict[str, Any] = {"text": text}
+        if fact.aim != "request":
+            body["aim"] = word(fact.aim)
+        if fact.confidence != "structural":
+            body["confidence"] = word(fact.confidence)
+        id = self.new_id("i", fact.source, intentions.places)
+        self.tell("intention", "open", id, body, fact.source)
+
+    def drops(self, fact: Drops) -> None:
+        for each in self.draft.intentions.of_aim(fact.aim):
+            self.tell("intention", "close", each.id, {"outcome": "taken back"}, fact.source)
+
+    # ---- context
+
+    def holds(self, fact: Holds) -> None:
+        context = self.draft.context
+        key, value = word(fact.key), plain(fact.value)
+        metadata = plain(fact.metadata) if fact.metadata else {}
+        held = context.get(key)
+        body: dict[str, Any] = {}
+        if held is None:
+            if len(context.places) >= MOST_CONTEXT:
+                self._refuse(fact.source)
+                return
+            body["key"] = key
+            body["value"] = value
+            if metadata:
+                body["metadata"] = metadata
+            if fact.confidence != "structural":
+                body["confidence"] = word(fact.confidence)
+            id = self.new_id("c", fact.source, context.places)
+            self.tell("context", "open", id, body, fact.source)
+            return
+        if not same(value, held.value):
+            body["value"] = value
+        if not same(metadata, held.metadata):
+            body["metadata"] = metadata
+        if body:
+            self.tell("context", "change", held.id, body, fact.source)
+
+    def _refuse(self, source: Source) -> None:
+        note = f"more than {MOST_CONTEXT} entries: later ones were left out"
+        if self.draft.extra.get("context_full") != note:
+            self.tell("thread", "change", "", {"extra": {"context_full": note}}, source)
+
+    def forgets(self, fact: Forgets) -> None:
+        held = self.draft.context.get(word(fact.key))
+        if held is not None:
+            self.tell("context", "drop", held.id, {}, fact.source)
+
+    # ---- todos
+
+    def todos(self, fact: Todos) -> None:
+        todos = self.draft.todos
+        tracker = word(fact.tracker)
+        listed = todos.listed(tracker)
+        contents = [bounded(each.content, MOST_TEXT) for each in fact.items]
+        if len(listed) == len(contents) and all(
+            not _changes(each, content, todo)
+            for each, content, todo in zip(fact.items, contents, listed, strict=True)
+        ):
+            return
+        entries = [
+            (content, word(each.status), None if each.ref is None else word(each.ref))
+            for each, content in zip(fact.items, contents, strict=True)
+        ]
+        found: list[Todo | None]
+        if _same_entries(entries, listed):
+            found = [*listed]  # only statuses changed
+        else:
+            found = matched(entries, listed, todos.gone(tracker))
+        stays = {todo.id for todo in found if todo is not None}
+        for gone in listed:
+            if gone.id not in stays:
+                self._vanished(gone, fact.source)
+        self._reordered(tracker, found, fact.source)
+        size = sum(each.id in stays for each in listed)
+        for place, (each, content, todo) in enumerate(
+            zip(fact.items, contents, found, strict=True)
+        ):
+            if todo is None:
+                body = _todo_body(each, content, fact)
+                if place != size:
+                    body["place"] = place
+                id = self.new_id("t", fact.source, todos.items)
+                self.tell("todo", "open", id, body, fact.source)
+                size += 1
+                continue
+            body = _changes(each, content, todo)
+            if not todo.listed:
+                body["listed"] = True
+                if place != size:
+                    body["place"] = place
+                size += 1
+            if body:
+                ends = todo.open and body.get("status", "pending") not in UNFINISHED
+                self.tell("todo", "close" if ends else "change", todo.id, body, fact.source)
+
+    def _vanished(self, todo: Todo, source: Source) -> None:
+        if todo.open:
+            body = {"status": "cancelled", "listed": False}
+            self.tell("todo", "close", todo.id, body, source)
+        else:
+            self.tell("todo", "change", todo.id, {"listed": False}, source)
+
+    def _reordered(self, tracker: str, found: list[Todo | None], source: Source) -> None:
+        """Say the order of those that stay, if it is another one now."""
+        ids = [todo.id for todo in found if todo is not None and todo.listed]
+        if ids != self.draft.todos.lists.get(tracker, []):
+            self.tell("todo", "change", "", {"tracker": tracker, "order": ids}, source)
+
+
+def _same_entries(entries: list[Entry], listed: list[Todo]) -> bool:
+    return len(entries) == len(listed) and all(
+        content == todo.content and (ref is None or ref == todo.ref)
+        for (content, _, ref), todo in zip(entries, listed, strict=True)
+    )
+
+
+def _told(past: OpenLoop, fact: Opens) -> bool:
+    """Whether a closed loop is the one that is told of. Some models number their calls anew each
+    turn, so a ref of another message is another loop."""
+    if fact.source.rule in PASSING or fact.kind in _COMES_AGAIN:
+        return False
+    before, now = past.source.message_id, fact.source.message_id
+    return before is None or now is None or before == now
+
+
+def _todo_body(each: Listed, content: str, fact: Todos) -> dict[str, Any]:
+    body: dict[str, Any] = {"content": content}
+    if each.status != "pending":
+        body["status"] = word(each.status)
+    if each.priority != "medium":
+        body["priority"] = word(each.priority)
+    if each.ref is not None:
+        body["ref"] = word(each.ref)
+    if fact.tracker != "todos":
+        body["tracker"] = word(fact.tracker)
+    if fact.confidence != "structural":
+        body["confidence"] = word(fact.confidence)
+    if each.extra:
+        body["extra"] = plain(each.extra)
+    return body
+
+
+def _changes(each: Listed, content: str, todo: Todo) -> dict[str, Any]:
+    """The fields of a todo in which the list says otherwise. What it leaves unsaid stays."""
+    body: dict[str, Any] = {}
+    if content != todo.content:
+        body["content"] = content
+    overruled = todo.extra.get(OVERRULED)
+    if overruled is not None and each.status != overruled:  # its tracker has news of it
+        body["extra"] = {OVERRULED: None}
+    if each.status not in (todo.status, overruled):
+        body["status"] = word(each.status)
+    if each.priority != todo.priority:
+        body["priority"] = word(each.priority)
+    if each.ref is not None and word(each.ref) != todo.ref:
+        body["ref"] = word(each.ref)
+    if each.extra:
+        extra = plain(each.extra)
+        held = todo.extra
+        new = {k: v for k, v in extra.items() if k not in held or not same(v, held[k])}
+        if new:
+            body["extra"] = {**body.get("extra", {}), **new}
+    return body
+
+
+_TAKE: dict[type[Any], Callable[[_Folding, Any], None]] = {
+    Opens: _Folding.opens,
+    Settles: _Folding.settles,
+    Wants: _Folding.wants,
+    Drops: _Folding.drops,
+    Holds: _Folding.holds,
+    Forgets: _Folding.forgets,
+    Todos: _Folding.todos,
+}

@@ -1,0 +1,263 @@
+"""How two lines of changes become one.
+
+`merge` joins two states that come from one, `applied` brings a diff to a state: where that is not
+the one that was compared, as a merge with the diff's old items as base.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from langgraph_wyrd.state import codec
+from langgraph_wyrd.state.events import same
+from langgraph_wyrd.state.model import Item, WorkingState, shortened
+from langgraph_wyrd.state.pairing import (
+    ORIGIN,
+    PILLARS,
+    SILENT,
+    SILENT_OF_STATE,
+    STATE_FIELDS,
+    Change,
+    Fields,
+    digest,
+    matched,
+    related,
+    text_of,
+    told,
+    told_of,
+)
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.state.diff import StateDiff
+
+# Fields that are only right together: an open todo with the other side's `closed_at` is none.
+_GROUPS = {
+    **dict.fromkeys(ORIGIN, "(origin)"),
+    **dict.fromkeys(("status", "listed", "closed_at", "closed_in", "outcome"), "(end)"),
+}
+_GROUPS_OF_STATE = {
+    **dict.fromkeys(("checkpoint_id", "ts", "thread_id", "ns"), "(place)"),
+    **dict.fromkeys(("status", "due", "reason"), "(status)"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Both sides changed the same thing differently. The merged state has what is ours.
+
+    `field` is None where one side removed an item (None here) that the other changed.
+    `pillar` is "state" for fields of the state itself; then `id` is empty.
+    """
+
+    pillar: str
+    id: str
+    field: str | None
+    base: Any
+    ours: Any
+    theirs: Any
+
+    def invert(self) -> Conflict:
+        """As the other side sees it."""
+        return replace(self, ours=self.theirs, theirs=self.ours)
+
+    def __str__(self) -> str:
+        what = " ".join(filter(None, (self.pillar, self.id, self.field)))
+        if self.field is not None:
+            return f"{what} is {self.ours!r}, not {self.base!r}"
+        did = "is not there" if self.ours is None else "was changed"
+        return f"{what} ({shortened(text_of(self.base), 60)}) {did}"
+
+
+class Merged(NamedTuple):
+    """Two states in one, and where they contradict each other."""
+
+    state: WorkingState
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState) -> Merged:
+    """Both sides' changes since `base`, item by item and field by field.
+
+    What both added stays, once if it is the same. Where both changed one field differently, ours
+    is taken and the conflict listed; an item that one side removed and the other changed stays.
+    """
+    conflicts: list[Conflict] = []
+    kin = related(base, ours) and related(base, theirs)
+    b, o, t = ({n: getattr(each, n) for n in STATE_FIELDS} for each in (base, ours, theirs))
+    found = _Joining("state", conflicts).fields(b, o, t)
+    for pillar in PILLARS:
+        b_items, o_items, t_items = (getattr(each, pillar) for each in (base, ours, theirs))
+        joining = _Joining(pillar, conflicts)
+        found[pillar] = _items(joining, b_items, o_items, t_items, kin)
+    return Merged(replace(ours, **found), tuple(conflicts))
+
+
+def applied(state: WorkingState, diff: StateDiff) -> Merged:
+    """See `StateDiff.apply`."""
+    conflicts: list[Conflict] = []
+    known = {name: pair for name, pair in diff.fields.items() if name in STATE_FIELDS}
+    b, t = ({name: pair[n] for name, pair in known.items()} for n in (0, 1))
+    o = {name: getattr(state, name) for name in known}
+    found = _Joining("state", conflicts, partial=True).fields(b, o, t)
+    for pillar, changes in diff.changes.items():
+        joining, items = _Joining(pillar, conflicts, partial=True), getattr(state, pillar)
+        if digest(items) == diff.ids.get(pillar, ("",))[0]:
+            found[pillar] = _in_place(joining, items, changes)
+            continue
+        olds = [each.old for each in changes if each.old is not None]
+        news = [each.new for each in changes if each.new is not None]
+        found[pillar] = _items(joining, olds, items, news, False)
+    return Merged(replace(state, **found), tuple(conflicts))
+
+
+class _Joining:
+    """Joins three of a kind, and lists what contradicts. `partial`: the other two only have what
+    a diff has, so what ours lacks is not brought back, and where ours is stays."""
+
+    def __init__(self, pillar: str, conflicts: list[Conflict], *, partial: bool = False) -> None:
+        self.pillar, self.conflicts, self.partial = pillar, conflicts, partial
+        of_state = pillar == "state"
+        self.groups = _GROUPS_OF_STATE if of_state else _GROUPS
+        self.silent = SILENT_OF_STATE if of_state else SILENT
+
+    def item(self, base: Item | None, ours: Item | None, theirs: Item | None) -> Item | None:
+        if ours is None or theirs is None:
+            held = theirs if ours is None else ours
+            if held is None or base is None:
+                return held
+            if same(told(held), told(base)):
+                return None
+            self.conflicts.append(Conflict(self.pillar, held.id, None, base, ours, theirs))
+            return ours if self.partial else held
+        if ours is theirs:
+            return ours
+        b = {} if base is None else codec.write(base)
+        o, t = codec.write(ours), codec.write(theirs)
+        before = len(self.conflicts)
+        found = self.fields(b, o, t)
+        self.conflicts[before:] = [replace(c, id=found["id"]) for c in self.conflicts[before:]]
+        if same(found, o):
+            return ours
+        return theirs if same(found, t) else codec.read(type(ours), found)
+
+    def fields(self, base: Fields, ours: Fields, theirs: Fields) -> Fields:
+        b, o, t = (self._grouped(each) for each in (base, ours, theirs))
+        found: Fields = {}
+        for name in dict.fromkeys((*o, *t)):
+            found.update(self._group(b.get(name), o.get(name), t.get(name)) or {})
+        return found
+
+    def _grouped(self, fields: Fields) -> dict[str, Fields]:
+        out: dict[str, Fields] = {}
+        for name, value in fields.items():
+            out.setdefault(self.groups.get(name, name), {})[name] = value
+        return out
+
+    def _group(
+        self, base: Fields | None, ours: Fields | None, theirs: Fields | None
+    ) -> Fields | None:
+        if same(ours, theirs) or same(theirs, base):
+            return ours
+        if same(ours, base):
+            return theirs
+        b, o, t = (told_of(each, self.silent) for each in (base, ours, theirs))
+        if same(o, t):  # only when and where: the same one, whichever side is ours
+            return ours if self.partial else max(ours, theirs, key=_ordered)
+        if same(t, b):
+            return ours
+        if same(o, b):
+            return theirs
+        b, o, t = b or {}, o or {}, t or {}
+        names = sorted({*o, *t}, reverse=True)  # status and outcome first
+        field = next(n for n in names if n not in o or n not in t or not same(o[n], t[n]))
+        said = (b.get(field), o.get(field), t.get(field))
+        self.conflicts.append(Conflict(self.pillar, "", field, *said))
+        return ours
+
+
+def _ordered(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+# Where an item stands in base, ours and theirs.
+_Slot = tuple[int | None, int | None, int | None]
+
+
+def _items(
+    joining: _Joining, base: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item], kin: bool
+) -> tuple[Item, ...]:
+    to_ours, to_theirs = matched(base, ours, kin), matched(base, theirs, kin)
+    mine = sorted(set(range(len(ours))) - set(to_ours.values()))
+    yours = sorted(set(range(len(theirs))) - set(to_theirs.values()))
+    both = matched([ours[p] for p in mine], [theirs[p] for p in yours], kin, added=True)
+    slots: list[_Slot] = [(p, to_ours.get(p), to_theirs.get(p)) for p in range(len(base))]
+    slots += [(None, p, yours[both[n]] if n in both else None) for n, p in enumerate(mine)]
+    only = set(range(len(yours))) - set(both.values())
+    slots += [(None, None, yours[n]) for n in sorted(only)]
+    items: dict[int, Item] = {}
+    for n, slot in enumerate(slots):
+        sides = zip((base, ours, theirs), slot, strict=True)
+        item = joining.item(*(None if at is None else side[at] for side, at in sides))
+        if item is not None:
+            items[n] = item
+    _told_apart(items, slots)
+    return tuple(items[n] for n in _order(items, slots, joining.partial))
+
+
+def _order(items: Mapping[int, Item], slots: Sequence[_Slot], partial: bool) -> list[int]:
+    """The slots in ours' order, or theirs' if only they have another; with what only the other
+    side has after what it follows there."""
+    first, second = (
+        sorted((n for n in items if slots[n][side] is not None), key=lambda n: slots[n][side] or 0)
+        for side in (1, 2)
+    )
+    if partial:  # what is new to a state that was not compared follows at its end
+        return first + [n for n in second if slots[n][1] is None]
+    known = [at for n in first if (at := slots[n][0]) is not None]
+    if known == sorted(known):
+        first, second = second, first
+    before, there = None, set(first)
+    for n in second:
+        if n not in there:
+            first.insert(0 if before is None else first.index(before) + 1, n)
+        before = n
+    return first
+
+
+def _told_apart(items: dict[int, Item], slots: Sequence[_Slot]) -> None:
+    """Two sides that each added something at the same place gave it the same id: one of them gets
+    another, the same one whichever side is ours."""
+    mine = {items[n].id: n for n in items if slots[n][0] is slots[n][2] is None}
+    taken = {item.id for item in items.values()}
+    for n in [n for n in items if slots[n][0] is slots[n][1] is None]:
+        if (other := mine.get(items[n].id)) is not None:
+            later = max(n, other, key=lambda each: _ordered(codec.write(items[each])))
+            number = 2
+            while (id := f"{items[later].id}-{number}") in taken:
+                number += 1
+            taken.add(id)
+            items[later] = replace(items[later], id=id)
+
+
+def _in_place(
+    joining: _Joining, items: Sequence[Item], changes: Sequence[Change]
+) -> tuple[Item, ...]:
+    """A diff's changes to items that stand as those did that were compared."""
+    kept: dict[int, Item] = dict(enumerate(items))
+    put: list[tuple[int, Item]] = []
+    for change in changes:
+        held = None if change.was is None else kept.pop(change.was)
+        after = joining.item(change.old, held, change.new)
+        if after is None:
+            continue
+        if change.was is None or change.moved:
+            put.append((change.now or 0, after))
+        else:
+            kept[change.was] = after
+    result = [kept[place] for place in sorted(kept)]
+    for place, item in sorted(put, key=lambda each: each[0]):
+        result.insert(place, item)
+    return tuple(result)

@@ -1,0 +1,300 @@
+"""What an agent was doing: todos, context, open loops, intentions. Frozen, plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from langgraph_wyrd.state.viewed import viewed
+
+if TYPE_CHECKING:
+    import pandas
+
+Confidence = Literal["declared", "structural", "model", "heuristic"]
+TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+LoopKind = Literal[
+    "interrupt",  # the graph waits for a person
+    "error",  # something failed
+    "tool_call",  # asked for, no result recorded: verify before redoing
+    "question",  # the agent asked, nobody answered
+    "request",  # a person asked, nobody answered
+    "truncated",  # an answer was cut off
+    "malformed_call",  # a tool call that can't be read
+    "task",  # delegated work
+    "promise",  # said in prose that it will be done
+    "decision",  # decided, and its outcome is not known yet
+    "note",  # opened by a person or by the agent
+    "decision",  # made, its outcome not recorded
+]
+UNFINISHED = ("pending", "in_progress")  # of a todo's statuses
+Aim = Literal["explicit", "request", "task"]
+Status = Literal["idle", "interrupted", "error", "due", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where something was seen. What does not apply is None."""
+
+    checkpoint_id: str | None = None
+    ns: str = ""
+    node: str | None = None
+    channel: str | None = None
+    message_id: str | None = None
+    task_id: str | None = None
+    tool_call_id: str | None = None
+    rule: str | None = None
+    author: str | None = None  # who declared it
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
+
+    id: str
+    content: str
+    status: TodoStatus = "pending"
+    priority: str = "medium"
+    opened_at: str | None = None
+    changed_at: str | None = None
+    closed_at: str | None = None
+    source: Source = Source()
+    confidence: Confidence = "structural"
+    tracker: str = "todos"
+    ref: str | None = None  # the id that the tracker itself gave
+    listed: bool = True  # False: it left its tracker's list, finished or given up
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    thread_id: str | None = None  # where it was listed across threads; a state's items have none
+
+    @property
+    def open(self) -> bool:
+        return self.status in UNFINISHED
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
+
+    id: str
+    key: str
+    value: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    opened_at: str | None = None
+    changed_at: str | None = None
+    source: Source = Source()
+    confidence: Confidence = "structural"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    thread_id: str | None = None  # where it was listed across threads; a state's items have none
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it is a standing order: whoever picks the thread up is told it first, in full."""
+        return self.metadata.get("pinned") is True
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
+
+    id: str
+    kind: LoopKind
+    description: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    ref: str | None = None
+    opened_at: str | None = None
+    changed_at: str | None = None
+    closed_at: str | None = None
+    closed_in: str | None = None  # checkpoint
+    outcome: str | None = None  # how it closed
+    source: Source = Source()
+    confidence: Confidence = "structural"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    thread_id: str | None = None  # where it was listed across threads; a state's items have none
+
+    @property
+    def resolved(self) -> bool:
+        return self.closed_at is not None or self.closed_in is not None
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """What the agent is after. A later one of the same aim supersedes it."""
+
+    id: str
+    text: str
+    aim: Aim = "request"
+    opened_at: str | None = None
+    closed_at: str | None = None
+    closed_in: str | None = None
+    outcome: str | None = None
+    source: Source = Source()
+    confidence: Confidence = "structural"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    thread_id: str | None = None  # where it was listed across threads; a state's items have none
+
+    @property
+    def open(self) -> bool:
+        return self.closed_at is None and self.closed_in is None
+
+
+Item = Todo | ContextItem | OpenLoop | Intention
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A node that is about to run, or a Send to one (`index` is its place among the Sends)."""
+
+    node: str
+    index: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@viewed
+@dataclass(frozen=True, slots=True)
+class WorkingState:
+    """What the agent was doing at a checkpoint.
+
+    `todos` are the trackers' lists as they stand, and what was finished or given up lately;
+    `open_loops` are open, `closed_loops` the last ones that closed, oldest first; `intentions` is
+    the history, the last one of each aim still open.
+    """
+
+    thread_id: str | None = None
+    checkpoint_id: str | None = None
+    ts: str | None = None
+    title: str | None = None  # the first request, shortened
+    todos: tuple[Todo, ...] = ()
+    context: tuple[ContextItem, ...] = ()
+    loops: tuple[OpenLoop, ...] = ()  # open and lately closed, as they were opened
+    intentions: tuple[Intention, ...] = ()
+    due: tuple[Due, ...] = ()
+    status: Status = "idle"
+    reason: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    ns: str = ""  # the namespace whose state it is
+
+    @property
+    def open_loops(self) -> tuple[OpenLoop, ...]:
+        """What is open, without what was only guessed from prose."""
+        # Asked at every put, and several times: nothing is called for each loop.
+        return tuple(
+            [
+                loop
+                for loop in self.loops
+                if loop.closed_at is None
+                and loop.closed_in is None
+                and loop.confidence != "heuristic"
+            ]
+        )
+
+    @property
+    def guessed_loops(self) -> tuple[OpenLoop, ...]:
+        """What prose promises: open, but only guessed."""
+        return tuple(
+            loop for loop in self.loops if not loop.resolved and loop.confidence == "heuristic"
+        )
+
+    @property
+    def closed_loops(self) -> tuple[OpenLoop, ...]:
+        return tuple(loop for loop in self.loops if loop.resolved)
+
+    @property
+    def open_todos(self) -> tuple[Todo, ...]:
+        return tuple([todo for todo in self.todos if todo.status in UNFINISHED])
+
+    @property
+    def intention(self) -> Intention | None:
+        """What it is after now: an explicit aim, else the newest request, else the task.
+
+        A subgraph's requests and tasks are its own: seen from the thread they don't count.
+        """
+        found: dict[tuple[str, bool], Intention] = {}
+        for each in self.intentions:
+            if each.open and each.confidence != "heuristic":
+                found[each.aim, each.source.ns == self.ns] = each
+        for place in (("explicit", True), ("explicit", False), ("request", True), ("task", True)):
+            if place in found:
+                return found[place]
+        return None
+
+    def get_context(self, key: str, default: Any = None) -> Any:
+        """The value under a key."""
+        return next((item.value for item in self.context if item.key == key), default)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data, with the number of its schema."""
+        from langgraph_wyrd.state import codec
+
+        return codec.to_dict(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The same as JSON text."""
+        from langgraph_wyrd.state import codec
+
+        return codec.to_json(self, indent=indent)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat dict for each item of the four pillars; `pillar` says of which."""
+        from langgraph_wyrd.state import records
+
+        return records.of_state(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a DataFrame, with times as times.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        from langgraph_wyrd.state import records
+
+        return records.frame(records.of_state(self))
+
+    @staticmethod
+    def from_dict(payload: Mapping[str, Any]) -> WorkingState:
+        """The state of such data. What this release does not know is kept in `extra`.
+
+        Raises:
+            PayloadTooNew: It was written by a release with a newer schema.
+        """
+        from langgraph_wyrd.state import codec
+
+        return codec.from_dict(WorkingState, payload)
+
+    def brief(
+        self,
+        *,
+        max_chars: int | None = None,
+        stale_after: timedelta | None = timedelta(days=7),
+        now: datetime | None = None,
+        guesses: bool = False,
+    ) -> str:
+        """Where things stand, in words: for a prompt, or for a person who picks the thread up.
+
+        Every open item is in it, with its id, age and source; where `max_chars` leaves no room
+        for all, it says how many of what are missing.
+
+        Args:
+            max_chars: It is never longer than this.
+            stale_after: What is open and did not change for longer is marked as stale.
+            now: Ages are counted up to here; without it, up to the state's own time.
+            guesses: Also tell what was only guessed from prose, apart.
+        """
+        from langgraph_wyrd.state.brief import brief
+
+        return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
+
+
+def shortened(text: str, most: int) -> str:
+    """One line of text, cut at a word where that is near."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 0.6 else cut).rstrip() + "…"

@@ -1,0 +1,81 @@
+"""A thread's status, and why, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph_wyrd.state.facts import PASSING
+from langgraph_wyrd.state.model import Due, OpenLoop, Status, WorkingState, shortened
+from langgraph_wyrd.state.words import by_weight, listing, nodes
+
+MOST = 200  # characters of a reason
+_WAITS = {
+    "interrupt": "waits for a person",
+    "error": "something failed",
+    "tool_call": "a tool call has no recorded result",
+    "malformed_call": "a tool call can't be read",
+    "question": "waits for an answer",
+    "request": "a request is not answered",
+    "truncated": "an answer was cut off",
+    "task": "delegated work has not reported back",
+    "decision": "a decision's outcome is not recorded",
+    "note": "noted",
+}
+
+
+def with_status(
+    state: WorkingState,
+    *,
+    due: Sequence[Due],
+    paused_before: Sequence[str] = (),
+    ran: bool = True,
+) -> WorkingState:
+    """The state with what is due, its status and the reason.
+
+    Args:
+        due: The nodes and Sends that are about to run.
+        paused_before: Nodes that a breakpoint holds back.
+        ran: False if nothing ever ran here.
+    """
+    status, reason = _status(state, due, paused_before, ran)
+    # Written out, as it is made at every put: `replace` takes three times as long.
+    return WorkingState(
+        state.thread_id, state.checkpoint_id, state.ts, state.title, state.todos, state.context,
+        state.loops, state.intentions, tuple(due), status, shortened(reason, MOST), state.extra,
+        state.ns,
+    )  # fmt: skip
+
+
+def _status(
+    state: WorkingState, due: Sequence[Due], paused_before: Sequence[str], ran: bool
+) -> tuple[Status, str]:
+    loops = by_weight(state.open_loops)
+    asking = [loop for loop in loops if loop.kind == "interrupt"]
+    if asking:
+        return "interrupted", _who(asking, "asks", "waits for a person")
+    failed = [loop for loop in loops if loop.kind == "error" and loop.source.rule in PASSING]
+    if failed:
+        return "error", _who(failed, "failed", "a task failed")
+    if paused_before:
+        return "due", f"paused before {listing(list(dict.fromkeys(paused_before)))}"
+    if due:
+        return "due", f"next: {listing(nodes(due))}"
+    if loops:
+        says = _WAITS.get(loops[0].kind, loops[0].kind)
+        return "idle", f"{_more(loops)}{says}: {loops[0].description}"
+    todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
+    if todos:
+        count = "1 todo is open" if len(todos) == 1 else f"{len(todos)} todos are open"
+        return "idle", f"{count}: {todos[0].content}"
+    return ("done", "nothing due, nothing open") if ran else ("idle", "nothing happened yet")
+
+
+def _who(loops: Sequence[OpenLoop], does: str, otherwise: str) -> str:
+    node = loops[0].source.node
+    who = otherwise if node is None else f"node {node} {does}"
+    return f"{_more(loops)}{who}: {loops[0].description}"
+
+
+def _more(loops: Sequence[OpenLoop]) -> str:
+    """Put first, because a long description is cut at its end."""
+    return "" if len(loops) == 1 else f"{len(loops)} open, first: "

@@ -1,0 +1,400 @@
+"""One thread on its way from one saver to another: what is sent, in which order, and compared."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from langgraph_wyrd.errors import CopyDiffers, Unserialisable
+from langgraph_wyrd.extraction.due import CONTROL, ERROR, INTERRUPT, is_call
+from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
+from langgraph_wyrd.transfer.sides import Found, Ours, Side, Teller, parent_of
+from langgraph_wyrd.types.telling import refused
+from langgraph_wyrd.views.plain import count
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_PAGE = 32  # checkpoints that are held at once
+
+
+@contextlib.contextmanager
+def _saying(thread_id: Any, found: CheckpointTuple) -> Iterator[None]:
+    """A serializer that refuses what was kept does not say what that is."""
+    try:
+        yield
+    except Exception as error:
+        held = [found.checkpoint["channel_values"], found.metadata, found.pending_writes]
+        why = refused(held, error)
+        if why == str(error):
+            raise
+        id = found.checkpoint["id"]
+        raise Unserialisable(
+            f"checkpoint {id} of thread {thread_id!r} can't be sent: {why}"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a copy did. All that was sent was read back, and equalled what was sent."""
+
+    threads: int = 0
+    checkpoints: int = 0  # sent
+    writes: int = 0  # pending writes sent with them
+    there: int = 0  # checkpoints that the target had already
+    left: tuple[tuple[str, str], ...] = ()  # threads that were left alone, and why
+
+    def __str__(self) -> str:
+        text = (
+            f"{count(self.threads, 'thread')}: {count(self.checkpoints, 'checkpoint')} and "
+            f"{count(self.writes, 'write')} copied, {self.there} were there already"
+        )
+        return f"{text}; {count(len(self.left), 'thread')} left alone" if self.left else text
+
+    def __add__(self, other: Report) -> Report:
+        return Report(
+            self.threads + other.threads,
+            self.checkpoints + other.checkpoints,
+            self.writes + other.writes,
+            self.there + other.there,
+            self.left + other.left,
+        )
+
+
+class Passage:
+    """One thread on its way."""
+
+    def __init__(self, source: Side, target: Side, id: Any, tell: Callable[[int], None]) -> None:
+        self.source = source
+        self.target = target
+        self.id = id
+        self._tell = tell
+        self._version = _versions(target)
+        self._sent = Report(threads=1)
+        self._before: tuple[Key, dict[str, Any], set[str]] | None = None  # the checkpoint sent last
+        self._tangled = False
+        self._alike: dict[tuple[int, int], tuple[Any, Any]] = {}  # elements that equal each other
+
+    async def copy(self) -> Report:
+        theirs = await self.source.outline(self.id)
+        ours = await self.target.outline(self.id)
+        if why := _parted(theirs, ours):
+            logger.warning("thread %r was not copied: %s", self.id, why)
+            return Report(left=((str(self.id), why),))
+        await self.target.expect(self.id)
+        order = in_order(theirs)
+        waiting = [
+            key
+            for key in order
+            if key not in ours.parents
+            or ours.writes.get(key) != theirs.writes.get(key)
+            or not theirs.fixed(key)
+        ]
+        there = len(order) - len(waiting)
+        self._sent = replace(self._sent, there=there)
+        self._tell(there)
+        for start in range(0, len(waiting), _PAGE):
+            await self._page(waiting[start : start + _PAGE], ours)
+            self._tell(there + min(start + _PAGE, len(waiting)))
+        await self._end(order)
+        return self._sent
+
+    async def check(self) -> str | None:
+        """Whether all of the source's thread is at the target as it is; else what is not."""
+        order = in_order(await self.source.outline(self.id))
+        for start in range(0, len(order), _PAGE):
+            keys = order[start : start + _PAGE]
+            self._alike.clear()
+            found = await self.source.read(self.id, keys)
+            back = await self.target.read(self.id, keys)
+            for key, one, other in zip(keys, found, back, strict=True):
+                if one is None:
+                    continue
+                sent = self._converted(one[0]), one[1]
+                why = "it is not there" if other is None else await self._differs(sent, other)
+                if why is not None:
+                    return f"checkpoint {key[1]} of thread {self.id!r}: {why}"
+        return None
+
+    async def _page(self, keys: Sequence[Key], ours: Outline) -> None:
+        self._alike.clear()
+        found = await self.source.read(self.id, keys)
+        known = [key for key in keys if key in ours.parents]
+        held = dict(zip(known, await self.target.read(self.id, known), strict=True))
+        sent: dict[Key, Found] = {}
+        for key, read in zip(keys, found, strict=True):
+            if read is None:
+                continue  # deleted at the source meanwhile
+            carried = self._converted(read[0]), read[1]
+            if (old := held.get(key)) is not None and await self._differs(carried, old) is None:
+                self._sent = replace(self._sent, there=self._sent.there + 1)
+                continue
+            await self._send(key, carried, ours)
+            sent[key] = carried
+        back = await self.target.read(self.id, list(sent))
+        for (key, carried), again in zip(sent.items(), back, strict=True):
+            why = "it is not there" if again is None else await self._differs(carried, again)
+            if why is not None:
+                raise CopyDiffers(
+                    f"checkpoint {key[1]} of thread {self.id!r}"
+                    f"{f' in {key[0]!r}' if key[0] else ''} was sent, and read back as something "
+                    f"else: {why}"
+                )
+        self._sent += Report(
+            checkpoints=len(sent), writes=sum(len(spots) for _, spots in sent.values())
+        )
+
+    async def _send(self, key: Key, carried: Found, ours: Outline) -> None:
+        found, spots = carried
+        ns, id = key
+        parent = parent_of(found)
+        if key not in ours.parents:
+            new = await self._new_versions(found, ns, parent)
+            at = _config(self.id, ns, parent)
+            with _saying(self.id, found):
+                await self.target.call("put", at, found.checkpoint, found.metadata, new)
+            self._note(key, found)
+        at = _config(self.id, ns, id)
+        at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
+        self._tangled = self._tangled or _tangled(found.pending_writes or [], spots)
+        for path, task, writes in _calls(found.pending_writes or [], spots):
+            with _saying(self.id, found):
+                await self.target.call("put_writes", at, writes, task, path)
+
+    async def _new_versions(
+        self, found: CheckpointTuple, ns: str, parent: str | None
+    ) -> dict[str, Any]:
+        """The versions that the parent, as the target has it, does not have with their values."""
+        versions: dict[str, Any] = dict(found.checkpoint["channel_versions"])
+        if parent is None:
+            return versions
+        if self._before is None or self._before[0] != (ns, parent):
+            (read,) = await self.target.read(self.id, [(ns, parent)])
+            if read is None:
+                return versions
+            self._note((ns, parent), read[0])
+        assert self._before is not None
+        _, held, valued = self._before
+        values = found.checkpoint["channel_values"]
+        return {
+            name: version
+            for name, version in versions.items()
+            if held.get(name) != version or (name in values and name not in valued)
+        }
+
+    def _note(self, key: Key, found: CheckpointTuple) -> None:
+        checkpoint = found.checkpoint
+        self._before = key, dict(checkpoint["channel_versions"]), {*checkpoint["channel_values"]}
+
+    def _converted(self, found: CheckpointTuple) -> CheckpointTuple:
+        """A checkpoint as the target takes it: versions of the kind that it counts in."""
+        version, old = self._version, found.checkpoint
+        checkpoint: Any = {
+            **old,
+            "channel_versions": {k: version(v) for k, v in old["channel_versions"].items()},
+            "versions_seen": {
+                node: {k: version(v) for k, v in seen.items()}
+                for node, seen in old["versions_seen"].items()
+            },
+        }
+        return found._replace(checkpoint=checkpoint, metadata=self.target.stored(found.metadata))
+
+    # ---- the end of a thread
+
+    async def _end(self, order: Sequence[Key]) -> None:
+        source, target = self.source, self.target
+        if not (isinstance(source, Teller) and isinstance(target, Ours)):
+            if self._sent.checkpoints:
+                await target.arrived(self.id)
+            if self._tangled and isinstance(target, Ours):
+                await target.read_anew(self.id)
+            return
+        there = await source.times(self.id)
+        if there is None:
+            return  # deleted meanwhile
+        changed, woven = 0, there.status is not None
+        for start in range(0, len(order) if woven else 0, _PAGE):
+            said = await source.told(self.id, order[start : start + _PAGE])
+            changed += await target.retell(self.id, said)
+        changed += await target.put_beside(self.id, await source.beside(self.id))
+        if changed or self._sent.checkpoints:
+            await target.settle(self.id, there, show=woven)
+
+    # ---- comparing
+
+    async def _differs(self, sent: Found, back: Found) -> str | None:
+        """Where two checkpoints differ; None: nowhere."""
+        (one, spots), (other, places) = sent, back
+        if parent_of(one) != parent_of(other):
+            return f"its parent is {parent_of(other)}, not {parent_of(one)}"
+        mine, theirs = dict(one.checkpoint), dict(other.checkpoint)
+        for name in ("channel_versions", "versions_seen", "updated_channels", "ts", "v"):
+            if mine.get(name) != theirs.get(name):
+                return f"its {name} differ"
+        values, held = one.checkpoint["channel_values"], other.checkpoint["channel_values"]
+        for side, found, names in (
+            (self.source, one, values.keys() - held.keys()),
+            (self.target, other, held.keys() - values.keys()),
+        ):
+            if names and not await self._inherited(side, found, names):
+                return f"channels {sorted(names)} are in one only"
+        for name in values.keys() & held.keys():
+            if not self._equal(values[name], held[name]):
+                return f"the value of {name!r} differs"
+        if not _alike(one.metadata, other.metadata):
+            return "its metadata differ"
+        writes, stored = one.pending_writes or [], other.pending_writes or []
+        if [each[:2] for each in writes] != [each[:2] for each in stored]:
+            return f"its pending writes are {len(stored)}, or in another order, of {len(writes)}"
+        told = self.source.knows_paths and self.target.knows_paths
+        if told and [spot[:2] for spot in spots] != [spot[:2] for spot in places]:
+            return "its writes' task paths differ"
+        for (_, name, value), (_, _, again) in zip(writes, stored, strict=True):
+            if not self._equal(value, again):
+                return f"the value of a write to {name!r} differs"
+        return None
+
+    async def _inherited(self, side: Side, found: CheckpointTuple, names: Iterable[str]) -> bool:
+        """Whether these are the parent's values, at the parent's versions.
+
+        Most savers keep a value by its version, so a delta channel's snapshot is seen in every
+        checkpoint of that version; the SQLite ones keep it where it was put.
+        """
+        config, parent = found.config["configurable"], parent_of(found)
+        key = (config.get("checkpoint_ns", ""), parent or "")
+        if parent is None or (read := (await side.read(self.id, [key]))[0]) is None:
+            return False
+        old, new = self._converted(read[0]).checkpoint, found.checkpoint
+        return all(
+            old["channel_versions"].get(name) == new["channel_versions"].get(name)
+            and name in old["channel_values"]
+            and self._equal(old["channel_values"][name], new["channel_values"][name])
+            for name in names
+        )
+
+    def _equal(self, one: Any, other: Any) -> bool:
+        """Whether two values are the same: element by element, as lists and dicts that grow share
+        theirs from checkpoint to checkpoint; else as a whole."""
+        if type(one) is type(other) and type(one) in (list, dict) and len(one) == len(other):
+            pairs = [*zip(one, other, strict=True)]
+            if type(one) is dict:
+                pairs += zip(one.values(), other.values(), strict=True)
+            if all(self._known(*pair) for pair in pairs):
+                return True
+        return self._packed_alike(one, other)
+
+    def _known(self, one: Any, other: Any) -> bool:
+        """Whether two elements are the same, looked at once in a page."""
+        if type(one) is str and type(other) is str:
+            return one == other
+        key = id(one), id(other)
+        if key not in self._alike:
+            if not self._packed_alike(one, other):
+                return False
+            self._alike[key] = one, other  # held: nothing else gets their ids
+        return True
+
+    def _packed_alike(self, one: Any, other: Any) -> bool:
+        """Whether two values are the same: as the serde packs them, or as they compare."""
+        for serde in (_PLAIN, self.target.saver.serde):
+            with contextlib.suppress(Exception):
+                if serde.dumps_typed(one) == serde.dumps_typed(other):
+                    return True
+        with contextlib.suppress(Exception):  # sets have no order, and ciphers no memory
+            return type(one) is type(other) and bool(one == other)
+        return False
+
+
+_PLAIN = JsonPlusSerializer()
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two metadata are equal as far as JSON, which most savers keep them in, can tell."""
+    if one == other:
+        return True
+    left, right = (
+        json.loads(json.dumps({k: v for k, v in each.items() if k != "writes"}, default=repr))
+        for each in (one, other)
+    )
+    return bool(left == right)
+
+
+def _parted(theirs: Outline, ours: Outline) -> str | None:
+    """Why the target's thread is not the source's, or a part of it."""
+    unknown = [key for key in ours.parents if key not in theirs.parents]
+    if unknown:
+        return (
+            f"the target's thread of this id has {len(unknown)} checkpoints that the source has "
+            "not: it is another one, or went on"
+        )
+    moved = [key for key, parent in ours.parents.items() if theirs.parents[key] != parent]
+    if moved:
+        return f"checkpoint {moved[0][1]} has another parent in the target's thread of this id"
+    return None
+
+
+def _config(thread_id: Any, ns: str, id: str | None) -> Any:
+    place: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": ns}
+    if id is not None:
+        place["checkpoint_id"] = id
+    return {"configurable": place}
+
+
+def _calls(
+    writes: Sequence[tuple[str, str, Any]], spots: Sequence[Spot]
+) -> Iterator[tuple[str, str, list[tuple[str, Any]]]]:
+    """The `put_writes` that leave these writes, each under the number that it had.
+
+    Numbers are places in a call, so where one is missing a control write, whose number is fixed,
+    stood between two others, and does so again.
+    """
+    by_task: dict[tuple[str, str], list[tuple[int, str, Any]]] = {}
+    for (task, channel, value), spot in zip(writes, spots, strict=True):
+        by_task.setdefault((spot.path, task), []).append((spot.idx, channel, value))
+    for (path, task), held in by_task.items():
+        control = [(name, value) for _, name, value in held if name in WRITES_IDX_MAP]
+        ordinary = sorted((w for w in held if w[1] not in WRITES_IDX_MAP), key=lambda w: w[0])
+        if control:
+            yield path, task, control
+        call: list[tuple[str, Any]] = []
+        for idx, name, value in ordinary:
+            while control and len(call) < idx:
+                call.append(control[0])
+            call.append((name, value))
+        if call:
+            yield path, task, call
+
+
+def _tangled(writes: Sequence[tuple[str, str, Any]], spots: Sequence[Spot]) -> bool:
+    """Whether it matters to the pillars in which order tasks wrote, which other savers don't know:
+    what a call asks or fails with, its caller reports as well, and an answer is to either."""
+    said = {
+        task
+        for (task, name, _), spot in zip(writes, spots, strict=True)
+        if name in (ERROR, INTERRUPT) and (is_call(spot.path) or name == ERROR)
+    }
+    return bool(said) and len({task for task, name, _ in writes if name in CONTROL}) > 1
+
+
+def _versions(target: Side) -> Callable[[Any], Any]:
+    """Versions as the target counts them: text that sorts, or numbers. Both kinds never mix."""
+    first = target.saver.get_next_version(None, None)
+    kind = type(first)
+
+    def version(given: Any) -> Any:
+        if isinstance(given, kind):
+            return given
+        if kind is str:
+            return f"{int(given):032}.{0:016}"
+        number, _, rest = str(given).partition(".")
+        # Two forks may count alike: what stands behind the point tells their versions apart.
+        return kind((int(number) << 20) + zlib.crc32(rest.encode()) % (1 << 20))
+
+    return version

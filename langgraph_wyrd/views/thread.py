@@ -1,0 +1,81 @@
+"""A thread, to be looked at: its state, and how it came to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.views.markup import Markup, folded, tag, whole
+from langgraph_wyrd.views.parts import badge, bounded, listed, part
+from langgraph_wyrd.views.past import Entry, timeline_html
+from langgraph_wyrd.views.plain import count, line, when
+from langgraph_wyrd.views.plot import Plot, picture
+from langgraph_wyrd.views.state import head, pillars
+from langgraph_wyrd.views.style import framed
+
+FEW = 10  # checkpoints that are seen at once
+MOST = 60  # … and that are asked for
+
+
+class Heal(Protocol):
+    """What was found damaged, and what was done about it."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def checkpoint_id(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def at(self) -> str: ...
+    @property
+    def acknowledged_at(self) -> str | None: ...
+
+
+def thread_html(
+    state: WorkingState,
+    entries: Sequence[Entry] = (),
+    plot: Plot | None = None,
+    heals: Sequence[Heal] = (),
+    sizes: Mapping[str, int] | None = None,
+) -> str:
+    """`entries`: the newest checkpoints, newest first; of more than `MOST` it says so.
+
+    `sizes`: the bytes that came with each.
+    """
+    said = [*pillars(state)]
+    if heals:
+        new = any(heal.acknowledged_at is None for heal in heals)
+        newest = [*reversed(heals)]
+        inside = bounded(newest, MOST, _heal, "heal")
+        said.append(part("Healed", str(len(heals)), inside, open=new))
+    brief = state.brief()
+    if brief:
+        size = count(len(brief), "character")
+        said.append(part("Brief", f"the same for a prompt, {size}", whole(brief), open=False))
+    if plot is not None:
+        said.append(part("Over time", plot.text, picture(plot), open=False))
+    if entries:
+        more = len(entries) > MOST
+        size = f"the newest {MOST}" if more else str(len(entries))
+        rest = tag("p", "there are older ones: thread.history()", class_="w-more")
+        healed = {heal.checkpoint_id for heal in heals}
+        lines = [timeline_html(entries[:MOST], healed, sizes), rest if more else None]
+        said.append(part("Checkpoints", size, lines, open=len(entries) <= FEW))
+    return framed(*head(state), *said)
+
+
+def _heal(heal: Heal) -> Markup:
+    seen = "" if heal.acknowledged_at is None else "acknowledged"
+    small = " · ".join(filter(None, [heal.channel, when(heal.at), seen]))
+    said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", tag("small", small)]
+    return listed("✓" if seen else "!", said, "w-over" if seen else None)
+
+
+def note_html(name: str, said: str) -> str:
+    """What a cell shows where there is nothing else to show: a thread that is not there, …"""
+    title = tag("span", line(name, 120), class_="w-name")
+    return framed(tag("div", title, tag("small", line(said, 400)), class_="w-head"))
