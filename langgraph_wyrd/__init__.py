@@ -1,5 +1,6 @@
 """A LangGraph checkpointer that stores what a step changed, and knows what the agent was doing."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,9 @@ _HOMES = {
 
 attach()
 del attach, interrupted
+
+if os.environ.get("WYRD_EDITION") == "2":  # the second edition's storage, while it grows
+    from langgraph_wyrd.next_saver import WyrdSaver  # type: ignore[assignment]
 
 
 def __getattr__(name: str) -> Any:

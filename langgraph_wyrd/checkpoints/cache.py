@@ -1,0 +1,128 @@
+"""What this process remembers of threads: enough to write the next checkpoint without reading.
+
+Nothing is right because of it: each write compares, in its own transaction, the version and the
+last writer of the thread's row with what it was planned on. A write that fails forgets its thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.codec.delta import DictOf, Fingerprint, ListOf
+from langgraph_wyrd.storage.tables import Key
+
+
+@dataclass(slots=True)
+class Namespace:
+    """The newest checkpoint of a namespace, as it was stored."""
+
+    checkpoint: str | None
+    stamp: int
+    channels: dict[str, Fingerprint]
+    versions: dict[str, Any]
+    seen: dict[str, dict[str, Any]]
+    rest: bytes
+    rows: int = 0  # deltas since the last snapshot, or whole row
+    grown: int = 0  # their bytes
+    state: Any = None  # its working state (see checkpoints.state)
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory, about."""
+        total = 800 + 250 * (len(self.channels) + len(self.seen))
+        for known in self.channels.values():
+            if type(known) is ListOf:
+                total += 10 * len(known.marks)
+            elif type(known) is DictOf:
+                total += 100 * len(known.marks)
+        return total
+
+
+def beginning() -> Namespace:
+    """What the first checkpoint of a namespace builds on."""
+    return Namespace(None, 0, {}, {}, {}, b"")
+
+
+@dataclass(slots=True)
+class Thread:
+    """A thread's row as this process expects it, and its namespaces."""
+
+    key: Key
+    thread_id: str
+    version: int  # of the row; 0: there is none yet
+    writer: int  # who wrote it last
+    head: str | None
+    buried: str | None
+    spaces: dict[str, Namespace] = field(default_factory=dict)
+    state: Any = None  # the thread's working state, and what its tables show
+    deleted: bool = False  # the row is the tombstone of a deleted thread
+    user: str | None = None
+
+    @property
+    def weight(self) -> int:
+        state = 0 if self.state is None else self.state.weight
+        return 500 + state + sum(space.weight for space in self.spaces.values())
+
+
+class Slot:
+    """A thread's place in the cache. Whoever plans a write of the thread holds its lock."""
+
+    __slots__ = ("lock", "thread", "weight")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.thread: Thread | None = None
+        self.weight = 0
+
+
+class Cache:
+    """Threads, the least recently used forgotten first; bounded by bytes, as estimated."""
+
+    def __init__(self, most_bytes: int = 64 << 20, most_spaces: int = 64) -> None:
+        self._slots: OrderedDict[str, Slot] = OrderedDict()
+        self._bytes = 0
+        self._most_bytes = most_bytes
+        self._most_spaces = most_spaces
+
+    def slot(self, thread_id: str) -> Slot:
+        """The thread's slot, made where there is none."""
+        found = self._slots.get(thread_id)
+        if found is None:
+            found = self._slots.setdefault(thread_id, Slot())
+        return found
+
+    def keep(self, thread_id: str, slot: Slot, thread: Thread) -> None:
+        """Remember a thread, as it is once a write that was planned is stored."""
+        if len(thread.spaces) > self._most_spaces:  # each call of a subgraph has a namespace
+            for ns in list(thread.spaces)[: -self._most_spaces]:
+                if ns:
+                    del thread.spaces[ns]
+        weight = thread.weight
+        slot.thread = thread
+        self._bytes += weight - slot.weight
+        slot.weight = weight
+        slots = self._slots
+        if thread_id in slots:
+            slots.move_to_end(thread_id)
+        while self._bytes > self._most_bytes and len(slots) > 1:
+            try:
+                _, old = slots.popitem(last=False)
+            except KeyError:
+                break
+            self._bytes -= old.weight
+            old.thread, old.weight = None, 0
+
+    def drop(self, thread_id: str) -> None:
+        """Forget a thread."""
+        found = self._slots.get(thread_id)
+        if found is not None:
+            self._bytes -= found.weight
+            found.thread, found.weight = None, 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._slots.clear()
+        self._bytes = 0

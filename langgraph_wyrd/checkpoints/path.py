@@ -1,0 +1,173 @@
+"""The rows of a checkpoint: its thread's, its path back to a snapshot or whole row, its writes.
+
+One statement brings all of them. Its columns are as many as the widest row needs; `kind` says
+which row it is. A path follows `built_on`, whatever ids and clocks say, and ends where a snapshot
+holds the checkpoint, or where a row holds all its channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from langgraph_wyrd.storage.scripts import Query, Row, Script
+from langgraph_wyrd.storage.tables import CheckpointRow, SnapshotRow, ThreadRow, WriteRow
+
+_TEXTS, _INTS, _BYTES = 11, 6, 2
+
+# Of each kind of row: its texts, integers and bytes, in the order in which they are selected.
+_THREAD = (
+    ("thread_id", "head", "buried", "created", "updated", "status", "reason", "due", "title",
+     "user_id", "deleted_at"),
+    ("version", "writer", "open_loops", "open_todos"),
+    (),
+)  # fmt: skip
+_CHECKPOINT = (
+    ("ns", "id", "parent", "built_on", "ts", "source", "run_id", "root", "due", "metadata"),
+    ("stamp", "built_stamp", "seq", "step", "sum", "events_sum"),
+    ("events", "delta"),
+)
+_SNAPSHOT = (("ns", "checkpoint", "channel"), ("stamp", "sum"), ("data", "state"))
+_WRITE = (("ns", "checkpoint", "task", "path"), ("seq", "version", "sum"), ("events", "payload"))
+_KINDS: tuple[tuple[Any, Any, str], ...] = (
+    (ThreadRow, _THREAD, "key"),
+    (CheckpointRow, _CHECKPOINT, "thread"),
+    (SnapshotRow, _SNAPSHOT, "thread"),
+    (WriteRow, _WRITE, "thread"),
+)
+
+
+def _places() -> list[tuple[Any, list[int]]]:
+    """Of each kind: its class, and where in a selected row each of its fields stands."""
+    made = []
+    for cls, (texts, ints, blobs), key in _KINDS:
+        at = {key: 1}
+        at.update((name, 2 + n) for n, name in enumerate(texts))
+        at.update((name, 2 + _TEXTS + n) for n, name in enumerate(ints))
+        at.update((name, 2 + _TEXTS + _INTS + n) for n, name in enumerate(blobs))
+        made.append((cls, [at[name] for name in cls._fields]))
+    return made
+
+
+_PLACES = _places()
+
+
+@dataclass(slots=True)
+class Found:
+    """What is stored of a checkpoint. `path` goes from it back, nearest first."""
+
+    thread: ThreadRow | None = None
+    path: list[CheckpointRow] = field(default_factory=list)
+    snapshots: list[SnapshotRow] = field(default_factory=list)
+    writes: list[WriteRow] = field(default_factory=list)
+    rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
+
+    @property
+    def target(self) -> CheckpointRow | None:
+        return self.path[0] if self.path else None
+
+
+def _selected(alias: str, kind: int, dialect: str) -> str:
+    """The columns of one kind of row, with nulls of the right type where it has fewer."""
+    _, (texts, ints, blobs), key = _KINDS[kind]
+    names = ("TEXT", "BIGINT", "BYTEA") if dialect == "postgres" else ("TEXT", "INTEGER", "BLOB")
+    columns = [str(kind), f"{alias}.{key}"]
+    for held, most, type_ in zip((texts, ints, blobs), (_TEXTS, _INTS, _BYTES), names, strict=True):
+        columns += [f"{alias}.{name}" for name in held]
+        columns += [f"CAST(NULL AS {type_})"] * (most - len(held))
+    return ", ".join(columns)
+
+
+@lru_cache
+def _statement(dialect: str, latest: bool, writes: bool, snapshots: bool) -> str:
+    """The whole statement. Parameters: thread, namespace, and (not `latest`) the checkpoint's id."""
+    by = "key" if dialect == "postgres" else "thread_id"
+    row = "" if dialect == "postgres" else ", row"
+    crow = "" if dialect == "postgres" else ", c.row"
+    joined = "c.row = p.row" if row else "c.thread = p.thread AND c.ns = p.ns AND c.id = p.id"
+    chosen = "(SELECT max(id) FROM wyrd_checkpoints WHERE thread = t.key AND ns = ?)"
+    if not latest:
+        chosen = "?"
+    stops = (
+        " AND NOT EXISTS (SELECT 1 FROM wyrd_snapshots s WHERE s.thread = p.thread AND s.ns = p.ns "
+        "AND s.checkpoint = p.id AND s.channel = '' AND s.stamp = p.stamp)"
+        if snapshots
+        else ""
+    )
+    text = f"""
+WITH RECURSIVE
+t AS (SELECT * FROM wyrd_threads WHERE {by} = ?),
+path(thread, ns, id, built_on, stamp{row}) AS (
+  SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM t
+  JOIN wyrd_checkpoints c ON c.thread = t.key AND c.ns = ? AND c.id = {chosen}
+  UNION
+  SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM path p
+  JOIN wyrd_checkpoints c ON c.thread = p.thread AND c.ns = p.ns AND c.id = p.built_on
+  WHERE p.built_on IS NOT NULL{stops}
+)
+SELECT {_selected("t", 0, dialect)} FROM t
+UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p JOIN wyrd_checkpoints c ON {joined}"""
+    if snapshots:
+        text += f"""
+UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
+  ON s.thread = p.thread AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
+    if writes:
+        text += f"""
+UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
+  ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}"""
+    return text
+
+
+def query(
+    dialect: str,
+    thread: Any,
+    ns: str,
+    id: str | None,
+    *,
+    writes: bool = True,
+    snapshots: bool = True,
+) -> Query:
+    """The statement for a checkpoint, or (`id` None) the latest of its namespace.
+
+    `thread` is what the dialect finds a thread by: its key on Postgres, its id on SQLite.
+    """
+    here = (ns, ns if id is None else id)
+    params = (thread, *here, *(here if writes else ()))
+    return Query(_statement(dialect, id is None, writes, snapshots), params)
+
+
+def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
+    """The rows of such a statement, the path in its order."""
+    found = Found()
+    for row in rows:
+        kind = row[0]
+        cls, places = _PLACES[kind]
+        made = cls._make([row[at] for at in places])
+        if kind == 1:
+            found.rows[made.ns, made.id] = made
+        elif kind == 3:
+            found.writes.append(made)
+        elif kind == 2:
+            found.snapshots.append(made)
+        else:
+            found.thread = made
+    if found.rows:
+        # The start is the row that was asked for: the newest, where no id was given.
+        start = id if id is not None else max(key[1] for key in found.rows if key[0] == ns)
+        at = found.rows.get((ns, start))
+        left = dict(found.rows)
+        while at is not None:
+            found.path.append(at)
+            left.pop((at.ns, at.id), None)
+            at = None if at.built_on is None else left.get((at.ns, at.built_on))
+    return found
+
+
+def find(
+    dialect: str, thread: Any, ns: str, id: str | None, *, writes: bool = True
+) -> Script[Found]:
+    """What is stored of a checkpoint, or of the latest in its namespace."""
+    rows = yield query(dialect, thread, ns, id, writes=writes)
+    return parsed(rows, ns, id)

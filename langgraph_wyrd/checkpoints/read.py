@@ -1,0 +1,198 @@
+"""Reading: one checkpoint, a page of them, the history of delta channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_wyrd.checkpoints import path
+from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
+from langgraph_wyrd.codec.payload import unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.store.collector import Held
+from langgraph_wyrd.store.names import given
+
+Pending = tuple[str, str, Any]  # task, channel, value
+
+SPECIAL = {"__error__": -1, "__scheduled__": -2, "__interrupt__": -3, "__resume__": -4,
+           "__error_source_node__": -5}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A checkpoint as it was stored, ids as they were given."""
+
+    thread_id: str
+    ns: str
+    id: str
+    parent: str | None
+    checkpoint: dict[str, Any]
+    metadata: dict[str, Any]
+    writes: list[Pending]
+
+
+def get(dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None) -> Script[Read | None]:
+    """One checkpoint, or the latest of its namespace."""
+    found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
+    if found.thread is None or found.thread.deleted_at is not None or not found.path:
+        return None
+    with Held():
+        return read_of(codec, found)
+
+
+def read_of(codec: Codec, found: Found) -> Read:
+    """The checkpoint of the rows that hold it."""
+    thread, row = found.thread, found.path[0]
+    assert thread is not None
+    restored = restore(codec, found)
+    checkpoint = rest_of(codec, restored.rest)
+    checkpoint["id"] = given(row.id)
+    if row.ts is not None:
+        checkpoint["ts"] = given(row.ts)
+    checkpoint["channel_values"] = restored.values()
+    checkpoint["channel_versions"] = restored.versions
+    checkpoint["versions_seen"] = restored.seen
+    return Read(
+        given(thread.thread_id),
+        given(row.ns),
+        given(row.id),
+        None if row.parent is None else given(row.parent),
+        checkpoint,
+        metadata_of(codec, row, restored.metadata),
+        pending(codec, found.writes),
+    )
+
+
+# ---- task writes
+
+
+@dataclass(slots=True)
+class Written:
+    """One value that a task wrote, still packed."""
+
+    path: str
+    task: str
+    idx: int
+    channel: str
+    form: str
+    data: Any
+
+
+def merged(rows: Sequence[WriteRow]) -> list[Written]:
+    """The writes of a checkpoint's tasks, in LangGraph's order, as InMemorySaver keeps them.
+
+    Of an ordinary write the first one stays, of a special one (an error, an interrupt, an answer)
+    the last.
+    """
+    slots: dict[tuple[str, int], Written] = {}
+    for row in sorted(rows, key=lambda row: row.seq):
+        if unsound(WRITES, row):
+            raise CheckpointDamaged(
+                f"what task {given(row.task)} wrote at checkpoint {given(row.checkpoint)} fails "
+                "its checksum"
+            )
+        for at, (channel, form, data) in enumerate(unpacked(row.payload)):
+            idx = SPECIAL.get(channel, at)
+            key = (row.task, idx)
+            if idx < 0 or key not in slots:
+                slots[key] = Written(row.path, row.task, idx, channel, form, data)
+    return sorted(slots.values(), key=lambda w: (given(w.path), given(w.task), w.idx))
+
+
+def pending(codec: Codec, rows: Sequence[WriteRow]) -> list[Pending]:
+    """The pending writes of a checkpoint."""
+    if not rows:
+        return []
+    return [(given(w.task), w.channel, codec.load_written(w.form, w.data)) for w in merged(rows)]
+
+
+# ---- a page of checkpoints
+
+_COLUMNS = "c.thread, c.ns, c.id"
+
+
+@dataclass(slots=True)
+class Page:
+    """Where a listing goes on: behind this checkpoint."""
+
+    id: str
+    ns: str
+    thread: Any
+
+
+def page(
+    dialect: str,
+    codec: Codec,
+    where: Sequence[tuple[str, tuple[Any, ...]]],
+    after: Page | None,
+    size: int,
+    matches: Callable[[dict[str, Any]], bool],
+) -> Script[tuple[list[Read], Page | None]]:
+    """The next checkpoints, newest first, and where to go on (None: that was the end)."""
+    conditions = [text for text, _ in where] + ["t.deleted_at IS NULL"]
+    params = [value for _, held in where for value in held]
+    if after is not None:
+        conditions.append("(c.id, c.ns, c.thread) < (?, ?, ?)")
+        params += [after.id, after.ns, after.thread]
+    rows = yield Query(
+        "SELECT c.thread, c.ns, c.id, t.thread_id FROM wyrd_checkpoints c "
+        f"JOIN wyrd_threads t ON t.key = c.thread WHERE {' AND '.join(conditions)} "
+        "ORDER BY c.id DESC, c.ns DESC, c.thread DESC LIMIT ?",
+        (*params, size),
+    )
+    reads: list[Read] = []
+    for _, ns, id, thread_id in rows:
+        found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
+        if found.path:
+            row = found.path[0]
+            from langgraph_wyrd.codec.payload import unpack_delta
+
+            if not matches(metadata_of(codec, row, unpack_delta(row.delta).metadata)):
+                continue
+            reads.append(read_of(codec, found))
+    last = Page(rows[-1][2], rows[-1][1], rows[-1][0]) if len(rows) == size else None
+    return reads, last
+
+
+# ---- delta channels
+
+
+def delta_history(
+    dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
+) -> Script[dict[str, tuple[list[Pending], list[Any]]]]:
+    """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
+    writes: dict[str, list[Pending]] = {name: [] for name in channels}
+    seeds: dict[str, list[Any]] = {name: [] for name in channels}
+    by = found_by(dialect, thread_id)
+    found = yield from path.find(dialect, by, ns, id, writes=False)
+    row = found.target
+    wanted = set(channels)
+    walked: set[str] = set()
+    parent = None if row is None else row.parent
+    while parent is not None and wanted and parent not in walked:
+        walked.add(parent)
+        found = yield from path.find(dialect, by, ns, parent)
+        if not found.path:
+            break
+        restored = restore(codec, found)
+        for write in reversed(merged(found.writes)):
+            if write.channel in wanted:
+                value = codec.load_written(write.form, write.data)
+                writes[write.channel].append((given(write.task), write.channel, value))
+        for name in list(wanted):
+            if name in restored.channels:
+                seeds[name].append(restored.channels[name].get())
+                wanted.discard(name)
+        parent = found.path[0].parent
+    return {name: (writes[name][::-1], seeds[name]) for name in channels}
+
+
+def named(held: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(held)

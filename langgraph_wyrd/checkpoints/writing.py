@@ -1,0 +1,368 @@
+"""The way of a write to the database: what it rests on, the plan, the answer, and another try.
+
+A write is planned on what the cache knows of its thread, or on what is read first. Its transaction
+compares that with the thread's row; where another writer was quicker it is planned anew.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_wyrd.checkpoints import path, put, reput
+from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning
+from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.restore import restore
+from langgraph_wyrd.codec.payload import packed
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy
+from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.keys import found_by, new_key
+from langgraph_wyrd.storage.rows import insert, summed
+from langgraph_wyrd.storage.scripts import Query, Script, Stale, Step
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.store.names import given
+
+_TRIES = 40
+
+Flow = Generator[Any, Any, Any]
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a write rests on, as it was read."""
+
+    thread: Thread
+    space: Namespace | None  # of the checkpoint that it builds on; None: that one is not there
+    stamp: int | None  # of the checkpoint itself, where it is stored already
+
+
+class Writing:
+    """Stores checkpoints and task writes of one database."""
+
+    def __init__(self, engine: Engine, cache: Cache) -> None:
+        self._engine = engine
+        self._cache = cache
+
+    @property
+    def _dialect(self) -> str:
+        return self._engine.driver.dialect
+
+    # ---- the two ways to wait
+
+    def store(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
+        """Run a flow, waiting for each of its jobs."""
+        engine = self._engine
+        made = flow(engine.job)
+        send: Callable[[Any], Any] = made.send
+        value: Any = None
+        while True:
+            try:
+                job = send(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                send, value = made.send, engine.wait(job)
+            except BaseException as error:
+                send, value = made.throw, error
+
+    async def astore(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
+        """Async version of `store`."""
+        engine = self._engine
+        made = flow(engine.ajob)
+        send: Callable[[Any], Any] = made.send
+        value: Any = None
+        while True:
+            try:
+                job = send(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                send, value = made.send, await engine.await_(job)
+            except BaseException as error:
+                send, value = made.throw, error
+
+    # ---- checkpoints
+
+    def put(self, codec: Codec, wanted: Put) -> Callable[[Callable[..., Job]], Flow]:
+        """The flow that stores a checkpoint."""
+
+        def flow(make: Callable[..., Job]) -> Flow:
+            loaded: Loaded | None = None
+            for attempt in range(_TRIES):
+                slot = self._cache.slot(wanted.thread_id)
+                job = self._planned(codec, make, slot, wanted, loaded)
+                if job is None:
+                    loaded = yield from self._load(codec, make, wanted)
+                    if loaded.stamp == wanted.stamp:
+                        return  # the answer to the first try's commit was lost
+                    if loaded.stamp is not None:
+                        self._cache.drop(wanted.thread_id)
+                        yield self._posted(
+                            make("write", lambda: reput.replaced(self._engine, codec, wanted))
+                        )
+                        return
+                    job = self._planned(codec, make, slot, wanted, loaded)
+                    if job is None:
+                        continue
+                try:
+                    yield job
+                    return
+                except Stale:
+                    self._cache.drop(wanted.thread_id)
+                    loaded = None
+                    if attempt > 3:
+                        yield from self._pause(make, attempt)
+                except BaseException:
+                    self._cache.drop(wanted.thread_id)
+                    raise
+            raise DatabaseBusy(
+                f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
+                "while a checkpoint was being stored: nothing of it was stored. Try again"
+            )
+
+        return flow
+
+    def _planned(
+        self,
+        codec: Codec,
+        make: Callable[..., Job],
+        slot: Slot,
+        wanted: Put,
+        loaded: Loaded | None,
+    ) -> Job | None:
+        """Plan a checkpoint and hand it over; None where too little is known."""
+        with slot.lock:
+            thread = slot.thread
+            if loaded is not None:
+                thread = _merged(thread, loaded, wanted)
+            if thread is None or (thread.deleted and wanted.parent is not None):
+                return None
+            space = thread.spaces.get(wanted.ns)
+            if wanted.parent is None:
+                if loaded is None and (space is not None or thread.buried is not None):
+                    return None  # a second beginning: look first
+                space = beginning()
+            elif space is None or space.checkpoint != wanted.parent:
+                if loaded is None:
+                    return None
+                space = loaded.space or beginning()
+            steps, after = put.planned(codec, self._engine.nonce, thread, wanted, space)
+            job = make("store", steps, thread.key)
+            self._cache.keep(wanted.thread_id, slot, after)
+            self._engine.post(job)
+            return job
+
+    def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
+        """Read what a checkpoint builds on."""
+        loaded: Loaded = yield self._posted(
+            make("read", lambda: load(self._dialect, codec, wanted))
+        )
+        thread, buried = loaded.thread, loaded.thread.buried
+        if loaded.space is None and buried is not None and loaded.stamp is None:
+            late = [id for id in (wanted.parent, wanted.root) if id is not None]
+            if any(id <= buried for id in late):
+                raise put.too_late(thread.thread_id)
+        return loaded
+
+    def _posted(self, job: Job) -> Job:
+        self._engine.post(job)
+        return job
+
+    def _pause(self, make: Callable[..., Job], attempt: int) -> Flow:
+        """Let others finish: a moment in a thread of the engine, never on the caller's loop."""
+
+        def nothing() -> Script[None]:
+            import time
+
+            time.sleep(random.random() * 0.002 * attempt)
+            return
+            yield
+
+        yield self._posted(make("read", nothing))
+
+    # ---- task writes
+
+    def put_writes(self, codec: Codec, wanted: PutWrites) -> Callable[[Callable[..., Job]], Flow]:
+        """The flow that stores what a task wrote."""
+
+        def flow(make: Callable[..., Job]) -> Flow:
+            payload = packed_writes(codec, wanted.writes)
+            seq = put.next_seq()
+            for attempt in range(_TRIES):
+                slot = self._cache.slot(wanted.thread_id)
+                thread = slot.thread
+                if thread is None or thread.deleted:
+                    row = yield self._posted(
+                        make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+                    )
+                    buried = row.buried
+                    if buried is not None and wanted.checkpoint <= buried:
+                        there = yield self._posted(
+                            make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
+                        )
+                        if not there:
+                            raise put.too_late(wanted.thread_id)
+                    with slot.lock:
+                        if slot.thread is None or slot.thread.deleted:
+                            self._cache.keep(wanted.thread_id, slot, row)
+                with slot.lock:
+                    thread = slot.thread
+                    if thread is None:
+                        continue
+                    steps = []
+                    after = thread
+                    if not thread.version or thread.deleted:
+                        steps, after = begin(self._engine.nonce, thread)
+                    else:
+                        alive = put.ALIVE_LOCKED if self._dialect == "postgres" else put.ALIVE
+                        steps = [Step(alive, (thread.key, thread.thread_id), must=True)]
+                    row_ = WriteRow(
+                        thread.key, wanted.ns, wanted.checkpoint, wanted.task, seq, wanted.path,
+                        None, 0, None, payload,
+                    )  # fmt: skip
+                    steps.append(Step(PUT_WRITES, summed(WRITES, row_)))
+                    job = make("store", steps, thread.key)
+                    if after is not thread:
+                        self._cache.keep(wanted.thread_id, slot, after)
+                    if _waits(wanted.writes):
+                        self._engine.post(job)
+                    else:
+                        self._engine.linger(job)
+                try:
+                    yield job
+                    return
+                except Stale:
+                    self._cache.drop(wanted.thread_id)
+                    if attempt > 3:
+                        yield from self._pause(make, attempt)
+                except BaseException:
+                    self._cache.drop(wanted.thread_id)
+                    raise
+            raise DatabaseBusy(
+                f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
+                "while a task's writes were being stored: nothing of them was stored. Try again"
+            )
+
+        return flow
+
+
+PUT_WRITES = insert(WRITES)
+_URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
+
+
+def _waits(writes: list[tuple[str, Any]]) -> bool:
+    """Whether somebody may look at once: an interrupt, an error or an answer is in it."""
+    return not writes or any(channel in _URGENT for channel, _ in writes)
+
+
+def packed_writes(codec: Codec, writes: list[tuple[str, Any]]) -> bytes:
+    """The bytes of a call's writes: (channel, form, data) each."""
+    held: list[Any] = []
+    for channel, value in writes:
+        if value is None:
+            held.append((channel, "n", None))
+        elif (found := codec.pack_messages(value, channel)) is not None:
+            held.append((channel, *found))
+        else:
+            held.append((channel, *codec.dump(value, channel)))
+    return packed(held)
+
+
+def begin(me: int, thread: Thread) -> tuple[list[Step], Thread]:
+    """The row of a thread whose first task writes before its first checkpoint is stored."""
+    moment = put.now()
+    after = Thread(
+        thread.key, thread.thread_id, thread.version + 1, me, None, thread.buried, {}, None
+    )
+    if not thread.version:
+        return [
+            Step(put.BEGIN, (thread.key, thread.thread_id, me, None, moment, moment, None))
+        ], after
+    params = (
+        me, None, moment, None, thread.key, thread.thread_id, thread.version, thread.writer
+    )  # fmt: skip
+    return [Step(put.ADVANCE, params, must=True)], after
+
+
+# ---- reading what a write rests on
+
+
+def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
+    """The thread of a row of wyrd_threads; of one that is to be, where there is none."""
+    if row is None:
+        return Thread(new_key(dialect, thread_id), thread_id, 0, 0, None, None)
+    return Thread(
+        row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
+        deleted=row.deleted_at is not None, user=row.user_id,
+    )  # fmt: skip
+
+
+_THREAD = "SELECT key, version, writer, head, buried, deleted_at, user_id FROM wyrd_threads WHERE "
+
+
+def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
+    """A thread as its row says."""
+    by = "key" if dialect == "postgres" else "thread_id"
+    rows = yield Query(f"{_THREAD}{by} = ?", (found_by(dialect, thread_id),))
+    if not rows:
+        return thread_of(dialect, thread_id, None)
+    key, version, writer, head, buried, deleted_at, user = rows[0]
+    return Thread(
+        key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user
+    )
+
+
+def is_there(key: Any, ns: str, id: str) -> Script[bool]:
+    """Whether a checkpoint is stored."""
+    rows = yield Query(
+        "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?", (key, ns, id)
+    )
+    return bool(rows)
+
+
+_STAMP = "SELECT stamp FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"
+
+
+def load(dialect: str, codec: Codec, wanted: Put) -> Script[Loaded]:
+    """What a checkpoint builds on, and whether it is stored already."""
+    by = found_by(dialect, wanted.thread_id)
+    if wanted.parent is None:
+        thread = yield from thread_row(dialect, wanted.thread_id)
+        found = None
+    else:
+        found = yield from path.find(dialect, by, wanted.ns, wanted.parent, writes=False)
+        thread = thread_of(dialect, wanted.thread_id, found.thread)
+    stamp = None
+    if thread.version:
+        rows = yield Query(_STAMP, (thread.key, wanted.ns, wanted.id))
+        stamp = rows[0][0] if rows else None
+    space = None
+    if found is not None and found.target is not None:
+        space = namespace(codec, found)
+    return Loaded(thread, space, stamp)
+
+
+def namespace(codec: Codec, found: path.Found) -> Namespace:
+    """A checkpoint as the saver that stored it knows it."""
+    target = found.target
+    assert target is not None
+    try:
+        restored = restore(codec, found)
+    except CheckpointDamaged:
+        # What can't be read is not built on: the next checkpoint holds all that it needs.
+        return beginning()
+    channels = {name: value.fingerprint(name) for name, value in restored.channels.items()}
+    return Namespace(
+        target.id, target.stamp, channels, restored.versions, restored.seen, restored.rest,
+        restored.rows, restored.grown,
+    )  # fmt: skip
+
+
+def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread:
+    """What the cache has by now, or what was read; with the namespace that was read."""
+    if thread is None or thread.version < loaded.thread.version:
+        return loaded.thread
+    return thread

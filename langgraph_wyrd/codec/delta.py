@@ -1,0 +1,325 @@
+"""What changed in a channel, as an operation on its value before; and values from operations.
+
+An operation is plain data:
+
+- `["w", snapshot, tag, data]`: a whole value, as the serde gives it
+- `["l", snapshot, parts]`: a whole list
+- `["s", snapshot, [[keep, cut, parts], …]]`: edits of the list before, the rightmost first
+- `["d", snapshot, count, body]`: a whole dict
+- `["p", snapshot, [removed keys], count, body]`: keys taken out of the dict before, entries set
+
+`snapshot` says that the value is a `_DeltaSnapshot` of LangGraph's DeltaChannel.
+
+A saver remembers of each channel only fingerprints of what it stored last, so a put compares and
+never reads back. Elements are compared by a run at a time; one that was changed in place has
+another fingerprint, so nothing is assumed to be equal.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import xxhash
+
+from langgraph_wyrd.codec.values import Codec, NotElements, Part, bare, counted, wrapped
+
+Operation = list[Any]
+
+RUN = 32  # elements that are compared in one go
+_print = xxhash.xxh3_64_intdigest
+
+
+class Whole(NamedTuple):
+    """Fingerprint of a value that is stored whole."""
+
+    mark: int
+    size: int
+    snapshot: bool
+
+
+class ListOf(NamedTuple):
+    """Fingerprints of a list: of each element, of whole runs, and of what is behind the last."""
+
+    marks: array[int]
+    runs: list[int]
+    rest: int
+    size: int
+    snapshot: bool
+
+
+class DictOf(NamedTuple):
+    """Fingerprints of a dict's entries, in their order."""
+
+    marks: dict[str, int]
+    size: int
+    snapshot: bool
+
+
+Fingerprint = Whole | ListOf | DictOf
+
+
+def operation(
+    codec: Codec, before: Fingerprint | None, value: Any, channel: str
+) -> tuple[Operation | None, Fingerprint]:
+    """What makes `value` of the value before, None if nothing does, and its fingerprint."""
+    snapshot, inner = bare(value) if codec.splits else (False, value)
+    kind = codec.splittable(inner)
+    if kind != "w":
+        if before is not None and before.snapshot != snapshot:
+            before = None
+        try:
+            if kind == "l":
+                known = before if type(before) is ListOf else None
+                return _list_operation(codec, known, inner, channel, snapshot)
+            old = before if type(before) is DictOf else None
+            return _dict_operation(codec, old, inner, channel, snapshot)
+        except NotElements:
+            pass
+    tag, data = codec.dump(inner, channel)
+    mark = _print(data, len(tag))
+    if type(before) is Whole and before.mark == mark and before.snapshot == snapshot:
+        return None, before
+    return ["w", snapshot, tag, data], Whole(mark, len(data), snapshot)
+
+
+# ---- lists
+
+
+def _list_operation(
+    codec: Codec, before: ListOf | None, values: list[Any], channel: str, snapshot: bool
+) -> tuple[Operation | None, Fingerprint]:
+    if before is None:
+        parts = codec.pack_list(values, channel)
+        return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
+    old, quick = before.marks, codec.quick
+    count, known = len(values), len(old)
+    same = 0
+    for mark in before.runs:
+        if same + RUN > count:
+            break
+        found = quick(values[same : same + RUN])
+        if found is None or _print(found) != mark:
+            break
+        same += RUN
+    whole_runs = same == len(before.runs) * RUN
+    if whole_runs and count >= known and same < known:
+        found = quick(values[same:known])
+        if found is not None and _print(found) == before.rest:
+            same = known
+    if same == known == count:
+        return None, before
+    marks = old[:same]
+    for value in values[same:]:
+        found = quick([value])
+        if found is None:  # it can't be compared with anything: store the whole list
+            parts = codec.pack_list(values, channel)
+            return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
+        marks.append(_print(found))
+    edits = edits_between(old, marks)
+    if not edits:
+        return None, before
+    size, made = before.size, []
+    for edit in edits:
+        parts = codec.pack_list(values[edit.start : edit.stop], channel, edit.start)
+        made.append([edit.keep, edit.cut, parts])
+        size += _size(parts)
+        if edit.cut and known:
+            size -= before.size * edit.cut // known
+    runs, rest = before.runs, 0
+    first = min(min(edit.keep for edit in edits) // RUN, len(runs))
+    runs = runs[:first]
+    for start in range(first * RUN, count - RUN + 1, RUN):
+        runs.append(_print(quick(values[start : start + RUN]) or b""))
+    rest = _print(quick(values[len(runs) * RUN :]) or b"")
+    return ["s", snapshot, made], ListOf(marks, runs, rest, size, snapshot)
+
+
+def list_fingerprint(codec: Codec, values: Sequence[Any], size: int, snapshot: bool) -> Fingerprint:
+    """The fingerprint of a whole list; one that nothing is equal to where it can't be compared."""
+    quick = codec.quick
+    marks = array("Q")
+    for value in values:
+        found = quick([value])
+        if found is None:
+            return Whole(-1, size, snapshot)
+        marks.append(_print(found))
+    runs = []
+    for start in range(0, len(values) - RUN + 1, RUN):
+        runs.append(_print(quick(values[start : start + RUN]) or b""))
+    rest = _print(quick(values[len(runs) * RUN :]) or b"")
+    return ListOf(marks, runs, rest, size, snapshot)
+
+
+def _size(parts: Sequence[Part]) -> int:
+    return sum([len(part[1]) for part in parts])
+
+
+class Edit(NamedTuple):
+    """Cut `cut` elements behind the first `keep`, and put new[start:stop] there."""
+
+    keep: int
+    cut: int
+    start: int
+    stop: int
+
+
+_MOST_EDITS = 32
+_MOST_COMPARED = 2_000_000  # pairs of elements that are worth a search for what was kept
+
+
+def edits_between(old: Sequence[int], new: Sequence[int]) -> list[Edit]:
+    """The edits that make `new` of `old` (marks of elements), the rightmost first."""
+    if old == new:
+        return []
+    first = _common(old, new)
+    if first == len(old):
+        return [Edit(first, 0, first, len(new))]
+    tail = _common(old[::-1], new[::-1], min(len(old), len(new)) - first)
+    a, b = old[first : len(old) - tail], new[first : len(new) - tail]
+    found: list[Edit] = []
+    if len(a) == len(b):
+        found = _in_place(a, b, first)
+        if sum(edit.cut for edit in found) * 2 <= len(a):
+            return found[::-1] if len(found) <= _MOST_EDITS else [_all_of(found)]
+        found = []  # most positions differ: perhaps everything moved by a few
+    if a and b and len(a) * len(b) <= _MOST_COMPARED:
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+            if tag != "equal":
+                found.append(Edit(first + i1, i2 - i1, first + j1, first + j2))
+    if not found or len(found) > _MOST_EDITS:
+        return [Edit(first, len(a), first, first + len(b))]
+    return found[::-1]
+
+
+def _all_of(found: Sequence[Edit]) -> Edit:
+    """One edit over all of them (of equally long stretches, so positions agree)."""
+    start, stop = found[0].keep, found[-1].keep + found[-1].cut
+    return Edit(start, stop - start, start, stop)
+
+
+def _common(a: Sequence[int], b: Sequence[int], most: int | None = None) -> int:
+    count = min(len(a), len(b)) if most is None else most
+    if a[:count] == b[:count]:
+        return count
+    low, high = 0, count  # a[:low] == b[:low]; halving compares slices in C
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _in_place(a: Sequence[int], b: Sequence[int], offset: int) -> list[Edit]:
+    """Edits of equally long stretches, position by position."""
+    found: list[Edit] = []
+    for at, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x == y:
+            continue
+        place = offset + at
+        if found and found[-1].keep + found[-1].cut == place:
+            before = found.pop()
+            found.append(Edit(before.keep, before.cut + 1, before.start, place + 1))
+        else:
+            found.append(Edit(place, 1, place, place + 1))
+    return found
+
+
+# ---- dicts
+
+
+def _dict_operation(
+    codec: Codec, before: DictOf | None, value: dict[str, Any], channel: str, snapshot: bool
+) -> tuple[Operation | None, Fingerprint]:
+    entries = codec.pack_entries(value, channel)
+    marks = {key: _print(entry) for key, entry in entries.items()}
+    size = sum(map(len, entries.values()))
+    after = DictOf(marks, size, snapshot)
+    if before is not None:
+        old = before.marks
+        removed = [key for key in old if key not in marks]
+        put = [key for key, mark in marks.items() if old.get(key) != mark]
+        added = [key for key in put if key not in old]
+        kept = [key for key in old if key in marks]
+        if kept + added == list(marks):
+            if not removed and not put:
+                return None, before
+            body = b"".join([entries[key] for key in put])
+            if len(body) * 2 <= size or not size:
+                return ["p", snapshot, removed, len(put), body], after
+    return ["d", snapshot, len(entries), b"".join(entries.values())], after
+
+
+# ---- values from operations
+
+
+class Value:
+    """The value of a channel while its operations are applied, oldest first.
+
+    List elements stay packed until something is cut out of them: mostly nothing is, and all parts
+    are then loaded in one call.
+    """
+
+    __slots__ = ("_codec", "_count", "_parts", "_snapshot", "_value")
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._parts: list[Part] | None = None  # of a list that is still packed
+        self._count = 0
+        self._value: Any = None  # a callable result, or the value
+        self._snapshot = False
+
+    def apply(self, operation: Operation) -> None:
+        kind, self._snapshot = operation[0], operation[1]
+        if kind == "s":
+            for keep, cut, parts in operation[2]:
+                self._splice(keep, cut, parts)
+        elif kind == "l":
+            self._parts, self._count = list(operation[2]), counted(operation[2])
+        elif kind == "w":
+            self._parts, self._value = None, (operation[2], operation[3])
+        elif kind == "d":
+            self._parts, self._value = None, self._codec.load_entries(operation[3], operation[2])
+        else:
+            changed = dict(self._value)
+            for key in operation[2]:
+                del changed[key]
+            changed.update(self._codec.load_entries(operation[4], operation[3]))
+            self._value = changed
+
+    def _splice(self, keep: int, cut: int, parts: list[Part]) -> None:
+        if self._parts is not None:
+            if keep == self._count and not cut:
+                self._parts += parts
+                self._count += counted(parts)
+                return
+            self._value, self._parts = self._codec.load_parts(self._parts), None
+        if type(self._value) is not list or keep + cut > len(self._value):
+            raise ValueError("an edit does not fit the list that it changes")
+        self._value = self._value.copy()
+        self._value[keep : keep + cut] = self._codec.load_parts(parts)
+
+    def get(self) -> Any:
+        """The value as it is now. It may be applied to further."""
+        if self._parts is not None:
+            return wrapped(self._snapshot, self._codec.load_parts(self._parts))
+        if type(self._value) is tuple:
+            return wrapped(self._snapshot, self._codec.load(*self._value))
+        if type(self._value) is dict:
+            return wrapped(self._snapshot, self._value.copy())
+        return wrapped(self._snapshot, self._value.copy())
+
+    def fingerprint(self, channel: str) -> Fingerprint:
+        """The fingerprint that the saver has which stored the value."""
+        if self._parts is None and type(self._value) is tuple:
+            tag, data = self._value
+            return Whole(_print(data, len(tag)), len(data), self._snapshot)
+        value = bare(self.get())[1]
+        if type(value) is list:
+            size = _size(self._parts) if self._parts is not None else 64 * len(value)
+            return list_fingerprint(self._codec, value, size, self._snapshot)
+        return operation(self._codec, None, wrapped(self._snapshot, value), channel)[1]

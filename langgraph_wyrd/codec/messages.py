@@ -1,0 +1,255 @@
+"""LangChain's own message classes, packed from their fields and rebuilt without validating again.
+
+A message in *row form* is `[class, fields, value, …]`: the class as a number, its field names as a
+byte string of numbers, then one value a field. That is a fifth of the work the serde does for a
+message (it dumps, nests and re-validates each one), so it must be indistinguishable from it:
+`exact` packs a new message, asks the serde what it would give back, and allows the row form only
+when both agree to the last byte. Subclasses, extra fields and values that are not plain data never
+come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any
+
+import langchain_core.messages as lc
+import ormsgpack
+from pydantic import BaseModel
+
+from langgraph_wyrd.errors import SchemaTooNew
+from langgraph_wyrd.types.kept import PYDANTIC_V2, Stored, kept_of
+
+# Numbers are stored: append, never renumber.
+CLASSES = (
+    "HumanMessage",
+    "AIMessage",
+    "SystemMessage",
+    "ToolMessage",
+    "FunctionMessage",
+    "ChatMessage",
+    "RemoveMessage",
+    "HumanMessageChunk",
+    "AIMessageChunk",
+    "SystemMessageChunk",
+    "ToolMessageChunk",
+    "FunctionMessageChunk",
+    "ChatMessageChunk",
+)
+FIELDS = (
+    "content",
+    "additional_kwargs",
+    "response_metadata",
+    "type",
+    "name",
+    "id",
+    "tool_calls",
+    "invalid_tool_calls",
+    "usage_metadata",
+    "tool_call_id",
+    "artifact",
+    "status",
+    "role",
+    "tool_call_chunks",
+    "chunk_position",
+    "example",
+)
+_NUMBER = {name: number for number, name in enumerate(FIELDS)}
+
+# Nothing but plain data passes: whatever else is inside makes the packer refuse, and the message
+# then goes through the serde. Lone surrogates are refused here as well.
+PLAIN = (
+    ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+
+
+class _Class:
+    """One installed message class: how its rows look."""
+
+    __slots__ = ("cls", "code", "fields", "get", "names", "size")
+
+    def __init__(self, cls: type[Any], code: int) -> None:
+        self.cls = cls
+        self.code = code
+        self.names = tuple(cls.model_fields)
+        self.fields = bytes(_NUMBER[name] for name in self.names)
+        self.get = itemgetter(*self.names)
+        self.size = len(self.names)
+
+
+def _installed() -> dict[type[Any], _Class]:
+    """The classes of this langchain-core whose fields are all known here."""
+    found = {}
+    for code, name in enumerate(CLASSES):
+        cls = getattr(lc, name, None)
+        known = cls is not None and set(cls.model_fields) <= set(_NUMBER)
+        if cls is not None and known and not cls.__private_attributes__:
+            found[cls] = _Class(cls, code)
+    return found
+
+
+_BY_TYPE = _installed()
+_AS_INSTALLED: dict[int, tuple[type[Any], tuple[str, ...], bytes, set[str]]] = {
+    spec.code: (spec.cls, spec.names, spec.fields, set(spec.names)) for spec in _BY_TYPE.values()
+}
+_UNKNOWN: tuple[type[Any], tuple[str, ...], None, set[str]] = (object, (), None, set())
+
+
+def is_message(value: object) -> bool:
+    return value.__class__ in _BY_TYPE
+
+
+def rows(values: Iterable[Any]) -> list[list[Any]] | None:
+    """The row form of messages, or None if one of them has none."""
+    made = []
+    for value in values:
+        spec = _BY_TYPE.get(value.__class__)
+        if spec is None:
+            return None
+        held = value.__dict__
+        if len(held) != spec.size or value.__pydantic_extra__ or value.__pydantic_private__:
+            return None
+        try:
+            made.append([spec.code, spec.fields, *spec.get(held)])
+        except KeyError:
+            return None
+    return made
+
+
+def pack(values: Sequence[Any]) -> bytes | None:
+    """The packed rows of messages as one msgpack array, or None if one of them has no row form."""
+    made = rows(values)
+    if made is None:
+        return None
+    try:
+        return ormsgpack.packb(made, option=PLAIN)
+    except ormsgpack.MsgpackEncodeError:
+        return None
+
+
+_CODE = {cls: spec.code for cls, spec in _BY_TYPE.items()}
+_dict_of = attrgetter("__dict__")
+_extra_of = attrgetter("__pydantic_extra__")
+
+
+def alike(values: Sequence[Any]) -> bytes | None:
+    """Bytes that are others as soon as anything in these messages is, or None as with `rows`.
+
+    For comparing only, and made without a step of Python for each message: fields stand in the
+    order in which the objects have them, and private attributes, which no serde keeps, are left
+    out.
+    """
+    codes = list(map(_CODE.get, map(type, values)))
+    if None in codes or any(map(_extra_of, values)):
+        return None
+    held = list(map(_dict_of, values))
+    flat = [*codes, *map(len, held), *chain.from_iterable(map(dict.values, held))]
+    try:
+        return ormsgpack.packb(flat, option=PLAIN)
+    except ormsgpack.MsgpackEncodeError:
+        return None
+
+
+def unpack(arrays: Sequence[bytes]) -> list[Any]:
+    """The messages of packed arrays of rows, unpacked in one call."""
+    bodies, total = [], 0
+    for array in arrays:
+        first = array[0]
+        if first < 0xA0:
+            bodies.append(array[1:])
+            total += first & 15
+        elif first == 0xDC:
+            bodies.append(array[3:])
+            total += int.from_bytes(array[1:3], "big")
+        else:
+            bodies.append(array[5:])
+            total += int.from_bytes(array[1:5], "big")
+    made: list[Any] = []
+    add, installed = made.append, _AS_INSTALLED
+    for row in ormsgpack.unpackb(b"\xdd" + total.to_bytes(4, "big") + b"".join(bodies)):
+        cls, names, known, fields_set = installed.get(row[0], _UNKNOWN)
+        if row[1] != known:
+            add(_revalidate(row[0], row[1], row[2:]))
+            continue
+        message = _new(cls)
+        _set_dict(message, dict(zip(names, row[2:], strict=False)))
+        _set_fields_set(message, fields_set.copy())
+        _set_extra(message, {})
+        _set_private(message, None)
+        add(message)
+    return made
+
+
+def shape(message: Any) -> Any:
+    """What decides how the serde treats a message: its class, and the types of all it holds."""
+    held = message.__dict__
+    return (
+        message.__class__,
+        len(message.__pydantic_fields_set__),
+        held.get("type"),
+        held.get("status"),
+        tuple([_shape(value) for value in held.values()]),
+    )
+
+
+def _shape(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return tuple([(key, _shape(item)) for key, item in value.items()])
+    if kind is list:
+        return (list, *[_shape(item) for item in value])
+    return kind
+
+
+# What pydantic keeps of an object, set without looking any of it up again.
+_new = object.__new__
+_set_dict: Callable[[Any, Any], None] = BaseModel.__dict__["__dict__"].__set__
+_set_fields_set: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_private__"].__set__
+
+
+def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:
+    """A message of another langchain-core: its class decides, as it does under the serde."""
+    if max(fields, default=0) >= len(FIELDS) or code >= len(CLASSES):
+        raise SchemaTooNew(
+            "a message was stored with a class or field that this release does not know: upgrade "
+            "langgraph-wyrd"
+        )
+    given = {FIELDS[number]: value for number, value in zip(fields, values, strict=True)}
+    cls = getattr(lc, CLASSES[code], None)
+    if cls is None:
+        return _kept(CLASSES[code], given)
+    try:
+        return cls(**given)
+    except Exception:
+        return cls.model_construct(**given)
+
+
+def _kept(name: str, given: dict[str, Any]) -> Any:
+    """A message whose class langchain-core has no more, in the serde's own form."""
+    short = name.removesuffix("Chunk").removesuffix("Message").lower()
+    module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
+    data = ormsgpack.packb((module, name, given, "model_validate_json"))
+    why = "its class is gone from langchain-core. It is whole again when the class is"
+    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
+
+
+def same(original: Any, restored: Any) -> bool:
+    """Whether the row form of `original` would load as `restored`, which the serde gave back."""
+    spec = _BY_TYPE[original.__class__]
+    return (
+        restored.__class__ is original.__class__
+        and restored.__pydantic_fields_set__ == set(spec.names)
+        and restored.__pydantic_extra__ == {}
+        and restored.__pydantic_private__ is None
+        and list(restored.__dict__) == list(spec.names)
+        and pack([restored]) == pack([original])
+    )

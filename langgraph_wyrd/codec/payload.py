@@ -1,0 +1,138 @@
+"""The bytes of a checkpoint's delta, of a task's writes, of a snapshot: packed and compressed.
+
+Channel versions are long texts that come again and again (`00000000000000000000000000000012.a3…`),
+so a delta names each once, without its zeros, and refers to it by its place.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import ormsgpack
+import zstandard
+
+from langgraph_wyrd.codec.delta import Operation
+from langgraph_wyrd.errors import CheckpointDamaged
+
+COMPRESS_FROM = 1024  # bytes
+_LARGEST = 1 << 30  # no few bytes in a row may ask for more memory than this
+_COMPRESSED = b"Z"
+_WIDTH = 49  # of a version: 32 digits, a point, 16 more
+
+_local = threading.local()
+
+Versions = Mapping[str, Any]
+
+
+class Delta(NamedTuple):
+    """What a checkpoint changed against the one it is built on (or all it holds)."""
+
+    changes: dict[str, Operation]
+    removed: list[str]  # channels that hold no value any more
+    versions: dict[str, Any]  # new or changed
+    dropped: list[str]  # names without a version any more
+    seen: dict[str, dict[str, Any]]  # new or changed, by node
+    unseen: list[str]  # nodes that are gone
+    rest: Any  # the checkpoint's other fields, where they changed
+    metadata: Any  # metadata that JSON does not carry, as the serde packs it
+
+
+def pack_delta(delta: Delta) -> bytes:
+    """The bytes of a delta."""
+    places: dict[Any, int] = {}
+
+    def place(version: Any) -> int:
+        key = version if type(version) is str else (type(version), version)
+        found = places.get(key)
+        if found is None:
+            found = places[key] = len(places)
+        return found
+
+    versions = {name: place(version) for name, version in delta.versions.items()}
+    seen = {
+        node: {name: place(version) for name, version in held.items()}
+        for node, held in delta.seen.items()
+    }
+    table = [_short(key if type(key) is str else key[1]) for key in places]
+    return compressed(
+        ormsgpack.packb(
+            [delta.changes, delta.removed, table, versions, delta.dropped, seen, delta.unseen,
+             delta.rest, delta.metadata]
+        )
+    )  # fmt: skip
+
+
+def unpack_delta(data: bytes) -> Delta:
+    """The delta of such bytes."""
+    try:
+        changes, removed, table, versions, dropped, seen, unseen, rest, metadata = unpacked(data)
+        names = list(map(_long, table))
+        return Delta(
+            changes,
+            removed,
+            {name: names[at] for name, at in versions.items()},
+            dropped,
+            {node: {name: names[at] for name, at in held.items()} for node, held in seen.items()},
+            unseen,
+            rest,
+            metadata,
+        )
+    except CheckpointDamaged:
+        raise
+    except Exception as error:
+        raise CheckpointDamaged(f"a stored delta can't be read: {error}") from error
+
+
+def _short(version: Any) -> Any:
+    """A version without its leading zeros; others as they are, in a list."""
+    if type(version) is str and len(version) == _WIDTH and version[32] == ".":
+        short = version.lstrip("0")
+        if short and short[0] != "0":
+            return short
+    return [version]
+
+
+def _long(held: Any) -> Any:
+    return held[0] if type(held) is list else held.rjust(_WIDTH, "0")
+
+
+# ---- compression
+
+
+def compressed(data: bytes) -> bytes:
+    """The bytes, compressed where that saves something."""
+    if COMPRESS_FROM <= len(data) <= _LARGEST:
+        if not hasattr(_local, "compressor"):  # one a thread: they can't be shared
+            _local.compressor = zstandard.ZstdCompressor(level=3)
+        smaller: bytes = _local.compressor.compress(data)
+        if len(smaller) < len(data) * 0.9:
+            return _COMPRESSED + smaller
+    return data
+
+
+def decompressed(data: bytes) -> bytes:
+    if data[:1] != _COMPRESSED:
+        return data
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    if zstandard.frame_content_size(data[1:]) > _LARGEST:
+        raise CheckpointDamaged("a stored row says that it is larger than any")
+    made: bytes = _local.decompressor.decompress(data[1:])
+    return made
+
+
+def packed(value: Any) -> bytes:
+    """Plain data as compressed msgpack."""
+    return compressed(ormsgpack.packb(value))
+
+
+def unpacked(data: bytes) -> Any:
+    """The plain data of such bytes."""
+    try:
+        return ormsgpack.unpackb(decompressed(data))
+    except CheckpointDamaged:
+        raise
+    except Exception as error:
+        raise CheckpointDamaged(f"a stored row can't be read: {error}") from error

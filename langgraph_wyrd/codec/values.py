@@ -1,0 +1,295 @@
+"""Value <-> bytes: what the serde gives, cut into parts where that saves writing.
+
+A *part* is a run of list elements in one of two forms: messages as rows (see `messages`), or
+anything else as one msgpack array, just as the serde packs it. A list is stored as its parts, a
+dict with text keys as its packed entries, everything else whole, as `dumps_typed` gives it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ormsgpack
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from langgraph_wyrd.codec import messages
+from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
+from langgraph_wyrd.store import inspect
+from langgraph_wyrd.types.kept import KeptWhole
+from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.rebuilding import guarded
+from langgraph_wyrd.types.telling import refused
+
+ROWS, PACKED = 0, 1  # the forms of a part
+Part = list[Any]  # [form, bytes of one msgpack array]
+
+_MOST_SHAPES = 4096
+_SCALARS = frozenset((int, float, bool, type(None)))
+
+
+class NotElements(Exception):
+    """The serde does not make plain msgpack of this value: it is stored whole."""
+
+
+class Codec:
+    """Packs and loads values through one serde."""
+
+    def __init__(self, serde: SerializerProtocol, classes: Classes | None = None) -> None:
+        self.serde = serde
+        self.classes = Classes() if classes is None else classes
+        self._shapes: set[Any] = set()  # of messages whose row form the serde agreed with
+        inner: Any = serde
+        if type(serde) is EncryptedSerializer:
+            inner = serde.serde
+        # With a hook of the user's own, nobody knows what loading gives.
+        hooked = getattr(inner, "_custom_unpack_ext_hook", False)
+        self.splits = type(inner) is JsonPlusSerializer and not hooked
+        self.encrypts = inner is not serde or not self.splits
+        careful: Any = guarded(serde, self.classes)
+        if self.splits and inner is not serde:
+            careful = careful.serde
+        if not self.splits:
+            inner = serde  # nothing is known of it: whole values only, as it makes them
+        self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
+        self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
+
+    # ---- whole values
+
+    def dump(
+        self, value: Any, channel: str, path: str = "", inside: Any = None
+    ) -> tuple[str, bytes]:
+        """The serde's bytes; a value that it refuses, or would spoil, is refused with its place.
+
+        `inside` is what the caller knows of `value`, found at `path`.
+        """
+        if type(value) is KeptWhole:
+            return value.typed
+        shown = value if inside is None else inside
+        try:
+            tag, data = self._dumps(value)
+        except Exception as error:
+            path += inspect.refused_at(shown, self._dumps)
+            raise Unserialisable(
+                f"{channel}{path} can't be stored: {refused(shown, error)}",
+                channel=channel,
+                path=path,
+            ) from error
+        if self.splits and (found := inspect.spoilt(shown, data)) is not None:
+            path += found[0]
+            raise Unserialisable(f"{channel}{path} {found[1]}", channel=channel, path=path)
+        return tag, data
+
+    def load(self, tag: str, data: bytes) -> Any:
+        """The value of such bytes."""
+        if tag == "null":
+            return None
+        if tag == "json" and self.splits:  # it may name what LangGraph then calls
+            raise CheckpointDamaged("a stored value is JSON, and none is ever stored so")
+        return self._loads((tag, data))
+
+    # ---- lists
+
+    def splittable(self, value: Any) -> str:
+        """`l` for a list and `d` for a dict that are stored in pieces, `w` for a whole value."""
+        if self.splits:
+            if type(value) is list:
+                if value and type(value[0]) in _SCALARS and all(type(v) in _SCALARS for v in value):
+                    return "w"
+                return "l"
+            if type(value) is dict and all(type(key) is str for key in value):
+                return "d"
+        return "w"
+
+    def pack_list(self, values: Sequence[Any], channel: str, start: int = 0) -> list[Part]:
+        """The parts of list elements; `start` is the first one's place in its list."""
+        if not values:
+            return []
+        rows = messages.pack(values)
+        if rows is not None and all(map(self._exact, values)):
+            return [[ROWS, rows]]
+        parts: list[Part] = []
+        at, count = 0, len(values)
+        while at < count:
+            end = at
+            while end < count and self._is_row(values[end]):
+                end += 1
+            if end > at:
+                parts.append([ROWS, messages.pack(values[at:end])])
+                at = end
+                continue
+            while end < count and not self._is_row(values[end]):
+                end += 1
+            tag, data = self._dump_elements(list(values[at:end]), channel, start + at)
+            if tag != "msgpack":
+                raise NotElements
+            parts.append([PACKED, data])
+            at = end
+        return parts
+
+    def _dump_elements(self, values: list[Any], channel: str, start: int) -> tuple[str, bytes]:
+        try:
+            tag, data = self._dumps(values)
+            if inspect.spoilt(values, data) is None:
+                return tag, data
+        except Exception:
+            pass
+        for offset, value in enumerate(values):  # which one is it?
+            self.dump([value], channel, f"[{start + offset}]", value)
+        return self.dump(values, channel)
+
+    def _is_row(self, value: Any) -> bool:
+        return (
+            messages.is_message(value) and messages.pack([value]) is not None and self._exact(value)
+        )
+
+    def _exact(self, message: Any) -> bool:
+        """Whether the row form of a message is what the serde would give back for it.
+
+        The serde is asked once for each shape: class, fields, and the types of all they hold.
+        """
+        shape = messages.shape(message)
+        if shape in self._shapes:
+            return True
+        if not messages.same(message, self._loads(self._dumps(message))):
+            return False
+        if len(self._shapes) >= _MOST_SHAPES:
+            self._shapes.clear()
+        self._shapes.add(shape)
+        return True
+
+    def pack_messages(self, value: Any, channel: str) -> tuple[str, bytes] | None:
+        """A message (`r`), or a list of nothing else (`R`), as rows; None for all else."""
+        if not self.splits:
+            return None
+        if messages.is_message(value):
+            rows = messages.pack([value])
+            return ("r", rows) if rows is not None and self._exact(value) else None
+        if type(value) is list and value and messages.is_message(value[0]):
+            rows = messages.pack(value)
+            return ("R", rows) if rows is not None and all(map(self._exact, value)) else None
+        return None
+
+    def load_written(self, form: str, data: Any) -> Any:
+        """The value of a task's write."""
+        if form == "n":
+            return None
+        if form == "r":
+            return messages.unpack([data])[0]
+        if form == "R":
+            return messages.unpack([data])
+        return self.load(form, data)
+
+    def load_parts(self, parts: Sequence[Part]) -> list[Any]:
+        """The values of parts; neighbours of one form are loaded in one call."""
+        values: list[Any] = []
+        at = 0
+        while at < len(parts):
+            form, end = parts[at][0], at + 1
+            while end < len(parts) and parts[end][0] == form:
+                end += 1
+            run = [part[1] for part in parts[at:end]]
+            if form == ROWS:
+                values += messages.unpack(run)
+            else:
+                values += self._loads(("msgpack", run[0] if len(run) == 1 else joined(run)))
+            at = end
+        return values
+
+    def quick(self, values: Sequence[Any]) -> bytes | None:
+        """Bytes that differ as soon as anything in these elements does; None: can't be compared."""
+        found = messages.alike(values)
+        if found is not None:
+            return found
+        try:
+            return ormsgpack.packb(list(values), option=messages.PLAIN)
+        except Exception:
+            pass
+        try:
+            return b"".join(self._dumps(list(values))[1:])
+        except Exception:
+            return None
+
+    # ---- dicts
+
+    def pack_entries(self, value: dict[str, Any], channel: str) -> dict[str, bytes]:
+        """Each entry of a dict as the serde packs it, without a header."""
+        packed = {}
+        for key, item in value.items():
+            tag, data = self.dump({key: item}, channel)
+            if tag != "msgpack":
+                raise NotElements
+            packed[key] = data[1:]
+        return packed
+
+    def load_entries(self, body: bytes, count: int) -> dict[str, Any]:
+        """The dict of that many packed entries."""
+        found: dict[str, Any] = self._loads(("msgpack", map_header(count) + body))
+        return found
+
+    # ---- metadata
+
+    def metadata(self, metadata: dict[str, Any]) -> tuple[str, list[Any] | None]:
+        """Metadata as JSON, and as the serde packs it too where JSON would not give the same."""
+        if inspect.is_plain(metadata):
+            return _json(metadata), None
+        shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
+        return _json(shown), list(self.dump(metadata, "metadata"))
+
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def bare(value: Any) -> tuple[bool, Any]:
+    """Whether a channel's value is a snapshot of a DeltaChannel, and the value itself."""
+    if type(value) is _DeltaSnapshot:
+        return True, value.value
+    return False, value
+
+
+def wrapped(snapshot: bool, value: Any) -> Any:
+    return _DeltaSnapshot(value) if snapshot else value
+
+
+# ---- msgpack headers
+
+
+def array_header(count: int) -> bytes:
+    if count < 16:
+        return bytes((0x90 | count,))
+    return struct.pack(">BH", 0xDC, count) if count < 1 << 16 else struct.pack(">BI", 0xDD, count)
+
+
+def map_header(count: int) -> bytes:
+    if count < 16:
+        return bytes((0x80 | count,))
+    return struct.pack(">BH", 0xDE, count) if count < 1 << 16 else struct.pack(">BI", 0xDF, count)
+
+
+def measured(array: bytes) -> tuple[int, int]:
+    """How long the header of a packed array is, and how many elements it announces."""
+    first = array[0]
+    if first < 0xA0:
+        return 1, first & 15
+    if first == 0xDC:
+        return 3, int.from_bytes(array[1:3], "big")
+    return 5, int.from_bytes(array[1:5], "big")
+
+
+def joined(arrays: Sequence[bytes]) -> bytes:
+    """Packed arrays, one behind the other, as one."""
+    total, bodies = 0, []
+    for array in arrays:
+        size, count = measured(array)
+        total += count
+        bodies.append(array[size:])
+    return array_header(total) + b"".join(bodies)
+
+
+def counted(parts: Sequence[Part]) -> int:
+    return sum(measured(part[1])[1] for part in parts)

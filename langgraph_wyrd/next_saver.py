@@ -1,0 +1,433 @@
+"""LangGraph's contract, on the second edition's storage (grows beside the first)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_metadata,
+)
+
+from langgraph_wyrd.checkpoints import read
+from langgraph_wyrd.checkpoints.cache import Cache
+from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.writing import Writing
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.storage import schema as schemas
+from langgraph_wyrd.storage.engine import Engine
+from langgraph_wyrd.store import url
+from langgraph_wyrd.store.names import check_size, stored
+from langgraph_wyrd.types.migrations import Classes
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+    from typing_extensions import Self
+
+_PAGE = 32  # checkpoints that a listing holds at once
+
+
+class WyrdSaver(BaseCheckpointSaver[str]):
+    """A LangGraph checkpointer on SQLite or Postgres."""
+
+    def __init__(
+        self, engine: Engine, *, serde: SerializerProtocol | None = None,
+        classes: Classes | None = None, cache: Cache | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(serde=serde)
+        self._engine = engine
+        self._cache = Cache() if cache is None else cache
+        self._classes = Classes() if classes is None else classes
+        self._writing = Writing(engine, self._cache)
+        self._made: Codec | None = None
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str | os.PathLike[str],
+        *,
+        serde: SerializerProtocol | None = None,
+        schema: str | None = None,
+        setup: Literal["auto", "never"] = "auto",
+        connect: Callable[[], Any] | None = None,
+        timeout: float = 60.0,
+        pillars: bool = True,
+        **options: Any,
+    ) -> Self:
+        """A saver for the database that `conn_string` names."""
+        address = url.parse(conn_string)
+        common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
+        if address.dialect == "postgres":
+            from langgraph_wyrd.storage.postgres import PostgresDriver
+
+            return cls(Engine(PostgresDriver(address, schema=schema, **common)), serde=serde)
+        from langgraph_wyrd.storage.sqlite import SqliteDriver
+
+        return cls(Engine(SqliteDriver(address, **common)), serde=serde)
+
+    @staticmethod
+    def ddl(dialect: schemas.Dialect = "postgres") -> str:
+        """The statements that set up an empty database, for a role that may run them."""
+        return schemas.ddl(dialect)
+
+    # ---- life
+
+    def setup(self) -> Any:
+        """Open the database and make what is missing. Happens by itself on first use."""
+        self._engine.open()
+        return _READY
+
+    async def asetup(self) -> None:
+        """Async version of `setup`."""
+        await self._engine.aopen()
+
+    def close(self) -> None:
+        """Wait for what is under way and close every connection."""
+        self._engine.close()
+
+    async def aclose(self) -> None:
+        """Async version of `close`."""
+        await self._engine.aclose()
+
+    def __enter__(self) -> Self:
+        self._engine.reopen()
+        self._engine.open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        self._engine.reopen()
+        await self._engine.aopen()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    # ---- storing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint; the config that names it."""
+        put = self._incoming(config, checkpoint, metadata, new_versions)
+        self._writing.store(self._writing.put(self._codec, put))
+        return config_of(place(config), checkpoint["id"])
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Async version of `put`."""
+        put = self._incoming(config, checkpoint, metadata, new_versions)
+        await self._writing.astore(self._writing.put(self._codec, put))
+        return config_of(place(config), checkpoint["id"])
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what a task wrote at a checkpoint."""
+        made = self._written(config, writes, task_id, task_path)
+        self._writing.store(self._writing.put_writes(self._codec, made))
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Async version of `put_writes`."""
+        made = self._written(config, writes, task_id, task_path)
+        await self._writing.astore(self._writing.put_writes(self._codec, made))
+
+    # ---- reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, or its thread's latest; None if there is none."""
+        return self._tuple(config, self._engine.run(self._get(config)))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Async version of `get_tuple`."""
+        return self._tuple(config, await self._engine.arun(self._get(config)))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first, a page at a time: nothing is held open between two of them."""
+        pages = _Pages(self, config, filter, before, limit)
+        while not pages.done:
+            yield from pages.take(self._engine.run(pages.script))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Async version of `list`."""
+        pages = _Pages(self, config, filter, before, limit)
+        while not pages.done:
+            for found in pages.take(await self._engine.arun(pages.script)):
+                yield found
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
+        return _history(self._engine.run(self._delta(config, channels)))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Async version of `get_delta_channel_history`."""
+        return _history(await self._engine.arun(self._delta(config, channels)))
+
+    # ---- deleting and copying
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread, with everything that is stored of it."""
+        raise NotImplementedError
+
+    # ---- versions
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """The next version of a channel; it sorts behind those of the official savers."""
+        number = 0 if current is None else int(str(current).partition(".")[0])
+        return f"{number + 1:032}.{secrets.randbits(64):016x}"
+
+    # ---- what the methods share
+
+    @property
+    def _dialect(self) -> str:
+        return self._engine.driver.dialect
+
+    @property
+    def _codec(self) -> Codec:
+        """For the serde of now: `with_allowlist` gives clones another one."""
+        if self._made is None or self._made.serde is not self.serde:
+            self._made = Codec(self.serde, self._classes)
+        return self._made
+
+    def _incoming(
+        self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions
+    ) -> Put:
+        thread_id, ns, parent = stored_place(config)
+        check_size(ns, "checkpoint_ns")
+        meta = dict(get_checkpoint_metadata(config, metadata))
+        text, exact = self._codec.metadata(meta)
+        step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
+        held: dict[str, Any] = dict(checkpoint)
+        ts = held.pop("ts", None)
+        id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
+        parents, user = meta.get("parents"), meta.get("user_id")
+        root = parents.get("") if ns and isinstance(parents, Mapping) else None
+        return Put(
+            thread_id=thread_id,
+            ns=ns,
+            id=id,
+            parent=parent,
+            ts=None if ts is None else stored(ts, "ts"),
+            step=int(step) if isinstance(step, int) and abs(step) < 1 << 62 else None,
+            source=stored(source, "source") if isinstance(source, str) else None,
+            run_id=stored(run_id, "run_id") if isinstance(run_id, str) else None,
+            meta=meta,
+            metadata=text,
+            exact=exact,
+            root=stored(root, "a parent") if isinstance(root, str) else None,
+            user=stored(user, "user_id") if isinstance(user, str) else None,
+            values=held.pop("channel_values", {}),
+            versions=held.pop("channel_versions", {}),
+            new_versions=new_versions,
+            seen=held.pop("versions_seen", {}),
+            rest=held,
+        )
+
+    def _written(
+        self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> PutWrites:
+        thread_id, ns, checkpoint = stored_place(config)
+        check_size(ns, "checkpoint_ns")
+        if checkpoint is None:
+            raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
+        return PutWrites(
+            thread_id,
+            ns,
+            check_size(checkpoint, "checkpoint_id"),
+            check_size(stored(task_id, "task_id"), "task_id"),
+            stored(task_path, "the task path"),
+            list(writes),
+        )
+
+    def _get(self, config: RunnableConfig) -> Callable[[], Any]:
+        thread_id, ns, id = stored_place(config)
+        codec, dialect = self._codec, self._dialect
+        return lambda: read.get(dialect, codec, thread_id, ns, id)
+
+    def _tuple(self, config: RunnableConfig, found: read.Read | None) -> CheckpointTuple | None:
+        if found is None:
+            return None
+        asked = config["configurable"].get("checkpoint_id")
+        return tuple_of(found, place(config)[0], config if asked else None)
+
+    def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> Callable[[], Any]:
+        thread_id, ns, id = stored_place(config)
+        codec, dialect, names = self._codec, self._dialect, [*channels]
+        return lambda: read.delta_history(dialect, codec, thread_id, ns, id, names)
+
+
+class _Pages:
+    """The pages of one `list` call."""
+
+    def __init__(
+        self,
+        saver: WyrdSaver,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> None:
+        self._saver = saver
+        self._thread_id: Any = None
+        self._filter = filter or {}
+        self._left = limit
+        self._after: read.Page | None = None
+        self.done = limit is not None and limit <= 0
+        where: list[tuple[str, tuple[Any, ...]]] = []
+        if config is not None:
+            self._thread_id = place(config)[0]
+            from langgraph_wyrd.storage.keys import found_by
+
+            dialect = saver._dialect
+            by = "t.key = ?" if dialect == "postgres" else "t.thread_id = ?"
+            name = stored(str(self._thread_id), "thread_id")
+            where.append((by, (found_by(dialect, name),)))
+            ns = config["configurable"].get("checkpoint_ns")
+            if ns is not None:
+                where.append(("c.ns = ?", (stored(ns, "checkpoint_ns"),)))
+            if id := config["configurable"].get("checkpoint_id"):
+                where.append(("c.id = ?", (stored(id, "checkpoint_id"),)))
+        if before is not None:
+            id = before.get("configurable", {}).get("checkpoint_id")
+            if not isinstance(id, str):
+                raise InvalidInput(
+                    "before['configurable'] has no checkpoint_id: it says where to go on"
+                )
+            where.append(("c.id < ?", (stored(id, "before"),)))
+        # Columns only narrow the search; every row is compared as a whole below.
+        for name in ("source", "run_id"):
+            if isinstance(text := self._filter.get(name), str):
+                where.append((f"c.{name} = ?", (stored(text, f"filter[{name!r}]"),)))
+        step = self._filter.get("step")
+        if type(step) is int and abs(step) < 1 << 62:
+            where.append(("c.step = ?", (step,)))
+        self._where = where
+
+    def script(self) -> Any:
+        size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
+        saver = self._saver
+        return read.page(
+            saver._dialect, saver._codec, self._where, self._after, size, self._matches
+        )
+
+    def _matches(self, metadata: dict[str, Any]) -> bool:
+        return all(metadata.get(name) == value for name, value in self._filter.items())
+
+    def take(self, page: Any) -> list[CheckpointTuple]:
+        found, self._after = page
+        if self._left is not None:
+            found = found[: self._left]
+            self._left -= len(found)
+        self.done = self._after is None or self._left == 0
+        return [tuple_of(each, self._thread_id, None) for each in found]
+
+
+def _history(found: Any) -> dict[str, DeltaChannelHistory]:
+    history: dict[str, DeltaChannelHistory] = {}
+    for name, (writes, seed) in found.items():
+        history[name] = {"writes": writes}
+        if seed:
+            history[name]["seed"] = seed[0]
+    return history
+
+
+def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
+    """Thread id as the caller gave it, namespace, checkpoint id."""
+    found = config.get("configurable") or {}
+    if found.get("thread_id") is None:
+        raise InvalidInput(
+            "config['configurable'] has no thread_id: pass {'configurable': {'thread_id': …}}"
+        )
+    return found["thread_id"], found.get("checkpoint_ns") or "", found.get("checkpoint_id") or None
+
+
+def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """The same in the form in which ids are stored."""
+    thread_id, ns, id = place(config)
+    return (
+        stored(str(thread_id), "thread_id"),
+        stored(ns, "checkpoint_ns"),
+        None if id is None else stored(str(id), "checkpoint_id"),
+    )
+
+
+def config_of(place: tuple[Any, str, str | None], id: str | None = None) -> RunnableConfig:
+    thread_id, ns, own = place
+    return {
+        "configurable": {
+            "thread_id": thread_id,
+            "checkpoint_ns": ns,
+            "checkpoint_id": own if id is None else id,
+        }
+    }
+
+
+def tuple_of(found: read.Read, thread_id: Any, config: RunnableConfig | None) -> CheckpointTuple:
+    """A tuple; its configs carry the thread id as the caller gave it."""
+    name = found.thread_id if thread_id is None else thread_id
+    return CheckpointTuple(
+        config or config_of((name, found.ns, found.id)),
+        found.checkpoint,  # type: ignore[arg-type]
+        found.metadata,  # type: ignore[arg-type]
+        None if found.parent is None else config_of((name, found.ns, found.parent)),
+        found.writes,
+    )
+
+
+class _Ready:
+    """What `setup` gives: nothing, which may also be awaited, as the official savers' can."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
+_READY = _Ready()

@@ -1,0 +1,502 @@
+"""The threads that own a database, and the way there and back.
+
+One thread writes (on Postgres: a few, each with its own share of the threads), others read. A
+caller hands a job over and gets its result back: two crossings, whatever the job does. A writer
+takes all that waits and stores it in one transaction; a write that fails is isolated, so that it
+costs the others nothing. No job ever waits for a caller, so a sync call on a running loop can't
+deadlock, and a caller that is cancelled leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import os
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from langgraph_wyrd.errors import SaverClosed, WyrdError
+from langgraph_wyrd.storage.scripts import Script, Step
+
+T = TypeVar("T")
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_TOGETHER = 256  # writes in one transaction
+LINGER = 0.002  # seconds
+
+
+class Connection(Protocol):
+    """A connection of a driver; used by one thread only."""
+
+    def read(self, script: Script[T]) -> T:
+        """Run a script on one snapshot."""
+
+    def write(self, script: Script[T]) -> T:
+        """Run a script in a transaction of its own."""
+
+    def merge(self, writes: Sequence[Sequence[Step]]) -> None:
+        """Store writes in one transaction; Stale, or any other error, stores none."""
+
+    def close(self) -> None: ...
+
+
+class Driver(Protocol):
+    """What opens connections to one database."""
+
+    dialect: str
+    writers: int  # threads that write at the same time
+    readers: int  # threads that read at the same time; 0: the writer reads as well
+    keeps_open: bool  # whether connections must live as long as the engine (in memory)
+
+    def set_up(self) -> None:
+        """Look at the database, and make what is missing."""
+
+    def connect(self, *, writes: bool) -> Connection: ...
+
+    def gone(self, error: BaseException) -> bool:
+        """Whether a connection is of no more use after this error."""
+
+
+class Job:
+    """Something to run on a connection, and how its caller hears of the end.
+
+    `kind`: `store` is a write that is merged with others, `write` and `read` are scripts.
+    """
+
+    __slots__ = ("done", "error", "key", "kind", "loop", "result", "waiting", "work")
+
+    def __init__(self, kind: str, work: Any, key: Any, loop: Any) -> None:
+        self.kind = kind
+        self.work = work
+        self.key = key
+        self.loop = loop  # the event loop on which `done` is called; None: the worker calls it
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done: Callable[[], None] = _ignore
+        self.waiting: Any = None
+
+    def end(self, result: Any, error: BaseException | None) -> None:
+        """Called by the worker."""
+        self.result, self.error = result, error
+        if self.loop is None:
+            self.done()
+        else:
+            with suppress(RuntimeError):  # the caller's loop is closed
+                self.loop.call_soon_threadsafe(self.done)
+
+
+class _Worker(threading.Thread):
+    """A thread with a connection, and the queue that it serves."""
+
+    def __init__(
+        self, driver: Driver, queue: SimpleQueue[list[Job] | None], *, writes: bool
+    ) -> None:
+        super().__init__(name="wyrd-writer" if writes else "wyrd-reader", daemon=True)
+        self._driver = driver
+        self._queue = queue
+        self._writes = writes
+        self._connection: Connection | None = None
+
+    def run(self) -> None:
+        queue = self._queue
+        while (jobs := queue.get()) is not None:
+            ends = False
+            while len(jobs) < _TOGETHER:
+                try:
+                    more = queue.get_nowait()
+                except Empty:
+                    break
+                if more is None:
+                    ends = True
+                    break
+                jobs = jobs + more
+            stores: list[Job] = []
+            for job in jobs:
+                if job.kind == "store":
+                    stores.append(job)
+                    continue
+                if stores:
+                    self._store(stores)
+                    stores = []
+                if job.kind == "pause":
+                    self._disconnect()
+                    job.done()
+                else:
+                    self._run(job)
+            if stores:
+                self._store(stores)
+            if ends:
+                break
+        self._disconnect()
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._driver.connect(writes=self._writes)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def _tried(self, work: Callable[[Connection], T]) -> T:
+        """Run work; once more with a new connection if the one at hand was lost before it ran."""
+        fresh = self._connection is None
+        try:
+            return work(self._connected())
+        except BaseException as error:
+            if not self._driver.gone(error):
+                raise
+            self._disconnect()
+            if fresh:
+                raise
+        return work(self._connected())
+
+    def _run(self, job: Job) -> None:
+        try:
+            result = self._tried(
+                lambda c: c.write(job.work()) if job.kind == "write" else c.read(job.work())
+            )
+        except BaseException as error:
+            job.end(None, error)
+        else:
+            job.end(result, None)
+
+    def _store(self, jobs: list[Job]) -> None:
+        try:
+            self._tried(lambda c: c.merge([job.work for job in jobs]))
+        except BaseException as error:
+            if len(jobs) == 1:
+                _settle([(jobs[0], error)])
+                return
+        else:
+            _settle([(job, None) for job in jobs])
+            return
+        # One of them failed: each on its own, in their order.
+        outcomes: list[tuple[Job, BaseException | None]] = []
+        for job in jobs:
+            try:
+                self._tried(lambda c, job=job: c.merge([job.work]))  # type: ignore[misc]
+            except BaseException as error:
+                outcomes.append((job, error))
+            else:
+                outcomes.append((job, None))
+        _settle(outcomes)
+
+
+def _settle(outcomes: Sequence[tuple[Job, BaseException | None]]) -> None:
+    """Wake the callers; those of one event loop together."""
+    loops: dict[Any, list[Job]] = {}
+    for job, error in outcomes:
+        job.error = error
+        if job.loop is None:
+            job.done()
+        else:
+            loops.setdefault(job.loop, []).append(job)
+    for loop, jobs in loops.items():
+        with suppress(RuntimeError):  # the callers' loop is closed
+            loop.call_soon_threadsafe(_wake, jobs)
+
+
+def _wake(jobs: list[Job]) -> None:
+    for job in jobs:
+        job.done()
+
+
+class _Lingering:
+    """Writes of one event loop that are handed over together.
+
+    What is urgent goes with the loop's next turn, and takes along what waits; what is not goes
+    after two milliseconds at the latest.
+    """
+
+    __slots__ = ("_engine", "_jobs", "_later", "_soon")
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._jobs: list[Job] = []
+        self._soon = False
+        self._later: asyncio.TimerHandle | None = None
+
+    def add(self, job: Job, *, urgent: bool) -> None:
+        self._jobs.append(job)
+        if urgent:
+            if not self._soon:
+                self._soon = True
+                job.loop.call_soon(self.flush)
+        elif self._later is None and not self._soon:
+            self._later = job.loop.call_later(LINGER, self.flush)
+
+    def flush(self) -> None:
+        self._soon = False
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        jobs, self._jobs = self._jobs, []
+        if jobs:
+            self._engine.send(jobs)
+
+
+class Engine:
+    """One opened database. Made at once, opened on first use, shared by clones of a saver."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._guard = threading.Lock()
+        self._closed = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self.nonce = secrets.randbits(62)  # names this process's writes in a thread's row
+        self._ready = False
+        self._write_queues: list[SimpleQueue[list[Job] | None]] = []
+        self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._lingering: WeakKeyDictionary[Any, _Lingering] = WeakKeyDictionary()
+
+    # ---- handing over
+
+    def job(self, kind: str, work: Any, key: Any = None) -> Job:
+        """A job whose caller waits in `wait`."""
+        if isinstance(threading.current_thread(), _Worker):
+            raise WyrdError("a saver was called from within one of its own threads")
+        job = Job(kind, work, key, None)
+        job.waiting = threading.Lock()
+        job.waiting.acquire()
+        job.done = job.waiting.release
+        return job
+
+    def ajob(self, kind: str, work: Any, key: Any = None) -> Job:
+        """A job whose caller awaits it in `await_`."""
+        loop = asyncio.get_running_loop()
+        job = Job(kind, work, key, loop)
+        job.waiting = loop.create_future()
+        job.done = lambda: None if job.waiting.done() else job.waiting.set_result(None)
+        return job
+
+    @staticmethod
+    def wait(job: Job) -> Any:
+        """The result of a posted job."""
+        job.waiting.acquire()
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    @staticmethod
+    async def await_(job: Job) -> Any:
+        """Async version of `wait`. Cancelling the caller does not cancel the job."""
+        await job.waiting
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def run(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
+        """Run a script and wait for its result."""
+        job = self.job("write" if writes else "read", script)
+        self.post(job)
+        result: T = self.wait(job)
+        return result
+
+    async def arun(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
+        """Async version of `run`."""
+        job = self.ajob("write" if writes else "read", script)
+        self.post(job)
+        result: T = await self.await_(job)
+        return result
+
+    def post(self, job: Job) -> None:
+        """Hand a job to a thread, with what lingers on the caller's loop before it."""
+        if not self._ready or self._pid != os.getpid():
+            self._start()
+        if job.kind == "read" and self.driver.readers:
+            self._read_queue.put([job])
+            if not self._read_queue.empty() and len(self._workers) < self._most:
+                self._add_reader()
+            return
+        self._hand_over(job, urgent=True)
+
+    def linger(self, job: Job) -> None:
+        """Hand over a write that may wait a moment, so that the next one takes it along."""
+        if not self._ready or self._pid != os.getpid():
+            self._start()
+        self._hand_over(job, urgent=False)
+
+    def _hand_over(self, job: Job, *, urgent: bool) -> None:
+        if job.loop is None:
+            self.send([job])
+            return
+        lingering = self._lingering.get(job.loop)
+        if lingering is None:
+            lingering = self._lingering[job.loop] = _Lingering(self)
+        lingering.add(job, urgent=urgent)
+
+    def send(self, jobs: list[Job]) -> None:
+        """Put jobs into the queue of their writer."""
+        queues = self._write_queues
+        if len(queues) == 1:
+            queues[0].put(jobs)
+            return
+        shares: dict[int, list[Job]] = {}
+        for job in jobs:
+            shares.setdefault(hash(job.key) % len(queues), []).append(job)
+        for at, share in shares.items():
+            queues[at].put(share)
+
+    # ---- life
+
+    @property
+    def _most(self) -> int:
+        return self.driver.writers + self.driver.readers
+
+    def _start(self) -> None:
+        """Start the threads; the first job of each opens its connection."""
+        if self._pid != os.getpid():  # a forked child has none of its parent's threads
+            self._guard = threading.Lock()
+            self._reset()
+        with self._guard:
+            if self._closed:
+                raise SaverClosed(
+                    "this saver is closed: make a new one, or enter it again with `with`"
+                )
+            if self._ready:
+                return
+            for _ in range(self.driver.writers):
+                queue: SimpleQueue[list[Job] | None] = SimpleQueue()
+                self._write_queues.append(queue)
+                self._add(_Worker(self.driver, queue, writes=True))
+            self._ready = True
+            _ENGINES.add(self)
+
+    def _add(self, worker: _Worker) -> None:
+        self._workers.append(worker)
+        worker.start()
+
+    def _add_reader(self) -> None:
+        with self._guard:
+            if len(self._workers) < self._most:
+                self._add(_Worker(self.driver, self._read_queue, writes=False))
+
+    def open(self) -> None:
+        """Meet the database: connect, and make what is missing."""
+        self.run(_nothing, writes=True)
+
+    async def aopen(self) -> None:
+        """Async version of `open`."""
+        await self.arun(_nothing, writes=True)
+
+    def reopen(self) -> None:
+        """Allow use again after a close."""
+        self._closed = False
+
+    def close(self, timeout: float | None = None) -> None:
+        """Let what is under way finish, close every connection, end the threads."""
+        for worker in self._stop():
+            worker.join(timeout)
+
+    async def aclose(self) -> None:
+        """Async version of `close`."""
+        workers = self._stop()
+        if workers:
+            await asyncio.get_running_loop().run_in_executor(
+                None, lambda: [worker.join() for worker in workers]
+            )
+
+    def _stop(self) -> list[_Worker]:
+        self._closed = True
+        if self._pid != os.getpid():
+            return []
+        if self._ready:
+            for lingering in list(self._lingering.values()):
+                lingering.flush()
+        with self._guard:
+            workers, self._workers = self._workers, []
+            queues, self._write_queues = self._write_queues, []
+            for queue in queues:
+                queue.put(None)
+            for _ in workers[len(queues) :]:
+                self._read_queue.put(None)
+            self._ready = False
+            self._read_queue = SimpleQueue()
+        _ENGINES.discard(self)
+        return workers
+
+    # ---- while the process forks
+
+    def pause(self, timeout: float) -> threading.Event:
+        """Close every connection and hold the threads until the event is set."""
+        go_on = threading.Event()
+        if self.driver.keeps_open or not self._ready:
+            return go_on
+        paused = threading.Semaphore(0)
+
+        def hold() -> None:
+            paused.release()
+            go_on.wait(timeout)
+
+        readers = len(self._workers) - len(self._write_queues)
+        queues = [*self._write_queues, *[self._read_queue] * readers]
+        for queue in queues:
+            job = Job("pause", None, None, None)
+            job.done = hold
+            queue.put([job])
+        for _ in queues:
+            paused.acquire(timeout=timeout)
+        return go_on
+
+
+def _nothing() -> Script[None]:
+    return
+    yield
+
+
+def _ignore() -> None:
+    pass
+
+
+_ENGINES: set[Engine] = set()
+_INHERITED: list[Any] = []  # a parent's threads and connections, never finalised in a child
+
+
+@atexit.register
+def _close_forgotten() -> None:
+    """A script that forgets to close still leaves its database tidy, and exits."""
+    for engine in list(_ENGINES):
+        engine.close(timeout=10)
+
+
+_PAUSED: list[threading.Event] = []
+
+
+def _before_fork() -> None:
+    """SQLite's locks belong to the process: a child must not hold its parent's connections."""
+    for engine in list(_ENGINES):
+        _PAUSED.append(engine.pause(timeout=10))
+
+
+def _after_fork_in_parent() -> None:
+    while _PAUSED:
+        _PAUSED.pop().set()
+
+
+def _after_fork_in_child() -> None:
+    _PAUSED.clear()
+    for engine in list(_ENGINES):
+        _INHERITED.append((engine._workers, engine._write_queues, engine._read_queue))
+    _ENGINES.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

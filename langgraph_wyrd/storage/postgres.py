@@ -1,0 +1,334 @@
+"""Postgres through psycopg 3: plain threads with synchronous connections.
+
+Transactions are written out (`BEGIN … COMMIT`) on autocommit connections, so that their statements
+share a pipeline: a merged write is one round trip, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Generator, Sequence
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from langgraph_wyrd.errors import ConnectionLost, MissingExtra, WyrdError
+from langgraph_wyrd.storage import schema
+from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.store.url import Address
+
+try:
+    import psycopg
+    from psycopg import sql as quoting
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import TransactionStatus
+    from psycopg.rows import tuple_row
+    from psycopg.types.numeric import Int8BinaryDumper
+except ImportError as error:
+    raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
+
+from langgraph_wyrd.store.postgres_errors import check_options, lost, said, translated
+
+T = TypeVar("T")
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_LOCK = 0x77797264  # "wyrd"
+_POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
+         "max_waiting", "name")  # fmt: skip
+
+
+class PostgresDriver:
+    """See `storage.engine.Driver`."""
+
+    dialect = "postgres"
+    writers = 1
+    keeps_open = False
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        schema: str | None = None,
+        setup: str = "auto",
+        timeout: float = 60.0,
+        connect: Callable[[], Any] | None = None,
+        prepare: bool = True,
+        **options: Any,
+    ) -> None:
+        self._conninfo = address.target
+        self._schema = schema
+        self._setup = setup
+        self._timeout = timeout
+        self._connect = connect
+        pool = {name: options.pop(name) for name in _POOL if name in options}
+        self.readers = max(1, int(pool.get("max_size") or 8) - self.writers)
+        options.pop("row_factory", None)
+        check_options(self._conninfo, options)
+        self._options = {"autocommit": True, **options}
+        self.prepares = prepare
+        self._where = "the Postgres database"
+        self._limit = f"lock_timeout = {max(1, int(timeout * 1000))}"
+        self._lock = threading.Lock()
+        self._ready = False
+        self._texts: dict[str, bytes] = {}
+        self._prefix = "" if schema is None else f"{quoting.Identifier(schema).as_string(None)}."
+
+    def text(self, sql: str) -> bytes:
+        """A statement as this database takes it: `%s` for `?`, the schema before our tables."""
+        found = self._texts.get(sql)
+        if found is None:
+            adapted = (
+                sql.replace("%", "%%").replace("?", "%s").replace("wyrd_", f"{self._prefix}wyrd_")
+            )
+            found = self._texts[sql] = adapted.encode()
+        return found
+
+    def guard(self, sql: str) -> bytes:
+        """A statement that fails unless it hits one row, so that the transaction ends there."""
+        found = self._texts.get("must " + sql)
+        if found is None:
+            inner = self.text(sql).decode()
+            returned = inner if inner.lstrip().startswith("SELECT") else f"{inner} RETURNING 1"
+            text = f"WITH hit AS ({returned}) SELECT 1 / count(*) FROM hit"
+            found = self._texts["must " + sql] = text.encode()
+        return found
+
+    # ---- opening
+
+    def set_up(self) -> None:
+        """Look at the database, and make what is missing."""
+
+    def connect(self, *, writes: bool) -> PostgresConnection:
+        try:
+            raw = self._dial()
+        except psycopg.Error as error:
+            raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
+        try:
+            raw.prepare_threshold = 0 if self.prepares else None
+            raw.prepared_max = 400
+            raw.adapters.register_dumper(int, Int8BinaryDumper)
+            if self.prepares:
+                # Behind a pooler, what others prepared must not pass for ours.
+                raw._prepared._prepared_idx = secrets.randbits(62)
+                raw.execute(f"SET {self._limit}".encode(), prepare=False)
+            with self._lock:
+                if not self._ready:
+                    self._set_up(raw)
+                    self._ready = True
+        except psycopg.Error as error:
+            raw.close()
+            raise self.translated(error) from error
+        except BaseException:
+            raw.close()
+            raise
+        return PostgresConnection(self, raw)
+
+    def _dial(self) -> psycopg.Connection[Any]:
+        conninfo = self._conninfo
+        if self._connect is not None:
+            made = self._connect()
+            if not isinstance(made, str):
+                made.autocommit = True
+                made.row_factory = tuple_row
+                found: psycopg.Connection[Any] = made
+                return found
+            conninfo = made
+        limit = max(2, int(self._timeout) + 1)
+        given = conninfo_to_dict(conninfo)
+        kept = {
+            "connect_timeout": limit, "keepalives_idle": max(1, limit // 2),
+            "keepalives_interval": max(1, limit // 6), "keepalives_count": 3,
+            "tcp_user_timeout": 2000 * limit,
+        }  # fmt: skip
+        if "service" in given:
+            kept = {}
+        left = {name: value for name, value in kept.items() if name not in given}
+        return psycopg.connect(conninfo, **{**left, **self._options})
+
+    def _set_up(self, raw: psycopg.Connection[Any]) -> None:
+        inside = "" if self._schema is None else f"the schema {self._schema!r} of "
+        self._where = f"{inside}the Postgres database {raw.info.dbname!r}"
+        run = lambda sql, params=None: raw.execute(sql.encode(), params, prepare=False)  # noqa: E731
+        wanted = self._pending(run)
+        if not wanted:
+            return
+        ((reads, official),) = run(
+            "SELECT current_setting('transaction_read_only'), to_regclass('checkpoints') IS NOT NULL"
+        ).fetchall()
+        if reads == "on":
+            raise schema.missing(self._where, "it only allows reading", official=official)
+        if self._setup == "never":
+            raise schema.missing(self._where, schema.NEVER, official=official)
+        with raw.transaction():
+            run(f"SET LOCAL {self._limit}")
+            # Held to the end of the transaction, so it works behind a pooler too.
+            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            if self._schema is not None:
+                run(
+                    f"CREATE SCHEMA IF NOT EXISTS {quoting.Identifier(self._schema).as_string(None)}"
+                )
+            wanted = self._pending(run)  # others may have been quicker
+            if wanted:
+                for statement in schema.statements("postgres"):
+                    run(self._created(statement))
+                for each in wanted:
+                    run(self.text(schema.RECORD).decode(), (*each, _now()))
+
+    def _created(self, statement: str) -> str:
+        """DDL inside the schema: names of indexes stand without it."""
+        if not self._prefix:
+            return statement
+        head, _, tail = statement.partition(" ON ")
+        if "INDEX" in head:
+            return f"{head} ON {self._prefix}{tail}"
+        return statement.replace("TABLE wyrd_", f"TABLE {self._prefix}wyrd_", 1)
+
+    def _pending(self, run: Callable[..., Any]) -> list[schema.Migration]:
+        found = run(
+            "SELECT c.relname, a.attname FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
+            "WHERE n.nspname = coalesce(%s, current_schema()) "
+            "AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY(%s)",
+            (self._schema, [*schema.OURS, schema.MIGRATIONS.name]),
+        ).fetchall()
+        tables: dict[str, set[str]] = {}
+        for table, column in found:
+            tables.setdefault(table, set()).add(column)
+        schema.refuse_foreign(tables, self._where)
+        rows: list[Any] = []
+        if schema.MIGRATIONS.name in tables:
+            text = self.text("SELECT version, name, min_reader FROM wyrd_migrations").decode()
+            rows = run(text).fetchall()
+        return schema.pending(rows, self._where)
+
+    # ---- errors
+
+    def translated(self, error: psycopg.Error) -> WyrdError:
+        return translated(error, self._where, self._timeout)
+
+    def gone(self, error: BaseException) -> bool:
+        cause = error.__cause__
+        return isinstance(cause, psycopg.Error) and lost(cause)
+
+    def stop_preparing(self, error: psycopg.Error) -> None:
+        """Prepared statements do not survive here, as behind a pooler: go on without them."""
+        if self.prepares:
+            self.prepares = False
+            logger.warning(
+                "%s forgets prepared statements (%s), as behind PgBouncer in transaction mode: "
+                "none are prepared from now on; prepare=False says so at once",
+                self._where, said(error),
+            )  # fmt: skip
+
+
+class PostgresConnection:
+    """See `storage.engine.Connection`."""
+
+    def __init__(self, driver: PostgresDriver, raw: psycopg.Connection[Any]) -> None:
+        self._driver = driver
+        self._raw = raw
+        self._cursor = raw.cursor(binary=True)
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def read(self, script: Script[T]) -> T:
+        return self._run(_READ, script)
+
+    def write(self, script: Script[T]) -> T:
+        return self._run(_WRITE, script)
+
+    def _run(self, begin: str, script: Script[T]) -> T:
+        with self._transaction(begin):
+            try:
+                step = next(script)
+                while True:
+                    if isinstance(step, tuple):
+                        step = script.send(self._execute([step])[0])
+                    else:
+                        step = script.send(self._execute(step))
+            except StopIteration as end:
+                result: T = end.value
+        return result
+
+    def _execute(self, statements: Sequence[Any]) -> list[list[Row] | None]:
+        """Send everything, then collect what has an answer."""
+        sent = []
+        for statement in statements:
+            cursor = self._raw.cursor(binary=True)
+            text = self._driver.text(statement.sql)
+            if type(statement) is Query:
+                cursor.execute(text, statement.params)
+                sent.append(cursor)
+            else:
+                for row in statement.rows:
+                    cursor.execute(text, row)
+                sent.append(None)
+        return [None if cursor is None else cursor.fetchall() for cursor in sent]
+
+    def merge(self, writes: Sequence[Sequence[Step]]) -> None:
+        """All in one round trip: where something is stale, the server itself refuses to go on."""
+        text, guard, execute = self._driver.text, self._driver.guard, self._cursor.execute
+        try:
+            with self._transaction(_WRITE):
+                for steps in writes:
+                    for sql, params, must in steps:
+                        execute(guard(sql) if must else text(sql), params)
+        except psycopg.errors.DivisionByZero as error:
+            raise Stale from error
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Generator[None, None, None]:
+        raw, driver = self._raw, self._driver
+        raw.prepare_threshold = 0 if driver.prepares else None
+        try:
+            with _pipeline(raw):
+                raw.execute(begin.encode())
+                if not driver.prepares:  # the session may be anybody's
+                    raw.execute(f"SET LOCAL {driver._limit}".encode())
+                yield
+                raw.execute(b"COMMIT")
+        except BaseException as error:
+            if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
+                with contextlib.suppress(psycopg.Error):
+                    raw.rollback()
+            if isinstance(error, psycopg.errors.UniqueViolation):
+                raise Stale from error
+            if isinstance(error, psycopg.errors.DivisionByZero):
+                raise
+            if isinstance(
+                error,
+                (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement),
+            ):
+                driver.stop_preparing(error)
+            if isinstance(error, psycopg.Error):
+                raise driver.translated(error) from error
+            raise
+
+
+@contextlib.contextmanager
+def _pipeline(raw: psycopg.Connection[Any]) -> Generator[None, None, None]:
+    """A pipeline that is in order again when it ends, so that psycopg does not complain."""
+    failed: BaseException | None = None
+    try:
+        with raw.pipeline() as pipeline:
+            try:
+                yield
+            except BaseException as error:
+                failed = error
+                pipeline.sync()
+    except psycopg.Error:
+        if failed is None:
+            raise
+    if failed is not None:
+        raise failed
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()

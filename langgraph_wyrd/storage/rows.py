@@ -1,0 +1,91 @@
+"""Rows: their checksums, and the statements that every declared table has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, TypeVar
+
+import ormsgpack
+import xxhash
+
+from langgraph_wyrd.storage.tables import Table
+
+R = TypeVar("R")
+
+_MASK = (1 << 63) - 1
+_pack = ormsgpack.packb
+_digest = xxhash.xxh3_64_intdigest
+
+
+@lru_cache
+def _summed(table: str, columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[int, Any]:
+    return xxhash.xxh3_64_intdigest(table.encode()), itemgetter(*map(fields.index, columns))
+
+
+def _plans(table: Table) -> list[tuple[str, int, Any, int]]:
+    """Of each checksum: its column, its seed, what it covers, and where it stands in a row."""
+    found = _PLANS.get(table.name)
+    if found is None:
+        found = _PLANS[table.name] = [
+            (name, *_summed(table.name, columns, table.names), table.names.index(name))
+            for name, columns in table.sums.items()
+        ]
+    return found
+
+
+_PLANS: dict[str, list[tuple[str, int, Any, int]]] = {}
+
+
+def summed(table: Table, row: R) -> R:
+    """The row with its checksums, over its other columns as they are stored."""
+    return row._replace(  # type: ignore[attr-defined,no-any-return]
+        **{name: _digest(_pack(get(row)), seed) & _MASK for name, seed, get, _ in _plans(table)}
+    )
+
+
+def unsound(table: Table, row: Any) -> tuple[str, ...]:
+    """The checksum columns of a row that do not fit it."""
+    wrong = []
+    for name, seed, get, at in _plans(table):
+        try:
+            if _digest(_pack(get(row)), seed) & _MASK != row[at]:
+                wrong.append(name)
+        except (TypeError, ValueError):  # a column of another type than it had
+            wrong.append(name)
+    return tuple(wrong)
+
+
+# ---- statements
+
+
+@lru_cache
+def insert(table: Table) -> str:
+    marks = ", ".join("?" * len(table.names))
+    return f"INSERT INTO {table.name} ({', '.join(table.names)}) VALUES ({marks})"
+
+
+@lru_cache
+def upsert(table: Table) -> str:
+    """Insert a row, or put it in the place of the one that has its key."""
+    others = [name for name in table.names if name not in table.key]
+    sets = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"{insert(table)} ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {sets}"
+
+
+@lru_cache
+def select(table: Table, *by: str, order: str = "") -> str:
+    """All columns of the rows with these columns' values."""
+    text = f"SELECT {', '.join(table.names)} FROM {table.name}{_where(by)}"
+    return f"{text} ORDER BY {order}" if order else text
+
+
+@lru_cache
+def delete(table: Table, *by: str) -> str:
+    """Delete the rows with these columns' values."""
+    return f"DELETE FROM {table.name}{_where(by)}"
+
+
+def _where(by: Sequence[str]) -> str:
+    return " WHERE " + " AND ".join(f"{name} = ?" for name in by) if by else ""

@@ -1,0 +1,141 @@
+"""The schema: DDL from the declared tables, and setting a database up.
+
+Any number of processes may set a database up at once. `min_reader` is the oldest schema that a
+library must know to use this one, so that old processes go on during a rolling deploy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from langgraph_wyrd.errors import ForeignDatabase, SchemaMissing, SchemaTooNew
+from langgraph_wyrd.storage.tables import MIGRATIONS, TABLES, Column, Table
+
+Dialect = Literal["sqlite", "postgres"]
+
+_TYPES: dict[Dialect, dict[str, str]] = {
+    "sqlite": {
+        "key": "INTEGER", "text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER",
+        "bytes": "BLOB", "json": "TEXT", "time": "TEXT",
+    },
+    "postgres": {
+        "key": "BYTEA", "text": 'TEXT COLLATE "C"', "int": "BIGINT", "real": "DOUBLE PRECISION",
+        "bool": "BOOLEAN", "bytes": "BYTEA", "json": "JSONB", "time": "TIMESTAMPTZ",
+    },
+}  # fmt: skip
+# Rows of these tables are updated in place all the time: room for that on their own page.
+_FILL = {"wyrd_threads": 70}
+
+
+class Migration(NamedTuple):
+    version: int
+    name: str
+    min_reader: int
+
+
+APPLIED = (Migration(1, "second edition", 1),)
+KNOWN = APPLIED[-1].version
+OURS = frozenset(TABLES) - {MIGRATIONS.name}
+NEVER = 'none are made here (setup="never")'
+RECORD = "INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)"
+
+
+def statements(dialect: Dialect) -> list[str]:
+    """The statements that make every table and index."""
+    made = []
+    for table in TABLES.values():
+        made.append(_create(table, dialect))
+        for index in table.indexes:
+            unique = "UNIQUE " if index.unique else ""
+            where = f" WHERE {index.where}" if index.where else ""
+            made.append(
+                f"CREATE {unique}INDEX {index.name} ON {table.name} ({index.columns}){where}"
+            )
+    if dialect == "sqlite":
+        # On Postgres the key is made of the thread's id, so the primary key says the same.
+        made.append("CREATE UNIQUE INDEX wyrd_threads_name ON wyrd_threads (thread_id)")
+    return made
+
+
+def _create(table: Table, dialect: Dialect) -> str:
+    sqlite = dialect == "sqlite"
+    lines = [_column(column, table, dialect) for column in table.columns]
+    if sqlite and table.rowid:
+        lines.insert(0, "row INTEGER PRIMARY KEY")
+        lines.append(f"UNIQUE ({', '.join(table.key)})")
+    else:
+        lines.append(f"PRIMARY KEY ({', '.join(table.key)})")
+    tail = " WITHOUT ROWID" if sqlite and not table.rowid and len(table.key) > 1 else ""
+    if not sqlite and table.name in _FILL:
+        tail = f" WITH (fillfactor = {_FILL[table.name]})"
+    body = ",\n  ".join(lines)
+    return f"CREATE TABLE {table.name} (\n  {body}\n){tail}"
+
+
+def _column(column: Column, table: Table, dialect: Dialect) -> str:
+    text = f"{column.name} {_TYPES[dialect][column.kind]}"
+    if column.name == "key" and table.name == "wyrd_threads" and dialect == "sqlite":
+        return f"{text} NOT NULL"
+    if column.required:
+        text += " NOT NULL"
+    if column.name in table.checks:
+        allowed = ", ".join(f"'{value}'" for value in table.checks[column.name])
+        text += f" CHECK ({column.name} IN ({allowed}))"
+    return text
+
+
+def ddl(dialect: Dialect) -> str:
+    """Everything that sets up an empty database, for a role that may run it."""
+    parts = [f"{statement};" for statement in statements(dialect)]
+    for each in APPLIED:
+        parts.append(
+            "INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES "
+            f"({each.version}, '{each.name}', {each.min_reader}, CURRENT_TIMESTAMP);"
+        )
+    return "\n".join(parts) + "\n"
+
+
+# ---- what is there already
+
+
+def refuse_foreign(tables: Mapping[str, Collection[str]], where: str) -> None:
+    """Raise where tables have our names and are not ours. `tables`: each one's columns."""
+    recorded = tables.get(MIGRATIONS.name)
+    if recorded is not None and not {"version", "min_reader"} <= set(recorded):
+        raise ForeignDatabase(
+            f"{where} has a table {MIGRATIONS.name} that is not langgraph-wyrd's; nothing was "
+            "touched"
+        )
+    found = OURS & tables.keys()
+    if recorded is None and found:
+        raise ForeignDatabase(
+            f"{where} has tables named {', '.join(sorted(found))} that langgraph-wyrd did not "
+            "make; nothing was touched. Use another database or another schema."
+        )
+
+
+def pending(rows: Sequence[Sequence[Any]], where: str) -> list[Migration]:
+    """The migrations to apply; raises SchemaTooNew where this library can't read the schema."""
+    applied = max((row[0] for row in rows), default=0)
+    reader = max((row[2] for row in rows), default=0)
+    if reader > KNOWN:
+        raise SchemaTooNew(
+            f"{where} was set up by a newer langgraph-wyrd (schema {applied}, readable from "
+            f"{reader} on; this release knows {KNOWN}): upgrade langgraph-wyrd"
+        )
+    return [each for each in APPLIED if each.version > applied]
+
+
+def missing(where: str, why: str, *, official: bool) -> SchemaMissing:
+    """The error for a database without our tables; `official`: LangGraph's own saver is in it."""
+    if official:
+        return SchemaMissing(
+            f"{where} has tables of LangGraph's own saver and none of langgraph-wyrd's: "
+            "`langgraph-wyrd adopt` takes its threads over"
+        )
+    return SchemaMissing(
+        f"{where} does not have langgraph-wyrd's tables yet, and {why}. If it is the right one, "
+        "set it up once with a saver that may write (`saver.setup()`), or apply "
+        "`WyrdSaver.ddl(...)` by hand"
+    )

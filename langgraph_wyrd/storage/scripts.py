@@ -1,0 +1,44 @@
+"""What the storage runs: scripts, which are generators of statements, and writes that are merged.
+
+A script yields a `Query`, a `Command` or a list of them, and receives rows, None, or a list of
+these. It knows no driver: SQLite executes one statement after the other, Postgres sends a list in
+one round trip. `?` stands for a parameter everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, TypeVar, Union
+
+T = TypeVar("T")
+Row = Sequence[Any]
+
+
+class Query(NamedTuple):
+    """A statement that answers with rows."""
+
+    sql: str
+    params: Row = ()
+
+
+class Command(NamedTuple):
+    """A statement that is executed once for each row of parameters."""
+
+    sql: str
+    rows: Sequence[Row] = ((),)
+
+
+Statement = Union[Query, Command]
+Script = Generator[Statement | Sequence[Statement], Any, T]
+
+
+class Step(NamedTuple):
+    """One statement of a merged write; with `must`, the write is stale unless it hits one row."""
+
+    sql: str
+    params: Row
+    must: bool = False
+
+
+class Stale(Exception):
+    """What a write rests on has changed in the database: read again, and plan it anew."""

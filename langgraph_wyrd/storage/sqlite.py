@@ -1,0 +1,272 @@
+"""SQLite: opening a file, and running scripts and merged writes on a connection."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from langgraph_wyrd.errors import ForeignDatabase, WyrdError
+from langgraph_wyrd.storage import schema
+from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.store.sqlite_errors import damaged, translated
+from langgraph_wyrd.store.url import Address
+from langgraph_wyrd.store.whereabouts import Whereabouts, lost_its_head, needs_immutable
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x57595244  # "WYRD": in the file's header
+_LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
+
+
+class SqliteDriver:
+    """See `storage.engine.Driver`."""
+
+    dialect = "sqlite"
+    writers = 1
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        setup: str = "auto",
+        timeout: float = 60.0,
+        connect: Callable[[], Any] | None = None,
+        synchronous: str = "FULL",
+        readers: int = 4,
+        **options: Any,
+    ) -> None:
+        self._address = address
+        self._setup = setup
+        self._timeout = timeout
+        self._connect = connect
+        self._synchronous = synchronous.upper()
+        self._options = options
+        self._where = (
+            "the SQLite database in memory"
+            if address.in_memory
+            else f"the SQLite database {address.target!r}"
+        )
+        self._lock = threading.Lock()
+        self._ready = False
+        self.whereabouts = Whereabouts(self._where)
+        self.keeps_open = address.in_memory
+        self.readers = 0 if address.in_memory else max(1, readers)
+
+    # ---- opening
+
+    def set_up(self) -> None:
+        """Look at the file before touching it; then WAL, and the tables that are missing."""
+
+    def connect(self, *, writes: bool) -> SqliteConnection:
+        with self._lock:
+            raw = None
+            try:
+                raw = self._raw()
+                if not self._ready:
+                    self._prepare(raw)
+                    self._ready = not self.keeps_open
+                raw.execute(f"PRAGMA synchronous = {self._synchronous}")
+                if writes and not self._reads_only:
+                    raw.execute("PRAGMA secure_delete = FAST")
+            except BaseException as error:
+                if raw is not None:
+                    raw.close()
+                if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
+                    raise self.translated(error) from error
+                raise
+        return SqliteConnection(self, raw)
+
+    @property
+    def _reads_only(self) -> bool:
+        return self._address.mode == "ro"
+
+    def _raw(self) -> sqlite3.Connection:
+        self.whereabouts.look()  # before SQLite makes a file, or a WAL, where one is missing
+        options: dict[str, Any] = {
+            "cached_statements": 256,
+            **self._options,
+            "isolation_level": None,
+            "check_same_thread": False,
+            "timeout": self._timeout,
+        }
+        if self._connect is not None:
+            raw: sqlite3.Connection = self._connect()
+            raw.isolation_level, raw.row_factory, raw.text_factory = None, None, str
+            raw.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+            return raw
+        if self._address.in_memory:
+            return sqlite3.connect(":memory:", **options)
+        before = self.whereabouts.path
+        path, mode = before or self._address.target, self._address.mode or "rwc"
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise sqlite3.OperationalError("unable to open database file: it is no file")
+        if lost_its_head(path):  # SQLite would throw the rest away, and begin anew
+            raise sqlite3.DatabaseError("malformed: the file is empty, its WAL is not")
+        if mode == "rwc" and (before or self._setup == "never"):
+            mode = "rw"
+        if mode == "ro" and needs_immutable(path):
+            mode = "ro&immutable=1"
+        return sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, **options)
+
+    def _prepare(self, raw: sqlite3.Connection) -> None:
+        tables = self._refuse_foreign(raw)
+        path = raw.execute("PRAGMA database_list").fetchone()[2]
+        wanted = self._pending(raw, tables)
+        if wanted and (self._reads_only or self._setup == "never"):
+            why = "it is opened read-only" if self._reads_only else schema.NEVER
+            official = raw.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'")
+            raise schema.missing(self._where, why, official=official.fetchone() is not None)
+        if not self._reads_only:
+            self._write_ahead(raw)
+            if wanted:
+                self._migrate(raw)
+        if path:
+            self.whereabouts.noted(path)
+
+    def _refuse_foreign(self, raw: sqlite3.Connection) -> dict[str, set[str]]:
+        """Our tables that are there, with their columns."""
+        theirs = raw.execute("PRAGMA application_id").fetchone()[0]
+        if theirs not in (0, APPLICATION_ID):
+            raise ForeignDatabase(
+                f"{self._where} says that it belongs to another program (application_id "
+                f"{theirs:#x}); nothing was touched. If it is langgraph-wyrd's, its header is "
+                f"damaged: `PRAGMA application_id = {APPLICATION_ID}` sets it right"
+            )
+        names = raw.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name LIKE 'wyrd_%'"
+        ).fetchall()
+        tables = {
+            name: {row[1] for row in raw.execute(f"PRAGMA table_info('{name}')")}
+            for (name,) in names
+            if name in schema.OURS or name == schema.MIGRATIONS.name
+        }
+        schema.refuse_foreign(tables, self._where)
+        if theirs == APPLICATION_ID and not tables:  # it is set together with the tables
+            raise damaged(self._where, "it is langgraph-wyrd's, and its tables are not there")
+        return tables
+
+    def _pending(
+        self, raw: sqlite3.Connection, tables: dict[str, set[str]]
+    ) -> list[schema.Migration]:
+        rows: list[Any] = []
+        if schema.MIGRATIONS.name in tables:
+            rows = raw.execute("SELECT version, name, min_reader FROM wyrd_migrations").fetchall()
+        return schema.pending(rows, self._where)
+
+    def _write_ahead(self, raw: sqlite3.Connection) -> None:
+        """WAL mode. SQLite does not wait for a lock here, so this does."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                if not raw.execute("PRAGMA page_count").fetchone()[0]:
+                    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only a new file takes it
+                raw.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _migrate(self, raw: sqlite3.Connection) -> None:
+        raw.execute("BEGIN IMMEDIATE")
+        try:
+            wanted = self._pending(raw, self._refuse_foreign(raw))  # others may have been quicker
+            if wanted:
+                if not raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+                    raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                for statement in schema.statements("sqlite"):
+                    raw.execute(statement)
+                moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+                for each in wanted:
+                    raw.execute(schema.RECORD, (*each, moment))
+            raw.execute("COMMIT")
+        except BaseException:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            raise
+
+    # ---- errors
+
+    def translated(self, error: Exception) -> WyrdError:
+        return translated(error, self._where, self._address.target, self._timeout)
+
+    def gone(self, error: BaseException) -> bool:
+        return getattr(error, "opens_anew", False) is True
+
+
+class SqliteConnection:
+    """See `storage.engine.Connection`."""
+
+    def __init__(self, driver: SqliteDriver, raw: sqlite3.Connection) -> None:
+        self._driver = driver
+        self._raw = raw
+
+    def close(self) -> None:
+        if self._driver.whereabouts.lost:
+            self._driver.whereabouts.save(self._raw)
+        self._raw.close()
+
+    def read(self, script: Script[T]) -> T:
+        return self._run("BEGIN", script)
+
+    def write(self, script: Script[T]) -> T:
+        return self._run("BEGIN IMMEDIATE", script)
+
+    def _run(self, begin: str, script: Script[T]) -> T:
+        with self._transaction(begin):
+            try:
+                step = next(script)
+                while True:
+                    if isinstance(step, tuple):
+                        step = script.send(self._execute(step))
+                    else:
+                        step = script.send([self._execute(each) for each in step])
+            except StopIteration as end:
+                result: T = end.value
+        return result
+
+    def _execute(self, statement: Any) -> list[Row] | None:
+        if type(statement) is Query:
+            return self._raw.execute(statement.sql, statement.params).fetchall()
+        if len(statement.rows) == 1:
+            self._raw.execute(statement.sql, statement.rows[0])
+        else:
+            self._raw.executemany(statement.sql, statement.rows)
+        return None
+
+    def merge(self, writes: Sequence[Sequence[Step]]) -> None:
+        execute = self._raw.execute
+        with self._transaction("BEGIN IMMEDIATE"):
+            for steps in writes:
+                for sql, params, must in steps:
+                    cursor = execute(sql, params)
+                    if (
+                        must
+                        and cursor.rowcount != 1
+                        and (cursor.rowcount >= 0 or cursor.fetchone() is None)
+                    ):
+                        raise Stale
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Generator[None, None, None]:
+        raw, whereabouts = self._raw, self._driver.whereabouts
+        try:
+            raw.execute(begin)
+            yield
+            whereabouts.look(beside=begin != "BEGIN")
+            raw.execute("COMMIT")
+        except BaseException as error:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            if isinstance(error, sqlite3.IntegrityError):
+                raise Stale from error
+            if isinstance(error, sqlite3.Error):
+                whereabouts.look()  # it may be the reason
+                raise self._driver.translated(error) from error
+            raise

@@ -1,0 +1,574 @@
+"""Every table, declared once as data; what walks rows (DDL, insert, copy, verify …) reads this.
+
+A row is a named tuple whose fields are the table's columns, in their order. `sums` names the
+checksum columns and what each covers: the row as it is stored, with the table's name, so a row that
+was changed, moved or exchanged never fits. Summed columns are text, bytes or integers, because
+those read back exactly as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_type_hints
+
+Kind = Literal["key", "text", "int", "real", "bool", "bytes", "json", "time"]
+Role = Literal["source", "derived", "service"]
+Scope = Literal["thread", "user", "database"]
+Damage = Literal["recover", "rerun", "rebuild", "report"]
+
+Key = Union[int, bytes]  # a thread's key: a number on SQLite, 16 bytes on Postgres
+Json = Annotated[str, "json"]
+Time = Annotated[str, "time"]
+_KINDS: dict[Any, Kind] = {
+    str: "text", int: "int", float: "real", bool: "bool", bytes: "bytes", Key: "key",
+    Json: "json", Time: "time",
+}  # fmt: skip
+
+
+class Column(NamedTuple):
+    name: str
+    kind: Kind
+    required: bool
+
+
+class Index(NamedTuple):
+    name: str
+    columns: str
+    where: str = ""
+    unique: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table.
+
+    `role`: `source` rows can't be made from others, `derived` ones can, `service` rows belong to
+    the running of the store. `on_damage`: `recover` from redundancy, `rerun` the task, `rebuild`
+    from source rows, or only `report`. `encrypted` columns hold nothing readable where values are
+    encrypted. `copied`: whether `copy_thread` and exports take the rows along.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    row: Any  # a NamedTuple class
+    role: Role
+    scope: Scope = "thread"
+    on_damage: Damage = "report"
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    encrypted: tuple[str, ...] = ()
+    copied: bool = True
+    checks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    indexes: tuple[Index, ...] = ()
+    rowid: bool = False  # SQLite: payload tables keep their rows apart from the key's index
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        fields: tuple[str, ...] = self.row._fields
+        return fields
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, as the row's annotations declare them."""
+        made = []
+        for name, hint in get_type_hints(self.row, include_extras=True).items():
+            required = type(None) not in get_args(hint)
+            kind = _KINDS.get(hint) or next(
+                kind for each, kind in _KINDS.items() if hint == Union[each, None]
+            )
+            made.append(Column(name, kind, required))
+        return tuple(made)
+
+
+CONFIDENCE = ("declared", "structural", "model", "heuristic")
+
+
+class ThreadRow(NamedTuple):
+    key: Key
+    thread_id: str
+    version: int
+    writer: int
+    head: str | None
+    buried: str | None
+    created: str
+    updated: str
+    status: str | None
+    reason: str | None
+    due: str | None
+    title: str | None
+    user_id: str | None
+    open_loops: int
+    open_todos: int
+    deleted_at: str | None
+
+
+THREADS = Table(
+    "wyrd_threads",
+    ("key",),
+    ThreadRow,
+    role="service",
+    on_damage="recover",
+    encrypted=("reason", "title"),
+    copied=False,
+    checks={"status": ("idle", "interrupted", "error", "due", "done", "unread")},
+    indexes=(Index("wyrd_threads_user", "user_id, key", "user_id IS NOT NULL"),),
+)
+
+
+class CheckpointRow(NamedTuple):
+    thread: Key
+    ns: str
+    id: str
+    parent: str | None
+    stamp: int
+    built_on: str | None
+    built_stamp: int | None
+    seq: int
+    ts: str | None
+    step: int | None
+    source: str | None
+    run_id: str | None
+    root: str | None
+    due: str | None
+    sum: int
+    events_sum: int
+    metadata: str
+    events: bytes | None
+    delta: bytes
+
+
+CHECKPOINTS = Table(
+    "wyrd_checkpoints",
+    ("thread", "ns", "id"),
+    CheckpointRow,
+    role="source",
+    on_damage="recover",
+    sums={
+        "sum": (
+            "thread", "ns", "id", "parent", "stamp", "built_on", "built_stamp", "ts", "step",
+            "source", "run_id", "metadata", "delta",
+        ),
+        "events_sum": ("thread", "ns", "id", "stamp", "seq", "root", "due", "events"),
+    },
+    encrypted=("metadata", "events", "delta"),
+    rowid=True,
+    indexes=(
+        Index("wyrd_checkpoints_root", "thread, root", "root IS NOT NULL"),
+        Index("wyrd_checkpoints_run", "run_id", "run_id IS NOT NULL"),
+    ),
+)  # fmt: skip
+
+
+class WriteRow(NamedTuple):
+    thread: Key
+    ns: str
+    checkpoint: str
+    task: str
+    seq: int
+    path: str
+    version: int | None
+    sum: int
+    events: bytes | None
+    payload: bytes
+
+
+WRITES = Table(
+    "wyrd_writes",
+    ("thread", "ns", "checkpoint", "task", "seq"),
+    WriteRow,
+    role="source",
+    on_damage="rerun",
+    sums={
+        "sum": ("thread", "ns", "checkpoint", "task", "seq", "path", "version", "events", "payload")
+    },
+    encrypted=("events", "payload"),
+    rowid=True,
+)
+
+
+class JournalRow(NamedTuple):
+    thread: Key
+    seq: int
+    item: str
+    kind: str
+    ns: str
+    said_at: str | None
+    run_id: str | None
+    author: str | None
+    at: str
+    sum: int
+    body: bytes
+
+
+JOURNAL = Table(
+    "wyrd_journal",
+    ("thread", "seq", "item"),
+    JournalRow,
+    role="source",
+    on_damage="recover",
+    sums={
+        "sum": ("thread", "seq", "item", "kind", "ns", "said_at", "run_id", "author", "at", "body")
+    },
+    encrypted=("body",),
+    rowid=True,
+)
+
+
+class SnapshotRow(NamedTuple):
+    thread: Key
+    ns: str
+    checkpoint: str
+    channel: str
+    stamp: int
+    sum: int
+    data: bytes
+    state: bytes | None
+
+
+SNAPSHOTS = Table(
+    "wyrd_snapshots",
+    ("thread", "ns", "checkpoint", "channel"),
+    SnapshotRow,
+    role="derived",
+    on_damage="rebuild",
+    sums={"sum": ("thread", "ns", "checkpoint", "channel", "stamp", "data", "state")},
+    encrypted=("data", "state"),
+    copied=False,
+    rowid=True,
+)
+
+
+class TodoRow(NamedTuple):
+    thread: Key
+    thread_id: str
+    id: str
+    place: int
+    listed: bool
+    content: str
+    status: str
+    priority: str
+    tracker: str
+    ref: str | None
+    opened_at: Time | None
+    changed_at: Time | None
+    closed_at: Time | None
+    checkpoint: str
+    ns: str
+    node: str | None
+    agent: str | None
+    channel: str | None
+    message_id: str | None
+    task_id: str | None
+    tool_call_id: str | None
+    run_id: str | None
+    rule: str | None
+    author: str | None
+    confidence: str
+    changed_in: str | None
+    extra: Json | None
+
+
+TODOS = Table(
+    "wyrd_todos",
+    ("thread", "id"),
+    TodoRow,
+    role="derived",
+    on_damage="rebuild",
+    encrypted=("content", "extra"),
+    copied=False,
+    checks={"confidence": CONFIDENCE},
+    indexes=(
+        Index("wyrd_todos_open", "checkpoint, thread, id", "status IN ('pending', 'in_progress')"),
+    ),
+)
+
+
+class ContextRow(NamedTuple):
+    thread: Key
+    thread_id: str
+    id: str
+    key: str
+    value: Json | None
+    metadata: Json | None
+    opened_at: Time | None
+    changed_at: Time | None
+    checkpoint: str
+    ns: str
+    node: str | None
+    agent: str | None
+    channel: str | None
+    message_id: str | None
+    task_id: str | None
+    tool_call_id: str | None
+    run_id: str | None
+    rule: str | None
+    author: str | None
+    confidence: str
+    changed_in: str | None
+    extra: Json | None
+
+
+CONTEXT = Table(
+    "wyrd_context",
+    ("thread", "id"),
+    ContextRow,
+    role="derived",
+    on_damage="rebuild",
+    encrypted=("value", "metadata", "extra"),
+    copied=False,
+    checks={"confidence": CONFIDENCE},
+)
+
+
+class LoopRow(NamedTuple):
+    thread: Key
+    thread_id: str
+    id: str
+    kind: str
+    description: str
+    context: Json | None
+    ref: str | None
+    opened_at: Time | None
+    changed_at: Time | None
+    closed_at: Time | None
+    closed_in: str | None
+    outcome: str | None
+    checkpoint: str
+    ns: str
+    node: str | None
+    agent: str | None
+    channel: str | None
+    message_id: str | None
+    task_id: str | None
+    tool_call_id: str | None
+    run_id: str | None
+    rule: str | None
+    author: str | None
+    confidence: str
+    changed_in: str | None
+    extra: Json | None
+
+
+OPEN_LOOPS = Table(
+    "wyrd_open_loops",
+    ("thread", "id"),
+    LoopRow,
+    role="derived",
+    on_damage="rebuild",
+    encrypted=("description", "context", "outcome", "extra"),
+    copied=False,
+    checks={"confidence": CONFIDENCE},
+    indexes=(
+        Index(
+            "wyrd_open_loops_open",
+            "checkpoint, thread, id",
+            "closed_at IS NULL AND closed_in IS NULL",
+        ),
+        Index(
+            "wyrd_open_loops_kind",
+            "kind, checkpoint, thread, id",
+            "closed_at IS NULL AND closed_in IS NULL",
+        ),
+    ),
+)
+
+
+class IntentionRow(NamedTuple):
+    thread: Key
+    thread_id: str
+    id: str
+    text: str
+    aim: str
+    opened_at: Time | None
+    closed_at: Time | None
+    closed_in: str | None
+    outcome: str | None
+    checkpoint: str
+    ns: str
+    node: str | None
+    agent: str | None
+    channel: str | None
+    message_id: str | None
+    task_id: str | None
+    tool_call_id: str | None
+    run_id: str | None
+    rule: str | None
+    author: str | None
+    confidence: str
+    changed_in: str | None
+    extra: Json | None
+
+
+INTENTIONS = Table(
+    "wyrd_intentions",
+    ("thread", "id"),
+    IntentionRow,
+    role="derived",
+    on_damage="rebuild",
+    encrypted=("text", "outcome", "extra"),
+    copied=False,
+    checks={"confidence": CONFIDENCE, "aim": ("explicit", "request", "task")},
+    indexes=(
+        Index(
+            "wyrd_intentions_open",
+            "checkpoint, thread, id",
+            "closed_at IS NULL AND closed_in IS NULL",
+        ),
+    ),
+)
+
+
+class LabelRow(NamedTuple):
+    thread: Key
+    name: str
+    checkpoint: str
+    seq: int
+    created_at: str
+    automatic: int
+    sum: int
+    kept: bytes
+
+
+LABELS = Table(
+    "wyrd_labels",
+    ("thread", "name", "checkpoint"),
+    LabelRow,
+    role="source",
+    on_damage="recover",
+    sums={"sum": ("thread", "name", "checkpoint", "seq", "created_at", "automatic", "kept")},
+    encrypted=("kept",),
+)
+
+
+class UserRow(NamedTuple):
+    user_id: str
+    thread: Key
+    name: str
+    n: int
+    updated: str
+    sum: int
+    data: bytes | None
+
+
+USER_DATA = Table(
+    "wyrd_user_data",
+    ("user_id", "thread", "name", "n"),
+    UserRow,
+    role="source",
+    scope="user",
+    on_damage="recover",
+    sums={"sum": ("user_id", "thread", "name", "n", "updated", "data")},
+    encrypted=("data",),
+    rowid=True,
+    indexes=(Index("wyrd_user_data_thread", "thread"),),
+)
+
+
+class ParityRow(NamedTuple):
+    thread: Key
+    ns: str
+    n: int
+    members: int
+    length: int
+    sum: int
+    data: bytes
+
+
+PARITY = Table(
+    "wyrd_parity",
+    ("thread", "ns", "n"),
+    ParityRow,
+    role="service",
+    on_damage="rebuild",
+    sums={"sum": ("thread", "ns", "n", "members", "length", "data")},
+    copied=False,
+    rowid=True,
+)
+
+
+class HealRow(NamedTuple):
+    thread: Key
+    id: str
+    ns: str
+    checkpoint: str
+    channel: str
+    kind: str
+    healed_at: str
+    acknowledged_at: str | None
+    what: str
+
+
+HEALS = Table(
+    "wyrd_heals",
+    ("thread", "id"),
+    HealRow,
+    role="service",
+    on_damage="report",
+    encrypted=("what",),
+    copied=False,
+)
+
+
+class LeaseRow(NamedTuple):
+    thread: Key
+    thread_id: str
+    owner: str
+    host: str
+    place: str
+    pid: int
+    born: str
+    since: float
+    seen: float
+    wanted: int
+
+
+LEASES = Table(
+    "wyrd_leases",
+    ("thread",),
+    LeaseRow,
+    role="service",
+    on_damage="report",
+    copied=False,
+)
+
+
+class KeyRow(NamedTuple):
+    id: str
+    proof: str
+    since: str
+
+
+KEYS = Table(
+    "wyrd_keys",
+    ("id",),
+    KeyRow,
+    role="service",
+    scope="database",
+    copied=False,
+)
+
+
+class MigrationRow(NamedTuple):
+    version: int
+    name: str
+    min_reader: int
+    applied_at: str
+
+
+MIGRATIONS = Table(
+    "wyrd_migrations",
+    ("version",),
+    MigrationRow,
+    role="service",
+    scope="database",
+    copied=False,
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        MIGRATIONS, THREADS, CHECKPOINTS, WRITES, JOURNAL, SNAPSHOTS, TODOS, CONTEXT, OPEN_LOOPS,
+        INTENTIONS, LABELS, USER_DATA, PARITY, HEALS, LEASES, KEYS,
+    )
+}  # fmt: skip
