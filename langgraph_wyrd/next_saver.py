@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.checkpoint.base import (
@@ -20,9 +20,13 @@ from langgraph.checkpoint.base import (
 from langgraph_wyrd.checkpoints import read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.extraction.policy import DEFAULT, Channels
+from langgraph_wyrd.extraction.registry import Extractor, Extractors
+from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.storage import schema as schemas
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
@@ -42,13 +46,14 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
-        classes: Classes | None = None, cache: Cache | None = None,
+        classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
         self._engine = engine
         self._cache = Cache() if cache is None else cache
         self._classes = Classes() if classes is None else classes
-        self._writing = Writing(engine, self._cache)
+        self._reader = reader
+        self._writing = Writing(engine, self._cache, reader)
         self._made: Codec | None = None
 
     @classmethod
@@ -62,18 +67,24 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         connect: Callable[[], Any] | None = None,
         timeout: float = 60.0,
         pillars: bool = True,
+        channels: Channels = DEFAULT,
+        extractors: Extractors | Iterable[Extractor] = (),
+        labels: AutoLabels | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names."""
+        chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
+        reader = Reader(chosen, channels, labels) if pillars else None
         address = url.parse(conn_string)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
             from langgraph_wyrd.storage.postgres import PostgresDriver
 
-            return cls(Engine(PostgresDriver(address, schema=schema, **common)), serde=serde)
+            driver: Any = PostgresDriver(address, schema=schema, **common)
+            return cls(Engine(driver), serde=serde, reader=reader)
         from langgraph_wyrd.storage.sqlite import SqliteDriver
 
-        return cls(Engine(SqliteDriver(address, **common)), serde=serde)
+        return cls(Engine(SqliteDriver(address, **common)), serde=serde, reader=reader)
 
     @staticmethod
     def ddl(dialect: schemas.Dialect = "postgres") -> str:

@@ -27,7 +27,8 @@ class Namespace:
     rest: bytes
     rows: int = 0  # deltas since the last snapshot, or whole row
     grown: int = 0  # their bytes
-    state: Any = None  # its working state (see checkpoints.state)
+    state: Any = None  # its working state (see `working`)
+    known: bool = True  # False: only the working state was read
 
     @property
     def weight(self) -> int:

@@ -9,43 +9,56 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
 import ormsgpack
 
+from langgraph_wyrd.checkpoints import projection, working
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
-from langgraph_wyrd.codec.delta import operation
+from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
+from langgraph_wyrd.codec.delta import fresh_places, operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.codec import to_dict
+from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage.rows import insert, summed
 from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     SNAPSHOTS,
+    WRITES,
     CheckpointRow,
     SnapshotRow,
+    WriteRow,
 )
 from langgraph_wyrd.store.names import given
 
 SLACK = 16 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots
 
-ADVANCE = (
+_MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
+_MOVED = (
     "UPDATE wyrd_threads SET version = version + 1, writer = ?, head = ?, updated = ?, "
-    "user_id = coalesce(user_id, ?), deleted_at = NULL "
-    "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
+    "user_id = coalesce(user_id, ?), deleted_at = NULL"
+)
+ADVANCE = f"{_MOVED} {_MINE}"
+ADVANCE_SHOWN = (
+    f"{_MOVED}, status = ?, reason = ?, due = ?, title = coalesce(?, title), open_loops = ?, "
+    f"open_todos = ? {_MINE}"
 )
 BEGIN = (
     "INSERT INTO wyrd_threads (key, thread_id, version, writer, head, created, updated, user_id, "
-    "open_loops, open_todos) VALUES (?, ?, 1, ?, ?, ?, ?, ?, 0, 0)"
+    "status, reason, due, title, open_loops, open_todos) "
+    "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+NOTHING_SHOWN = (None, None, None, None, 0, 0)
 PUT_CHECKPOINT = insert(CHECKPOINTS)
 PUT_SNAPSHOT = insert(SNAPSHOTS)
-
-_REST_NONE = None
+PUT_WRITES = insert(WRITES)
 
 
 @dataclass(slots=True)
@@ -86,8 +99,22 @@ def rest_bytes(codec: Codec, rest: Mapping[str, Any]) -> bytes:
         return ormsgpack.packb({"\0": list(codec.dump(dict(rest), "checkpoint"))})
 
 
+@dataclass(slots=True)
+class Turn:
+    """What the tables have to be turned back to, where a put forks from an older checkpoint."""
+
+    held: list[Any]  # the rows of projection.listing, of each table
+    left: frozenset[str]  # the checkpoints that only the branch that is left has
+
+
 def planned(
-    codec: Codec, me: int, thread: Thread, put: Put, space: Namespace
+    codec: Codec,
+    reader: Reader | None,
+    me: int,
+    thread: Thread,
+    put: Put,
+    space: Namespace,
+    turn: Turn | None = None,
 ) -> tuple[list[Step], Thread]:
     """The rows that store a checkpoint behind `space`, and the thread once they are stored."""
     versions, old_versions = put.versions, space.versions
@@ -141,46 +168,126 @@ def planned(
             f"channel's name or version is no plain text or number ({error})"
         ) from error
 
+    after = Namespace(
+        put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
+        space.grown + len(data),
+    )  # fmt: skip
+    head = thread.head
+    if put.ns == "" and (head is None or put.id > head):
+        head = put.id
+    moved = Thread(
+        thread.key, thread.thread_id, thread.version + 1, me, head, thread.buried,
+        {**thread.spaces, put.ns: after}, None, False, thread.user or put.user,
+    )  # fmt: skip
+
+    if put.ns == "" and head != put.id:  # it sorts before the head, which stays what is known
+        moved.spaces = dict(thread.spaces)
+    events = ahead = columns = None
+    shown: list[Step] = []
+    if reader is not None:
+        events, ahead, columns, shown = _read(
+            reader, thread, moved, put, space, after, changes, changed, turn
+        )
+
     row = summed(
         CHECKPOINTS,
         CheckpointRow(
             thread.key, put.ns, put.id, put.parent, put.stamp, space.checkpoint,
             space.stamp if space.checkpoint is not None else None, thread.version + 1, put.ts,
-            put.step, put.source, put.run_id, put.root, None, 0, 0, put.metadata, None, data,
+            put.step, put.source, put.run_id, put.root, ahead, 0, 0, put.metadata, events, data,
         ),
     )  # fmt: skip
-    after = Namespace(
-        put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
-        space.grown + len(data),
-    )  # fmt: skip
-    steps = [_advance(me, thread, put), Step(PUT_CHECKPOINT, row)]
+    advance = advanced(me, thread, head, put.user, columns)
+    steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
     if space.checkpoint is None:
         after.rows = after.grown = 0
     elif after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2):
         steps += snapshot(codec, thread.key, put, after)
         after.rows = after.grown = 0
-    head = put.id if put.ns == "" and (thread.head is None or put.id > thread.head) else thread.head
-    moved = Thread(
-        thread.key, thread.thread_id, thread.version + 1, me, head, thread.buried,
-        {**thread.spaces, put.ns: after}, None, False, thread.user or put.user,
-    )  # fmt: skip
     return steps, moved
 
 
-def _advance(me: int, thread: Thread, put: Put) -> Step:
-    head = thread.head
-    if put.ns == "" and (head is None or put.id > head):
-        head = put.id
+def _read(
+    reader: Reader,
+    thread: Thread,
+    moved: Thread,
+    put: Put,
+    space: Namespace,
+    after: Namespace,
+    changes: Mapping[str, Any],
+    versions: Mapping[str, Any],
+    turn: Turn | None,
+) -> tuple[bytes | None, str | None, tuple[Any, ...] | None, list[Step]]:
+    """The working state: its events, what is due, the thread's columns, the public tables."""
+    before: NamespaceState | None = space.state
+    fresh = {
+        name: fresh_places(change)
+        for name, change in changes.items()
+        if change[0] in "ls" and not change[1]
+    }
+    names = [*changes, *[name for name in versions if name not in put.values]]
+    held = () if before is None else before.writes
+    view = working.view_of(put, space, names, fresh, held, sealed=False)
+    known: ThreadState = thread.state
+    if put.parent is not None:
+        known.early.pop((put.ns, put.parent), None)
+    early = known.early.setdefault((put.ns, put.id), [])
+    name = given(put.thread_id)
+    state, events = working.of_put(reader, view, before, put.root, name, early)
+    if space.checkpoint is None and before is not None:
+        events = (*events, working.base_of(state.lasting))
+    said: list[Any] = []
+    if early:
+        state, said = working.of_early(reader, state, put.ns, put.versions, name)
+    after.state = state
+    ahead = projection.due_json(state.due) if state.due else None
+    steps: list[Step] = []
+    shown, columns = known.shown, None
+    if working.is_shown(thread, put.ns, put.id, put.root):
+        if put.ns == "":
+            # A call of a subgraph has its task's id in its namespace, which never comes again;
+            # one that is of this root came before it.
+            moved.spaces = {
+                ns: each
+                for ns, each in moved.spaces.items()
+                if ":" not in ns
+                or (
+                    each.state is not None
+                    and each.state.root is not None
+                    and each.state.root >= put.id
+                )
+            }
+        top = put.id if put.ns == "" else thread.head or ""
+        if turn is not None:
+            shown = working.visible(thread_at(thread, space))
+            steps += projection.turned(thread.key, name, turn.held, turn.left, shown, top)
+        state_now = working.visible(moved)
+        steps += projection.changes(thread.key, name, shown, state_now, top)
+        shown, columns = state_now, projection.columns(state_now)
+    moved.state = ThreadState(shown, known.early)
+    return working.pack_events(events, said), ahead, columns, steps
+
+
+def thread_at(thread: Thread, space: Namespace) -> Thread:
+    """The thread with its root at an older checkpoint, and no subgraph running."""
+    return Thread(
+        thread.key, thread.thread_id, thread.version, thread.writer, space.checkpoint,
+        thread.buried, {"": space},
+    )  # fmt: skip
+
+
+def advanced(
+    me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None
+) -> Step:
+    """The thread's row, moved on by one version; `columns` are those of its working state."""
     moment = now()
     if not thread.version:
-        return Step(
-            BEGIN, (thread.key, thread.thread_id, me, head, moment, moment, put.user), must=False
-        )
-    return Step(
-        ADVANCE,
-        (me, head, moment, put.user, thread.key, thread.thread_id, thread.version, thread.writer),
-        must=True,
-    )
+        row = (thread.key, thread.thread_id, me, head, moment, moment, user)
+        return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
+    mine = (thread.key, thread.thread_id, thread.version, thread.writer)
+    if columns is None:
+        return Step(ADVANCE, (me, head, moment, user, *mine), must=True)
+    return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
 
 
 def _live(space: Namespace) -> int:
@@ -204,12 +311,17 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
         else:
             small[name] = whole
     data = packed([small, space.versions, space.seen, space.rest])
-    steps.append(_snapshot_row(key, put, "", data))
+    state = None
+    if space.state is not None:
+        state = packed(to_dict(space.state.lasting, compact=True))
+    steps.append(_snapshot_row(key, put, "", data, state))
     return steps
 
 
-def _snapshot_row(key: Any, put: Put, channel: str, data: bytes) -> Step:
-    row = SnapshotRow(key, put.ns, put.id, channel, put.stamp, 0, data, None)
+def _snapshot_row(
+    key: Any, put: Put, channel: str, data: bytes, state: bytes | None = None
+) -> Step:
+    row = SnapshotRow(key, put.ns, put.id, channel, put.stamp, 0, data, state)
     return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row))
 
 
@@ -240,6 +352,90 @@ def next_seq() -> int:
     global _last
     _last = max(_last + 1, time.time_ns())
     return _last
+
+
+def planned_writes(
+    reader: Reader | None, me: int, thread: Thread, writes: PutWrites, payload: bytes, alive: str
+) -> tuple[list[Step], Thread] | None:
+    """The rows that store what a task wrote; None where too little is known for that."""
+    space = thread.spaces.get(writes.ns)
+    state: NamespaceState | None = None if space is None else space.state
+    says = reader is not None and working.matter(writes.writes)
+    task, path = given(writes.task), given(writes.path)
+    made = [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
+    events: tuple[Event, ...] = ()
+    after, columns, steps = thread, None, []
+    if reader is None or thread.state is None:
+        if says:
+            return None
+    elif state is not None and state.checkpoint == given(writes.checkpoint):
+        state.writes.extend(made)
+        if says:
+            name = given(writes.thread_id)
+            versions = {} if space is None else space.versions
+            events = working.of_writes(reader, state, writes.ns, versions, made, task, name)
+            at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
+            state = state.also(at, events)
+        if says or _shows(thread):
+            after, columns, steps = _shown_after(me, thread, writes.ns, state)
+    elif _is_ahead(thread, state, writes):
+        # Saves run in the background: a quick task is done before its checkpoint is stored, which
+        # then says what the task said.
+        thread.state.expect(writes.ns, writes.checkpoint, made)
+        if says:  # others have to notice
+            after = _moved_on(me, thread)
+    elif says:
+        return None
+    if after is thread:
+        steps = [Step(alive, (thread.key, thread.thread_id), must=True)]
+    else:
+        steps = [advanced(me, thread, thread.head, None, columns), *steps]
+    row = WriteRow(
+        thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
+        after.version if events else None, 0, working.pack_events_of(events), payload,
+    )  # fmt: skip
+    steps.append(Step(PUT_WRITES, summed(WRITES, row)))
+    return steps, after
+
+
+def _shows(thread: Thread) -> bool:
+    """Whether the thread waits: then who looks at it is shown what is still to run."""
+    if thread.state.shown.status in working.WAITS:
+        return True
+    return any(
+        write.channel in working.CONTROL
+        for space in thread.spaces.values()
+        if space.state is not None
+        for write in space.state.writes
+    )
+
+
+def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -> bool:
+    """Whether a checkpoint is newer than what its namespace stands at."""
+    newest = thread.head if writes.ns == "" else None if state is None else state.checkpoint
+    return newest is None or writes.checkpoint > newest
+
+
+def _moved_on(me: int, thread: Thread) -> Thread:
+    return Thread(
+        thread.key, thread.thread_id, thread.version + 1, me, thread.head, thread.buried,
+        dict(thread.spaces), thread.state, False, thread.user,
+    )  # fmt: skip
+
+
+def _shown_after(
+    me: int, thread: Thread, ns: str, state: NamespaceState
+) -> tuple[Thread, tuple[Any, ...] | None, list[Step]]:
+    """The thread with a namespace's new state, its columns, and its tables."""
+    after = _moved_on(me, thread)
+    after.spaces[ns] = replace(thread.spaces[ns], state=state)
+    if ns != "" and state.root != thread.head:
+        return after, None, []
+    top = thread.head or ""
+    now_ = working.visible(after)
+    steps = projection.changes(thread.key, given(thread.thread_id), thread.state.shown, now_, top)
+    after.state = ThreadState(now_, thread.state.early)
+    return after, projection.columns(now_), steps
 
 
 def too_late(thread_id: str) -> ThreadDeleted:

@@ -11,18 +11,18 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_wyrd.checkpoints import path, put, reput
+from langgraph_wyrd.checkpoints import late_writes, path, projection, put, reput, states, working
 from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning
-from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
 from langgraph_wyrd.checkpoints.restore import restore
+from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
-from langgraph_wyrd.storage.rows import insert, summed
 from langgraph_wyrd.storage.scripts import Query, Script, Stale, Step
-from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.storage.tables import Key
 from langgraph_wyrd.store.names import given
 
 _TRIES = 40
@@ -37,14 +37,16 @@ class Loaded:
     thread: Thread
     space: Namespace | None  # of the checkpoint that it builds on; None: that one is not there
     stamp: int | None  # of the checkpoint itself, where it is stored already
+    turn: Turn | None = None  # where it forks from an older checkpoint
 
 
 class Writing:
     """Stores checkpoints and task writes of one database."""
 
-    def __init__(self, engine: Engine, cache: Cache) -> None:
+    def __init__(self, engine: Engine, cache: Cache, reader: Reader | None = None) -> None:
         self._engine = engine
         self._cache = cache
+        self._reader = reader
 
     @property
     def _dialect(self) -> str:
@@ -140,16 +142,28 @@ class Writing:
                 thread = _merged(thread, loaded, wanted)
             if thread is None or (thread.deleted and wanted.parent is not None):
                 return None
-            space = thread.spaces.get(wanted.ns)
+            if self._reader is not None and thread.state is None:
+                return None
+            space, turn = thread.spaces.get(wanted.ns), None
+            if loaded is not None:
+                turn = loaded.turn
+            elif (
+                wanted.ns == ""
+                and thread.head is not None
+                and (wanted.parent != thread.head or wanted.id <= thread.head)
+            ):
+                return None  # a fork, or it sorts before what is there: look first
             if wanted.parent is None:
                 if loaded is None and (space is not None or thread.buried is not None):
                     return None  # a second beginning: look first
                 space = beginning()
-            elif space is None or space.checkpoint != wanted.parent:
+            elif space is None or space.checkpoint != wanted.parent or not space.known:
                 if loaded is None:
                     return None
                 space = loaded.space or beginning()
-            steps, after = put.planned(codec, self._engine.nonce, thread, wanted, space)
+            steps, after = put.planned(
+                codec, self._reader, self._engine.nonce, thread, wanted, space, turn
+            )
             job = make("store", steps, thread.key)
             self._cache.keep(wanted.thread_id, slot, after)
             self._engine.post(job)
@@ -158,7 +172,7 @@ class Writing:
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
         loaded: Loaded = yield self._posted(
-            make("read", lambda: load(self._dialect, codec, wanted))
+            make("read", lambda: load(self._dialect, codec, wanted, self._reader))
         )
         thread, buried = loaded.thread, loaded.thread.buried
         if loaded.space is None and buried is not None and loaded.stamp is None:
@@ -190,47 +204,26 @@ class Writing:
 
         def flow(make: Callable[..., Job]) -> Flow:
             payload = packed_writes(codec, wanted.writes)
-            seq = put.next_seq()
+            wanted.seq = put.next_seq()
             for attempt in range(_TRIES):
                 slot = self._cache.slot(wanted.thread_id)
                 thread = slot.thread
                 if thread is None or thread.deleted:
-                    row = yield self._posted(
-                        make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+                    yield from self._known(make, slot, wanted)
+                job, late = self._planned_writes(make, slot, wanted, payload)
+                if late:  # it says something about a checkpoint of which too little is known
+                    yield self._posted(
+                        make("read", lambda: late_writes.loaded(self, codec, wanted))
                     )
-                    buried = row.buried
-                    if buried is not None and wanted.checkpoint <= buried:
-                        there = yield self._posted(
-                            make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
+                    job, late = self._planned_writes(make, slot, wanted, payload)
+                    if late:
+                        self._cache.drop(wanted.thread_id)
+                        yield self._posted(
+                            make("write", lambda: late_writes.stored(self, codec, wanted, payload))
                         )
-                        if not there:
-                            raise put.too_late(wanted.thread_id)
-                    with slot.lock:
-                        if slot.thread is None or slot.thread.deleted:
-                            self._cache.keep(wanted.thread_id, slot, row)
-                with slot.lock:
-                    thread = slot.thread
-                    if thread is None:
-                        continue
-                    steps = []
-                    after = thread
-                    if not thread.version or thread.deleted:
-                        steps, after = begin(self._engine.nonce, thread)
-                    else:
-                        alive = put.ALIVE_LOCKED if self._dialect == "postgres" else put.ALIVE
-                        steps = [Step(alive, (thread.key, thread.thread_id), must=True)]
-                    row_ = WriteRow(
-                        thread.key, wanted.ns, wanted.checkpoint, wanted.task, seq, wanted.path,
-                        None, 0, None, payload,
-                    )  # fmt: skip
-                    steps.append(Step(PUT_WRITES, summed(WRITES, row_)))
-                    job = make("store", steps, thread.key)
-                    if after is not thread:
-                        self._cache.keep(wanted.thread_id, slot, after)
-                    if _waits(wanted.writes):
-                        self._engine.post(job)
-                    else:
-                        self._engine.linger(job)
+                        return
+                if job is None:
+                    continue
                 try:
                     yield job
                     return
@@ -248,8 +241,52 @@ class Writing:
 
         return flow
 
+    def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
+        """Read the thread's row, and refuse what a deleted thread's run sends late."""
+        row: Thread = yield self._posted(
+            make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+        )
+        if row.buried is not None and wanted.checkpoint <= row.buried:
+            there = yield self._posted(
+                make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
+            )
+            if not there:
+                raise put.too_late(wanted.thread_id)
+        with slot.lock:
+            if slot.thread is None or slot.thread.deleted:
+                self._cache.keep(wanted.thread_id, slot, row)
 
-PUT_WRITES = insert(WRITES)
+    def _planned_writes(
+        self, make: Callable[..., Job], slot: Slot, wanted: PutWrites, payload: bytes
+    ) -> tuple[Job | None, bool]:
+        """Plan a task's writes and hand them over; True where too little is known for that."""
+        with slot.lock:
+            thread = slot.thread
+            if thread is None:
+                return None, False
+            me, alive = self._engine.nonce, put.ALIVE
+            if self._dialect == "postgres":
+                alive = put.ALIVE_LOCKED
+            if not thread.version or thread.deleted:
+                first, thread = begin(me, thread, self._reader is not None)
+                found = put.planned_writes(self._reader, me, thread, wanted, payload, alive)
+                assert found is not None
+                steps, after = [*first, *found[0]], found[1]
+            else:
+                planned = put.planned_writes(self._reader, me, thread, wanted, payload, alive)
+                if planned is None:
+                    return None, True
+                steps, after = planned
+            job = make("store", steps, thread.key)
+            if after is not slot.thread:
+                self._cache.keep(wanted.thread_id, slot, after)
+            if _waits(wanted.writes):
+                self._engine.post(job)
+            else:
+                self._engine.linger(job)
+            return job, False
+
+
 _URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
 
 
@@ -271,20 +308,14 @@ def packed_writes(codec: Codec, writes: list[tuple[str, Any]]) -> bytes:
     return packed(held)
 
 
-def begin(me: int, thread: Thread) -> tuple[list[Step], Thread]:
+def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
     """The row of a thread whose first task writes before its first checkpoint is stored."""
-    moment = put.now()
     after = Thread(
         thread.key, thread.thread_id, thread.version + 1, me, None, thread.buried, {}, None
     )
-    if not thread.version:
-        return [
-            Step(put.BEGIN, (thread.key, thread.thread_id, me, None, moment, moment, None))
-        ], after
-    params = (
-        me, None, moment, None, thread.key, thread.thread_id, thread.version, thread.writer
-    )  # fmt: skip
-    return [Step(put.ADVANCE, params, must=True)], after
+    if reads:
+        after.state = working.ThreadState(working.visible(after))
+    return [put.advanced(me, thread, None, None, None)], after
 
 
 # ---- reading what a write rests on
@@ -326,14 +357,14 @@ def is_there(key: Any, ns: str, id: str) -> Script[bool]:
 _STAMP = "SELECT stamp FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"
 
 
-def load(dialect: str, codec: Codec, wanted: Put) -> Script[Loaded]:
+def load(dialect: str, codec: Codec, wanted: Put, reader: Reader | None = None) -> Script[Loaded]:
     """What a checkpoint builds on, and whether it is stored already."""
     by = found_by(dialect, wanted.thread_id)
     if wanted.parent is None:
         thread = yield from thread_row(dialect, wanted.thread_id)
         found = None
     else:
-        found = yield from path.find(dialect, by, wanted.ns, wanted.parent, writes=False)
+        found = yield from path.find(dialect, by, wanted.ns, wanted.parent)
         thread = thread_of(dialect, wanted.thread_id, found.thread)
     stamp = None
     if thread.version:
@@ -342,7 +373,50 @@ def load(dialect: str, codec: Codec, wanted: Put) -> Script[Loaded]:
     space = None
     if found is not None and found.target is not None:
         space = namespace(codec, found)
-    return Loaded(thread, space, stamp)
+        thread.spaces[wanted.ns] = space
+    if reader is None:
+        return Loaded(thread, space, stamp)
+    known = {}
+    if found is not None and found.path and wanted.parent is not None:
+        known[wanted.ns, wanted.parent] = found
+        if space is not None:
+            _, space.state = yield from states.load_namespace(
+                dialect, codec, wanted.thread_id, thread.key, wanted.ns, wanted.parent, found
+            )
+    at_parent = thread.spaces.pop(wanted.ns, None)
+    yield from states.load_thread(dialect, codec, thread, known)
+    if at_parent is not None and (
+        wanted.ns not in thread.spaces
+        or at_parent.checkpoint == thread.spaces[wanted.ns].checkpoint
+    ):
+        thread.spaces[wanted.ns] = at_parent
+    early = yield from states.early_writes(codec, thread.key, wanted.ns, wanted.id)
+    if early:
+        thread.state.expect(wanted.ns, wanted.id, early)
+    turn = None
+    head = thread.head
+    if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
+        turn = yield from _turn(thread.key, head, wanted.parent)
+    return Loaded(thread, space, stamp, turn)
+
+
+_LINE = """
+WITH RECURSIVE line(id, parent) AS (
+  SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
+  UNION
+  SELECT c.id, c.parent FROM line JOIN wyrd_checkpoints c
+  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
+) SELECT id FROM line"""
+
+
+def _turn(key: Key, head: str, parent: str | None) -> Script[Turn]:
+    """What the tables hold, and which checkpoints only the branch of the head has."""
+    held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
+    (left,) = yield [Query(_LINE, (key, head, key))]
+    kept: Any = ()
+    if parent is not None:
+        (kept,) = yield [Query(_LINE, (key, parent, key))]
+    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept})
 
 
 def namespace(codec: Codec, found: path.Found) -> Namespace:
@@ -361,8 +435,11 @@ def namespace(codec: Codec, found: path.Found) -> Namespace:
     )  # fmt: skip
 
 
-def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread:
+def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None:
     """What the cache has by now, or what was read; with the namespace that was read."""
-    if thread is None or thread.version < loaded.thread.version:
+    if thread is None or thread.version <= loaded.thread.version:
+        if thread is not None and thread.state is not None and loaded.thread.state is not None:
+            for place, writes in thread.state.early.items():
+                loaded.thread.state.early.setdefault(place, writes)
         return loaded.thread
-    return thread
+    return None  # others wrote meanwhile: what was read is old

@@ -254,6 +254,19 @@ def _dict_operation(
     return ["d", snapshot, len(entries), b"".join(entries.values())], after
 
 
+def fresh_places(operation: Operation) -> list[int]:
+    """Where in the list that an operation gives its new elements stand."""
+    if operation[0] == "l":
+        return list(range(counted(operation[2])))
+    places: list[int] = []
+    shift = 0
+    for keep, cut, parts in reversed(operation[2]):
+        count = counted(parts)
+        places += range(keep + shift, keep + shift + count)
+        shift += count - cut
+    return places
+
+
 # ---- values from operations
 
 

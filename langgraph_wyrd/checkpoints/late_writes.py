@@ -1,0 +1,75 @@
+"""Task writes that say something about a checkpoint which is not what the cache stands at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from langgraph_wyrd.checkpoints import project, put, states, working
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import insert, summed
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.store.names import given
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.writing import Writing
+
+
+def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
+    """Have the cache know the thread's working state as of its head."""
+    from langgraph_wyrd.checkpoints.writing import thread_row
+
+    dialect = writing._dialect
+    thread = yield from thread_row(dialect, wanted.thread_id)
+    yield from states.load_thread(dialect, codec, thread)
+    slot = writing._cache.slot(wanted.thread_id)
+    with slot.lock:
+        held = slot.thread
+        if held is None or held.version <= thread.version:
+            if held is not None and held.version == thread.version:
+                for ns, space in held.spaces.items():
+                    if (
+                        space.known
+                        and ns in thread.spaces
+                        and (thread.spaces[ns].checkpoint == space.checkpoint)
+                    ):
+                        space.state = thread.spaces[ns].state
+                        thread.spaces[ns] = space
+            writing._cache.keep(wanted.thread_id, slot, thread)
+
+
+def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
+    """Store writes of a checkpoint that is history by now; the tables show history too."""
+    dialect, reader = writing._dialect, writing._reader
+    assert reader is not None
+    by = "key" if dialect == "postgres" else "thread_id"
+    rows = yield Query(
+        "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
+        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried",
+        (writing._engine.nonce, put.now(), found_by(dialect, wanted.thread_id)),
+    )
+    if not rows:
+        raise put.too_late(wanted.thread_id)
+    key, version, head, buried = rows[0]
+    thread = Thread(key, wanted.thread_id, version, writing._engine.nonce, head, buried)
+    _, state = yield from states.load_namespace(
+        dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
+    )
+    events = None
+    if state is not None:
+        task, path = given(wanted.task), given(wanted.path)
+        made = [TaskWrite(task, path, channel, value) for channel, value in wanted.writes]
+        said = working.of_writes(
+            reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id)
+        )
+        events = working.pack_events_of(said)
+    row = WriteRow(
+        key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
+        version if events else None, 0, events, payload,
+    )  # fmt: skip
+    yield Command(insert(WRITES), [summed(WRITES, row)])
+    if events is not None:
+        yield from project.again(dialect, codec, thread)

@@ -1,0 +1,244 @@
+"""The public tables: the rows of a working state's items, and what changed between two states."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from functools import lru_cache
+from typing import Any
+
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Due,
+    Intention,
+    OpenLoop,
+    Source,
+    Todo,
+    WorkingState,
+)
+from langgraph_wyrd.storage.rows import delete, upsert
+from langgraph_wyrd.storage.scripts import Step
+from langgraph_wyrd.storage.tables import (
+    CONTEXT,
+    INTENTIONS,
+    OPEN_LOOPS,
+    TODOS,
+    ContextRow,
+    IntentionRow,
+    Key,
+    LoopRow,
+    Table,
+    TodoRow,
+)
+
+PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
+
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+Seal = Callable[[Table, Any], Any] | None
+
+
+def changes(
+    key: Key, thread_id: str, before: WorkingState, after: WorkingState, at: str, seal: Seal = None
+) -> list[Step]:
+    """What makes the tables that show one state show another."""
+    steps: list[Step] = []
+    make = Rows(key, thread_id, at, seal)
+    if before.loops is not after.loops:
+        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make.loop, _is_over)
+    if before.intentions is not after.intentions:
+        wanted = before.intentions, after.intentions
+        _compare(steps, key, INTENTIONS, *wanted, make.intention, _is_over)
+    if before.context is not after.context:
+        held = before.context, after.context
+        _compare(steps, key, CONTEXT, *held, make.context, lambda _: False)
+    if before.todos is not after.todos:
+        places = {todo.id: (n, todo) for n, todo in enumerate(before.todos)}
+        for place, todo in enumerate(after.todos):
+            if places.pop(todo.id, None) != (place, todo):
+                steps.append(Step(upsert(TODOS), make.todo(todo, place)))
+        for _, todo in places.values():
+            if todo.open or todo.source.ns:
+                steps.append(Step(delete(TODOS, "thread", "id"), (key, todo.id)))
+    return steps
+
+
+def _compare(
+    steps: list[Step],
+    key: Key,
+    table: Table,
+    before: Sequence[Any],
+    after: Sequence[Any],
+    make: Callable[[Any], Any],
+    stays: Callable[[Any], bool],
+) -> None:
+    held = {item.id: item for item in before}
+    for item in after:
+        known = held.pop(item.id, None)
+        if known is not item and known != item:
+            steps.append(Step(upsert(table), make(item)))
+    # What is over stays in its table, though the state keeps only the last of it. What a subgraph
+    # had open goes with its run.
+    for item in held.values():
+        if item.source.ns or not stays(item):
+            steps.append(Step(delete(table, "thread", "id"), (key, item.id)))
+
+
+def _is_over(item: OpenLoop | Intention) -> bool:
+    return item.resolved if isinstance(item, OpenLoop) else not item.open
+
+
+class Rows:
+    """Makes the rows of one thread's items, as of a checkpoint."""
+
+    def __init__(self, key: Key, thread_id: str, at: str, seal: Seal = None) -> None:
+        self._key = key
+        self._thread_id = thread_id
+        self._at = at
+        self._seal = seal
+
+    def loop(self, loop: OpenLoop) -> Any:
+        return self._sealed(
+            OPEN_LOOPS,
+            LoopRow(
+                self._key, self._thread_id, loop.id, loop.kind, loop.description,
+                _json(loop.context), loop.ref, moment(loop.opened_at), moment(loop.changed_at),
+                moment(loop.closed_at), loop.closed_in, loop.outcome, *_where(loop.source),
+                loop.confidence, self._at, _json(loop.extra),
+            ),
+        )  # fmt: skip
+
+    def intention(self, each: Intention) -> Any:
+        return self._sealed(
+            INTENTIONS,
+            IntentionRow(
+                self._key, self._thread_id, each.id, each.text, each.aim, moment(each.opened_at),
+                moment(each.closed_at), each.closed_in, each.outcome, *_where(each.source),
+                each.confidence, self._at, _json(each.extra),
+            ),
+        )  # fmt: skip
+
+    def context(self, item: ContextItem) -> Any:
+        return self._sealed(
+            CONTEXT,
+            ContextRow(
+                self._key, self._thread_id, item.id, item.key, to_json(item.value),
+                _json(item.metadata), moment(item.opened_at), moment(item.changed_at),
+                *_where(item.source), item.confidence, self._at, _json(item.extra),
+            ),
+        )  # fmt: skip
+
+    def todo(self, todo: Todo, place: int) -> Any:
+        return self._sealed(
+            TODOS,
+            TodoRow(
+                self._key, self._thread_id, todo.id, place, todo.listed, todo.content, todo.status,
+                todo.priority, todo.tracker, todo.ref, moment(todo.opened_at),
+                moment(todo.changed_at), moment(todo.closed_at), *_where(todo.source),
+                todo.confidence, self._at, _json(todo.extra),
+            ),
+        )  # fmt: skip
+
+    def _sealed(self, table: Table, row: Any) -> Any:
+        return row if self._seal is None else self._seal(table, row)
+
+
+def _where(source: Source) -> tuple[Any, ...]:
+    return (
+        source.checkpoint_id or "", source.ns, source.node, getattr(source, "agent", None),
+        source.channel, source.message_id, source.task_id, source.tool_call_id,
+        getattr(source, "run_id", None), source.rule, source.author,
+    )  # fmt: skip
+
+
+def _json(held: Any) -> str | None:
+    return to_json(dict(held)) if held else None
+
+
+@lru_cache(1024)
+def due_json(due: tuple[Due, ...]) -> str:
+    """What is due, as it is stored: a node's name, or the name and the place of a Send."""
+    return to_json([each.node if each.index is None else [each.node, each.index] for each in due])
+
+
+def due_of(held: Any) -> tuple[Due, ...]:
+    """What is due, from how it is stored."""
+    made = json.loads(held) if isinstance(held, str) else held or []
+    return tuple(Due(each) if isinstance(each, str) else Due(*each) for each in made)
+
+
+@lru_cache(1024)
+def moment(text: str | None) -> str | None:
+    """A time as both databases order it; one that is no time is left out."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=timezone.utc)
+    return found.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def columns(state: WorkingState) -> tuple[Any, ...]:
+    """A thread's own columns: status, reason, due, title, counts of open loops and todos."""
+    return (
+        state.status,
+        (state.reason or "").replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        due_json(state.due),
+        state.title,
+        len(state.open_loops),
+        len(state.open_todos),
+    )
+
+
+# ---- when the head changes branch
+
+_SEEN_AT = "SELECT id, checkpoint, changed_in, ns FROM {} WHERE thread = ?"
+
+
+def listing(table: Table) -> str:
+    """Where each item of a table was opened and changed last."""
+    return _SEEN_AT.format(table.name)
+
+
+def turned(
+    key: Key,
+    thread_id: str,
+    held: Sequence[Sequence[Sequence[Any]]],
+    left: frozenset[str],
+    state: WorkingState,
+    at: str,
+    seal: Seal = None,
+) -> list[Step]:
+    """What makes the tables of a branch that is left show `state`, where another one starts.
+
+    `held` are the rows of `listing`, of each table; `left` the checkpoints that only the branch
+    that is left has. What was opened there goes; what was changed there is as `state` has it.
+    """
+    steps: list[Step] = []
+    make = Rows(key, thread_id, at, seal)
+    items: dict[str, Any] = {}
+    for place, todo in enumerate(state.todos):
+        items[todo.id] = (TODOS, lambda todo=todo, place=place: make.todo(todo, place))
+    for each in state.context:
+        items[each.id] = (CONTEXT, lambda each=each: make.context(each))
+    for each in state.loops:
+        items[each.id] = (OPEN_LOOPS, lambda each=each: make.loop(each))
+    for each in state.intentions:
+        items[each.id] = (INTENTIONS, lambda each=each: make.intention(each))
+    there = set()
+    for table, rows in zip(PUBLIC, held, strict=True):
+        for id, checkpoint, changed_in, ns in rows:
+            if id in items:
+                there.add(id)
+                if changed_in in left or checkpoint in left:
+                    steps.append(Step(upsert(table), items[id][1]()))
+            elif checkpoint in left or changed_in in left or ns:
+                steps.append(Step(delete(table, "thread", "id"), (key, id)))
+    for id, (table, made) in items.items():
+        if id not in there:
+            steps.append(Step(upsert(table), made()))
+    return steps

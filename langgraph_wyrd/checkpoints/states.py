@@ -1,0 +1,170 @@
+"""Working states as they were stored: a namespace at any checkpoint, a thread at its head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph_wyrd.checkpoints import path as paths
+from langgraph_wyrd.checkpoints import read, working
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.projection import due_of
+from langgraph_wyrd.checkpoints.working import NamespaceState, ThreadState
+from langgraph_wyrd.codec.payload import unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.codec import from_dict
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import along, moment_of, rank
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, Key, WriteRow
+from langgraph_wyrd.store.names import given
+
+_SAID = (
+    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? AND events IS NOT NULL "
+    "ORDER BY seq"
+)
+_JOURNAL = (
+    "SELECT said_at, seq, item, kind, author, at, body FROM wyrd_journal "
+    "WHERE thread = ? AND ns = ? ORDER BY seq"
+)
+_WRITES = f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?"
+CHILDREN = "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' GROUP BY ns"
+
+
+def sound_events(row: CheckpointRow) -> CheckpointRow:
+    """The row, if its events are as they were stored."""
+    if "events_sum" in unsound(CHECKPOINTS, row):
+        raise CheckpointDamaged(f"the working state at checkpoint {given(row.id)} is damaged")
+    return row
+
+
+def namespace_state(
+    thread_id: str, found: Found, said: Sequence[WriteRow], journal: Sequence[Sequence[Any]]
+) -> NamespaceState:
+    """The state at the end of a path: events of its checkpoints, of their tasks, and edits."""
+    path = found.path
+    target = path[0]
+    start = WorkingState(thread_id=given(thread_id))
+    pending: dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]] = {}
+    steps = []
+    times = {row.id: row.ts for row in path}
+    for write in said:
+        if write.checkpoint in times and not unsound(WRITES, write):
+            at = Moment(
+                given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
+            )
+            events = tuple(Event.from_dict(each) for each in unpacked(write.events or b""))
+            _add(pending, write.checkpoint, at, events)
+    for said_at, seq, _, _, _, at_, body in journal:
+        if said_at in times:
+            task = f"edit:{at_}:{seq}"
+            moment = moment_of(given(said_at), given(target.ns), times[said_at], task)
+            _add(pending, said_at, moment, tuple(Event.from_dict(each) for each in unpacked(body)))
+    last = path[-1]
+    snapshot = next(
+        (s for s in found.snapshots if s.channel == "" and s.checkpoint == last.id and s.state),
+        None,
+    )
+    for row in reversed(path):
+        sound_events(row)
+        at = Moment(given(row.id), given(row.ns), row.ts)
+        own, tasks = working.unpack_events(row.events, at)
+        for moment, events in tasks:
+            _add(pending, row.id, moment, events, first=True)
+        if row is last and snapshot is not None:
+            start = from_dict(WorkingState, unpacked(snapshot.state or b""))
+            own = ()
+        over = pending.get(row.id, {})
+        steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
+    lasting = along(start, steps)
+    return NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
+
+
+def _add(
+    pending: dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]],
+    checkpoint: str,
+    at: Moment,
+    events: tuple[Event, ...],
+    *,
+    first: bool = False,
+) -> None:
+    held = pending.setdefault(checkpoint, {})
+    known = held.get(at.task, (at, ()))[1]
+    held[at.task] = (at, (*events, *known) if first else (*known, *events))
+
+
+def load_namespace(
+    dialect: str,
+    codec: Codec,
+    thread_id: str,
+    key: Key,
+    ns: str,
+    id: str,
+    found: Found | None = None,
+) -> Script[tuple[Found, NamespaceState | None]]:
+    """A namespace's state at a checkpoint, with what its tasks wrote there."""
+    if found is None:
+        found = yield from paths.find(dialect, found_by(dialect, thread_id), ns, id)
+    if not found.path:
+        return found, None
+    said, journal = yield [
+        Query(
+            _SAID, (key, ns, min(row.id for row in found.path), max(row.id for row in found.path))
+        ),
+        Query(_JOURNAL, (key, ns)),
+    ]
+    state = namespace_state(thread_id, found, [WriteRow._make(row) for row in said], journal)
+    state.writes.extend(task_writes(codec, found.writes))
+    return found, state
+
+
+def task_writes(codec: Codec, rows: Sequence[WriteRow]) -> list[TaskWrite]:
+    """What a checkpoint's tasks wrote, as the next checkpoint's extractors see it."""
+    made = []
+    for write in read.merged(rows):
+        plain = write.channel.startswith(("branch:to:",))
+        value = None if plain else codec.load_written(write.form, write.data)
+        made.append(TaskWrite(given(write.task), given(write.path), write.channel, value))
+    return made
+
+
+def early_writes(codec: Codec, key: Key, ns: str, id: str) -> Script[list[TaskWrite]]:
+    """What tasks wrote at a checkpoint that is not stored yet."""
+    rows = yield Query(_WRITES, (key, ns, id))
+    return task_writes(codec, [WriteRow._make(row) for row in rows])
+
+
+def load_thread(
+    dialect: str, codec: Codec, thread: Thread, known: dict[tuple[str, str], Found] | None = None
+) -> Script[None]:
+    """Set the working state of a thread, as of its head, with the subgraphs that run there."""
+    if thread.head is not None:
+        held = (known or {}).get(("", thread.head))
+        yield from _into(dialect, codec, thread, "", thread.head, held)
+        children = yield Query(CHILDREN, (thread.key, thread.head))
+        for ns, newest in children:
+            yield from _into(dialect, codec, thread, ns, newest, (known or {}).get((ns, newest)))
+    thread.state = ThreadState(working.visible(thread))
+
+
+def _into(
+    dialect: str, codec: Codec, thread: Thread, ns: str, id: str, found: Found | None
+) -> Script[None]:
+    held, state = yield from load_namespace(
+        dialect, codec, thread.thread_id, thread.key, ns, id, found
+    )
+    if state is None:
+        return
+    space = thread.spaces.get(ns)
+    if space is None or space.checkpoint != id:
+        # Its channels are not known: who puts behind it reads them first.
+        space = Namespace(id, held.path[0].stamp, {}, {}, {}, b"", known=False)
+        thread.spaces[ns] = space
+    space.state = state

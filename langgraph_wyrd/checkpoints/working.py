@@ -1,0 +1,264 @@
+"""The working state on its way through a put: read out of a checkpoint, stored as events.
+
+The state of a namespace at a checkpoint is what its put made of the state before (*lasting*), and
+what the checkpoint's own tasks, and people, added since (*pending*): interrupts, errors, answers,
+edits. The next checkpoint takes the pending part up, and says the rest itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.extraction.due import CONTROL, SENDS, due, remaining
+from langgraph_wyrd.extraction.extracting import messages_of
+from langgraph_wyrd.extraction.messages import has_results
+from langgraph_wyrd.extraction.policy import Channels
+from langgraph_wyrd.extraction.registry import Extractors, Failure
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
+from langgraph_wyrd.state.events import Event, Moment, base
+from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.join import join
+from langgraph_wyrd.state.labels import AutoLabels
+from langgraph_wyrd.state.model import Due, WorkingState
+from langgraph_wyrd.state.overlay import advance, overlaid, rank
+from langgraph_wyrd.state.status import with_status
+
+Pending = tuple[tuple[Moment, tuple[Event, ...]], ...]
+
+WAITS = ("interrupted", "error")
+MOST_EARLY = 32  # checkpoints of a thread that are awaited
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads the working state out of checkpoints; one a database."""
+
+    extractors: Extractors
+    channels: Channels
+    labels: AutoLabels | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceState:
+    """The working state of a namespace at its newest checkpoint.
+
+    `writes` are what its tasks wrote, with their values: the next checkpoint is read beside them.
+    They are added as they come.
+    """
+
+    checkpoint: str
+    lasting: WorkingState
+    due: tuple[Due, ...] = ()
+    root: str | None = None  # a subgraph's: the root checkpoint that its run belongs to
+    pending: Pending = ()
+    writes: list[TaskWrite] = field(default_factory=list, compare=False)
+
+    def seen(self) -> WorkingState:
+        """The state as it is now, with what its tasks said."""
+        return overlaid(self.lasting, self.pending)
+
+    def ahead(self) -> tuple[Due, ...]:
+        """What is due and has not finished yet; all of it where only the next step is missing."""
+        return remaining(self.due, self.writes) or self.due
+
+    def sends(self) -> Mapping[str, Sequence[Due]]:
+        """The Sends that are due, where extractors look for them."""
+        sent = [each for each in self.due if each.index is not None]
+        return {SENDS: sent} if sent else {}
+
+    def told(self, task: str) -> tuple[Event, ...]:
+        """What a task said so far."""
+        return next((events for at, events in self.pending if at.task == task), ())
+
+    def also(self, at: Moment, events: tuple[Event, ...]) -> NamespaceState:
+        """With what one of its tasks, or an edit, says now."""
+        others = [each for each in self.pending if each[0].task != at.task]
+        others.append((at, self.told(at.task) + events))
+        return replace(self, pending=tuple(sorted(others, key=lambda each: rank(each[0].task))))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """A thread's working state: what its tables show, and writes that came before their
+    checkpoint. `early` is shared by all copies."""
+
+    shown: WorkingState
+    early: dict[tuple[str, str], list[TaskWrite]] = field(default_factory=dict, compare=False)
+
+    @property
+    def weight(self) -> int:
+        s = self.shown
+        return 400 * (len(s.loops) + len(s.todos) + len(s.intentions) + len(s.context)) + 1000
+
+    def expect(self, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> None:
+        """Keep what tasks of a checkpoint wrote that is not stored yet."""
+        self.early.setdefault((ns, checkpoint), []).extend(writes)
+        while len(self.early) > MOST_EARLY:
+            self.early.pop(next(iter(self.early)))
+
+
+# ---- a checkpoint
+
+
+def of_put(
+    reader: Reader,
+    view: View,
+    before: NamespaceState | None,
+    root: str | None,
+    thread_id: str,
+    early: list[TaskWrite],
+) -> tuple[NamespaceState, tuple[Event, ...]]:
+    """The state at a checkpoint, and the events that lead there."""
+    at = Moment(view.checkpoint_id, view.ns, view.ts)
+    state = WorkingState(thread_id=thread_id) if before is None else before.lasting
+    start = advance(state, () if before is None else before.pending, at)
+    view = view.after(start, reader.channels)
+    facts, failures = reader.extractors(view, thread_id)
+    state, events = fold(start, facts, at)
+    if failures:
+        events += tuple(map(_failed, failures))
+    found = NamespaceState(at.checkpoint_id, state, tuple(due(view)), root, (), early)
+    return found, events
+
+
+def of_early(
+    reader: Reader, state: NamespaceState, ns: str, versions: Mapping[str, Any], thread_id: str
+) -> tuple[NamespaceState, list[tuple[Moment, tuple[Event, ...]]]]:
+    """A checkpoint's state with what its tasks had said before it was stored."""
+    by_task: dict[str, list[TaskWrite]] = {}
+    for write in state.writes:
+        by_task.setdefault(write.task, []).append(write)
+    said = []
+    for task, held in by_task.items():
+        if matter([(write.channel, write.value) for write in held]):
+            at = Moment(state.checkpoint, ns, state.lasting.ts, task)
+            events = of_writes(reader, state, ns, versions, held, task, thread_id)
+            said.append((at, events))
+            state = state.also(at, events)
+    return state, said
+
+
+def of_writes(
+    reader: Reader,
+    state: NamespaceState,
+    ns: str,
+    versions: Mapping[str, Any],
+    writes: Sequence[TaskWrite],
+    task: str,
+    thread_id: str,
+) -> tuple[Event, ...]:
+    """What a task's writes say at a checkpoint that is the newest of its namespace."""
+    view = View(
+        state.checkpoint, ns, ts=state.lasting.ts, versions=versions, values=state.sends(),
+        writes=writes, putting=False,
+    )  # fmt: skip
+    seen = state.seen()
+    facts, failures = reader.extractors(view.after(seen, reader.channels), thread_id)
+    _, events = fold(seen, facts, Moment(view.checkpoint_id, ns, view.ts, task))
+    return events + tuple(map(_failed, failures))
+
+
+def _failed(failure: Failure) -> Event:
+    return Event("thread", "failed", failure.extractor, {"error": failure.error})
+
+
+def matter(writes: Iterable[tuple[str, Any]]) -> bool:
+    """Whether a task's writes say anything before the next checkpoint does."""
+    return any(channel in CONTROL or has_results(value) for channel, value in writes)
+
+
+def view_of(
+    put: Any,
+    space: Namespace,
+    changed: Sequence[str],
+    fresh: Mapping[str, Sequence[int]],
+    writes: Sequence[TaskWrite],
+    *,
+    sealed: bool,
+) -> View:
+    """What extractors see of a checkpoint that is put behind `space`."""
+    values = put.values
+    gone = frozenset([name for name in space.channels if name not in values])
+    news = {name: Fresh(values[name], places) for name, places in fresh.items()}
+    names = frozenset(changed)
+    if (remembered := messages_of(values)) is not None:  # a functional graph's
+        values = {**values, "messages": remembered}
+        news["messages"] = Fresh(remembered, range(len(remembered)))
+        names |= {"messages"}
+    return View(
+        put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
+        put.seen, names, gone, news, writes, sealed=sealed,
+    )  # fmt: skip
+
+
+# ---- a thread
+
+
+def visible(thread: Thread) -> WorkingState:
+    """The thread's state: its root's, with the subgraphs that run."""
+    space = thread.spaces.get("")
+    root = None if space is None else space.state
+    if root is None:
+        return WorkingState(thread_id=thread.thread_id)
+    children = [
+        replace(child.state.seen(), due=child.state.ahead())
+        for ns, child in sorted(thread.spaces.items())
+        if ns and child.state is not None and child.state.root == root.checkpoint
+    ]
+    if not children:
+        return with_status(root.seen(), due=root.ahead())
+    state = join(replace(root.seen(), due=root.ahead()), children)
+    return with_status(state, due=state.due)
+
+
+def is_shown(thread: Thread, ns: str, id: str, root: str | None) -> bool:
+    """Whether a checkpoint, once it is stored, is part of what the thread's tables show."""
+    if ns == "":
+        return thread.head is None or id >= thread.head
+    return root is not None and root == thread.head
+
+
+# ---- events as they are stored
+
+
+def pack_events(
+    own: Sequence[Event], tasks: Sequence[tuple[Moment, Sequence[Event]]] = ()
+) -> bytes | None:
+    """The events of a checkpoint, and of its early tasks; None where there are none."""
+    if not own and not tasks:
+        return None
+    held = [[event.to_dict() for event in own]]
+    if tasks:
+        held.append([[at.task, at.ts, [e.to_dict() for e in events]] for at, events in tasks])  # type: ignore[list-item]
+    return packed(held)
+
+
+def pack_events_of(events: Sequence[Event]) -> bytes | None:
+    """The events of a task's writes; None where there are none."""
+    return packed([event.to_dict() for event in events]) if events else None
+
+
+def unpack_events(
+    data: bytes | None, at: Moment
+) -> tuple[tuple[Event, ...], list[tuple[Moment, tuple[Event, ...]]]]:
+    """The events of a checkpoint, and of its early tasks."""
+    if data is None:
+        return (), []
+    own, *rest = unpacked(data)
+    tasks = [
+        (
+            Moment(at.checkpoint_id, at.ns, ts, task),
+            tuple(Event.from_dict(event) for event in events),
+        )
+        for task, ts, events in (rest[0] if rest else ())
+    ]
+    return tuple(Event.from_dict(event) for event in own), tasks
+
+
+def base_of(state: WorkingState) -> Event:
+    """The whole state as an event, for a row that builds on no other."""
+    return base(state)
