@@ -25,14 +25,15 @@ from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
-from langgraph_wyrd.storage.rows import insert, summed
-from langgraph_wyrd.storage.scripts import Step
+from langgraph_wyrd.storage.rows import insert, summed, upsert
+from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     SNAPSHOTS,
     WRITES,
     CheckpointRow,
     SnapshotRow,
+    Table,
     WriteRow,
 )
 from langgraph_wyrd.store.names import given
@@ -436,6 +437,11 @@ def _shown_after(
     steps = projection.changes(thread.key, given(thread.thread_id), thread.state.shown, now_, top)
     after.state = ThreadState(now_, thread.state.early)
     return after, projection.columns(now_), steps
+
+
+def replace_row(table: Table, row: Any) -> Command:
+    """Store a row in the place of the one that has its key."""
+    return Command(upsert(table), [row])
 
 
 def too_late(thread_id: str) -> ThreadDeleted:

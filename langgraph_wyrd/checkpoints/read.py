@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,40 +159,3 @@ def page(
             reads.append(read_of(codec, found))
     last = Page(rows[-1][2], rows[-1][1], rows[-1][0]) if len(rows) == size else None
     return reads, last
-
-
-# ---- delta channels
-
-
-def delta_history(
-    dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
-) -> Script[dict[str, tuple[list[Pending], list[Any]]]]:
-    """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
-    writes: dict[str, list[Pending]] = {name: [] for name in channels}
-    seeds: dict[str, list[Any]] = {name: [] for name in channels}
-    by = found_by(dialect, thread_id)
-    found = yield from path.find(dialect, by, ns, id, writes=False)
-    row = found.target
-    wanted = set(channels)
-    walked: set[str] = set()
-    parent = None if row is None else row.parent
-    while parent is not None and wanted and parent not in walked:
-        walked.add(parent)
-        found = yield from path.find(dialect, by, ns, parent)
-        if not found.path:
-            break
-        restored = restore(codec, found)
-        for write in reversed(merged(found.writes)):
-            if write.channel in wanted:
-                value = codec.load_written(write.form, write.data)
-                writes[write.channel].append((given(write.task), write.channel, value))
-        for name in list(wanted):
-            if name in restored.channels:
-                seeds[name].append(restored.channels[name].get())
-                wanted.discard(name)
-        parent = found.path[0].parent
-    return {name: (writes[name][::-1], seeds[name]) for name in channels}
-
-
-def named(held: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(held)

@@ -326,6 +326,13 @@ class Value:
             return wrapped(self._snapshot, self._value.copy())
         return wrapped(self._snapshot, self._value.copy())
 
+    def copy(self) -> Value:
+        """The value as it is now, whatever is applied to this one later."""
+        made = Value(self._codec)
+        made._parts = None if self._parts is None else list(self._parts)
+        made._count, made._value, made._snapshot = self._count, self._value, self._snapshot
+        return made
+
     def fingerprint(self, channel: str) -> Fingerprint:
         """The fingerprint that the saver has which stored the value."""
         if self._parts is None and type(self._value) is tuple:

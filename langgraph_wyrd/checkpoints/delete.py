@@ -1,0 +1,352 @@
+"""Deleting: whole threads, runs, everything but the latest. What is deleted is gone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langgraph_wyrd.checkpoints import delta_channels, path, project, put, states, working
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.restore import metadata_of, restore
+from langgraph_wyrd.codec.delta import operation
+from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state.events import PRUNED, base
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import delete, summed
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    LABELS,
+    SNAPSHOTS,
+    TABLES,
+    THREADS,
+    WRITES,
+    CheckpointRow,
+)
+from langgraph_wyrd.store.names import given, stored
+
+logger = logging.getLogger("langgraph_wyrd")
+
+Place = tuple[str, str]  # namespace, id
+
+_LOCK = (
+    "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
+    "WHERE {} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id"
+)
+_BURY = (
+    "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ?, deleted_at = ?, "
+    "buried = CASE WHEN buried IS NULL OR head > buried THEN coalesce(head, buried) ELSE buried "
+    "END, head = NULL, status = NULL, reason = NULL, due = NULL, title = NULL, user_id = NULL, "
+    "open_loops = 0, open_todos = 0 "
+    "WHERE {} = ? AND deleted_at IS NULL RETURNING key"
+)
+_ALL = (
+    "SELECT ns, id, parent, built_on, run_id, root FROM wyrd_checkpoints WHERE thread = ? "
+    "ORDER BY ns, id"
+)
+_RUNS = (
+    "SELECT DISTINCT t.thread_id FROM wyrd_checkpoints c JOIN wyrd_threads t ON t.key = c.thread "
+    "WHERE c.run_id = ?"
+)
+_LABELS = "SELECT checkpoint, automatic FROM wyrd_labels WHERE thread = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """A checkpoint without what it holds."""
+
+    ns: str
+    id: str
+    parent: str | None
+    built_on: str | None
+    run_id: str | None
+    root: str | None
+
+    @property
+    def place(self) -> Place:
+        return self.ns, self.id
+
+
+def _by(dialect: str) -> str:
+    return "key" if dialect == "postgres" else "thread_id"
+
+
+def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
+    """A thread that nobody else changes until this transaction ends; its version is moved on."""
+    rows = yield Query(_LOCK.format(_by(dialect)), (me, put.now(), found_by(dialect, thread_id)))
+    if not rows:
+        return None
+    key, version, head, buried, user = rows[0]
+    return Thread(key, thread_id, version, me, head, buried, user=user)
+
+
+def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
+    """Delete everything of a thread but its tombstone; how many checkpoints there were."""
+    moment = put.now()
+    rows = yield Query(
+        _BURY.format(_by(dialect)), (me, moment, moment, found_by(dialect, thread_id))
+    )
+    if not rows:
+        return 0
+    key = rows[0][0]
+    (count,) = yield [Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ?", (key,))]
+    yield [
+        Command(delete(table, "thread"), [(key,)])
+        for table in TABLES.values()
+        if "thread" in table.names and table is not THREADS
+    ]
+    return int(count[0][0])
+
+
+def threads_of_runs(run_ids: Sequence[str]) -> Script[list[str]]:
+    """The threads in which these runs left checkpoints."""
+    answers = yield [Query(_RUNS, (run_id,)) for run_id in run_ids]
+    return sorted({row[0] for rows in answers for row in rows})
+
+
+def delete_runs(
+    dialect: str, codec: Codec, me: int, thread_id: str, run_ids: Sequence[str]
+) -> Script[int]:
+    """Delete the checkpoints of these runs in one thread, and their writes."""
+    thread = yield from lock(dialect, me, thread_id)
+    if thread is None:
+        return 0
+    every = yield from checkpoints_of(thread)
+    wanted = set(run_ids)
+    gone = {each.place for each in every if each.run_id in wanted}
+    if gone:
+        needed = yield from _needed(dialect, codec, thread, every, gone)
+        if needed:
+            logger.warning(
+                "thread %r: %d checkpoints of the runs to be deleted are kept, because delta "
+                "channels of later checkpoints are rebuilt from them",
+                given(thread_id), len(needed),
+            )  # fmt: skip
+        gone -= needed
+        yield from drop(dialect, codec, thread, every, gone)
+    return len(gone)
+
+
+def keep_latest(dialect: str, codec: Codec, me: int, thread_id: str) -> Script[int]:
+    """Keep the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
+
+    The namespace of a subgraph's call (a task id behind a colon) goes with the checkpoint that the
+    call started from: one of the root, or of a subgraph that lives on. What has a label stays, with
+    what its subgraphs remembered by then.
+    """
+    thread = yield from lock(dialect, me, thread_id)
+    if thread is None:
+        return 0
+    every = yield from checkpoints_of(thread)
+    heads = {each.ns: each for each in every}  # ordered by id: the last one stands
+    wanted = [*heads.values(), *(yield from labelled(thread, every))]
+    kept: set[Place] = set()
+    metadata: dict[Place, dict[str, Any]] = {}
+    for each in wanted:
+        found = yield from path.find(dialect, found_by(dialect, thread_id), each.ns, each.id)
+        metadata[each.place] = _metadata(codec, found)
+        kept.add(each.place)
+        kept |= yield from _rebuilt_from(dialect, codec, thread, found)
+    there = {each.place for each in every}
+    for ns in sorted(heads):  # outer ones first
+        started = start_of(ns, metadata[heads[ns].place])
+        if started in there and started not in kept:
+            kept = {place for place in kept if place[0] != ns}
+    gone = there - kept
+    yield from drop(dialect, codec, thread, every, gone)
+    return len(gone)
+
+
+def start_of(ns: str, metadata: dict[str, Any]) -> Place | None:
+    """The checkpoint that a subgraph's call started from; None: it is no call, or does not say."""
+    outer = ns.rpartition("|")[0]
+    parents = metadata.get("parents")
+    if ":" not in ns or not isinstance(parents, dict):
+        return None
+    space = outer if given(outer) in parents else ""
+    id = parents.get(given(space))
+    return (space, stored(id, "a parent")) if isinstance(id, str) else None
+
+
+def remembers(ns: str) -> bool:
+    """Whether a subgraph goes on in its namespace from call to call: no task's id is in it."""
+    return ns != "" and ":" not in ns
+
+
+def labelled(
+    thread: Thread, every: Sequence[Light], *, automatic: bool = True
+) -> Script[list[Light]]:
+    """The checkpoints with a label, and the newest before each of the subgraphs that remember."""
+    rows = yield Query(_LABELS, (thread.key,))
+    found: dict[Place, Light] = {}
+    for label in sorted({row[0] for row in rows if automatic or not row[1]}):
+        before: dict[str, Light] = {}
+        for each in every:
+            if each.ns == "" and each.id == label:
+                found[each.place] = each
+            elif remembers(each.ns) and each.id < label:
+                before[each.ns] = each
+        found.update((each.place, each) for each in before.values())
+    return list(found.values())
+
+
+def checkpoints_of(thread: Thread) -> Script[list[Light]]:
+    """All checkpoints of a thread, by namespace and id."""
+    rows = yield Query(_ALL, (thread.key,))
+    return [Light(*row) for row in rows]
+
+
+# ---- what delta channels are rebuilt from
+
+
+def _metadata(codec: Codec, found: path.Found) -> dict[str, Any]:
+    row = found.path[0]
+    return metadata_of(codec, row, unpack_delta(row.delta).metadata)
+
+
+def _rebuilt_from(
+    dialect: str, codec: Codec, thread: Thread, found: path.Found
+) -> Script[set[Place]]:
+    """The ancestors that a checkpoint's delta channels need."""
+    row = found.path[0]
+    counters = _metadata(codec, found).get("counters_since_delta_snapshot")
+    if not isinstance(counters, dict):
+        return set()
+    restored = restore(codec, found)
+    wanted = [n for n in counters if n in restored.versions and n not in restored.channels]
+    line = yield from delta_channels.lineage(
+        dialect, codec, thread.thread_id, row.ns, row.parent, wanted
+    )
+    return {(row.ns, id) for id in line.ids}
+
+
+def _needed(
+    dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
+) -> Script[set[Place]]:
+    """Which of the checkpoints to be deleted those that stay are rebuilt from."""
+    needed: set[Place] = set()
+    for each in every:
+        if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
+            continue
+        found = yield from path.find(
+            dialect, found_by(dialect, thread.thread_id), each.ns, each.id, writes=False
+        )
+        needed |= (yield from _rebuilt_from(dialect, codec, thread, found)) & set(gone)
+    return needed
+
+
+# ---- dropping
+
+
+def drop(
+    dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
+) -> Script[None]:
+    """Take checkpoints out of a thread; those that build on them are built on what stays."""
+    if not gone:
+        return
+    key = thread.key
+    made = []
+    for each in every:
+        if each.place in gone:
+            continue
+        built_gone = each.built_on is not None and (each.ns, each.built_on) in gone
+        if built_gone or (each.ns, each.parent) in gone:
+            made.append((yield from _rebuilt(dialect, codec, thread, every, each, gone)))
+    doomed = [(key, *place) for place in sorted(gone)]
+    yield [
+        Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
+        Command(delete(CHECKPOINTS, "thread", "ns", "id"), doomed),
+        Command(delete(SNAPSHOTS, "thread"), [(key,)]),
+        Command(
+            delete(LABELS, "thread", "checkpoint"),
+            [(key, id) for ns, id in sorted(gone) if ns == ""] or [(key, "")],
+        ),
+    ]
+    for row in made:
+        yield put.replace_row(CHECKPOINTS, row)
+    left = [each.id for each in every if each.ns == "" and each.place not in gone]
+    thread.head = max(left, default=None)
+    yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
+    yield from project.again(dialect, codec, thread)
+
+
+def _rebuilt(
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    every: Sequence[Light],
+    each: Light,
+    gone: Collection[Place],
+) -> Script[CheckpointRow]:
+    """The row of a checkpoint that stays, built on the nearest ancestor that stays as well."""
+    lights = {other.place: other for other in every}
+    by = found_by(dialect, thread.thread_id)
+    found, state = yield from states.load_namespace(
+        dialect, codec, thread.thread_id, thread.key, each.ns, each.id
+    )
+    row = found.path[0]
+    parent, built_on = each.parent, each.built_on
+    while parent is not None and (each.ns, parent) in gone:
+        parent = lights[each.ns, parent].parent
+    while built_on is not None and (each.ns, built_on) in gone:
+        built_on = lights[each.ns, built_on].built_on
+    changes: dict[str, Any] = {"parent": parent, "built_on": built_on}
+    if built_on != each.built_on:
+        before = None
+        if built_on is not None:
+            before = yield from path.find(dialect, by, each.ns, built_on, writes=False)
+        changes["built_stamp"] = None if before is None else before.path[0].stamp
+        changes["delta"] = between(codec, before, found)
+        if state is not None:
+            event = replace(base(without_past(state.lasting)), source={"rule": PRUNED})
+            changes["events"] = working.pack_events([event])
+    return summed(CHECKPOINTS, row._replace(**changes))
+
+
+def between(codec: Codec, before: path.Found | None, after: path.Found) -> bytes:
+    """One delta from a checkpoint (None: from nothing) to another."""
+    restored = restore(codec, after)
+    exact = unpack_delta(after.path[0].delta).metadata
+    known: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+    seen: dict[str, dict[str, Any]] = {}
+    if before is not None:
+        try:
+            start = restore(codec, before)
+        except CheckpointDamaged:
+            before = None
+        else:
+            known = {name: value.fingerprint(name) for name, value in start.channels.items()}
+            versions, seen = start.versions, start.seen
+    changes = {}
+    for name, value in restored.channels.items():
+        change, _ = operation(codec, known.get(name), value.get(), name)
+        if change is not None:
+            changes[name] = change
+    return pack_delta(
+        Delta(
+            changes,
+            [name for name in known if name not in restored.channels],
+            {n: v for n, v in restored.versions.items() if n not in versions or versions[n] != v},
+            [name for name in versions if name not in restored.versions],
+            {n: held for n, held in restored.seen.items() if seen.get(n) != held},
+            [n for n, held in seen.items() if restored.seen.get(n) != held],
+            restored.rest,
+            exact,
+        )
+    )
+
+
+def without_past(state: WorkingState) -> WorkingState:
+    """A state without what is over, as its text may be of what went."""
+    return replace(
+        state,
+        loops=tuple(loop for loop in state.loops if not loop.resolved),
+        intentions=tuple(each for each in state.intentions if each.open),
+        todos=tuple(todo for todo in state.todos if todo.open or todo.listed),
+    )

@@ -1,0 +1,113 @@
+"""LangGraph's DeltaChannels: their values are in the writes of ancestors, back to a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.checkpoints import path, read
+from langgraph_wyrd.checkpoints.restore import Restored, checked, start_from_snapshot
+from langgraph_wyrd.codec.delta import Value
+from langgraph_wyrd.codec.payload import unpack_delta
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.store.names import given
+
+_WRITES = (
+    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? ORDER BY checkpoint, seq"
+)
+
+
+@dataclass(slots=True)
+class Line:
+    """The ancestors that some channels are rebuilt from, nearest first, and where each begins."""
+
+    key: Any = None
+    ids: list[str] = field(default_factory=list)
+    wants: list[frozenset[str]] = field(default_factory=list)  # channels that need each of them
+    seeds: dict[str, Any] = field(default_factory=dict)
+
+
+def lineage(
+    dialect: str, codec: Codec, thread_id: str, ns: str, start: str | None, wanted: Iterable[str]
+) -> Script[Line]:
+    """The ancestors up to where every wanted channel has a value."""
+    line = Line()
+    wants = frozenset(wanted)
+    walked: set[str] = set()
+    held: dict[str, tuple[str | None, dict[str, Value]]] = {}
+    current = start
+    while current is not None and wants and current not in walked:
+        walked.add(current)
+        if current not in held:
+            found = yield from path.find(
+                dialect, found_by(dialect, thread_id), ns, current, writes=False
+            )
+            if not found.path:
+                break  # a pruned parent is an end like any other
+            line.key = found.path[0].thread
+            held = _values_along(codec, found, wants)
+        line.ids.append(current)
+        line.wants.append(wants)
+        current, there = held[current]
+        for name, value in there.items():
+            if name in wants:
+                line.seeds[name] = value.get()
+        wants -= there.keys()
+    return line
+
+
+def _values_along(
+    codec: Codec, found: path.Found, wanted: frozenset[str]
+) -> dict[str, tuple[str | None, dict[str, Value]]]:
+    """Of each checkpoint of a path: its parent, and the wanted channels that have a value there."""
+    made: dict[str, tuple[str | None, dict[str, Value]]] = {}
+    restored = Restored()
+    last = found.path[-1]
+    snapshots = [each for each in found.snapshots if each.checkpoint == last.id]
+    rows = found.path
+    if last.built_on is not None and snapshots:
+        start_from_snapshot(codec, restored, last, snapshots)
+        made[last.id] = (last.parent, _held(restored, wanted))
+        rows = rows[:-1]
+    for row in reversed(rows):
+        restored.apply(codec, unpack_delta(checked(row).delta), 0)
+        made[row.id] = (row.parent, _held(restored, wanted))
+    return made
+
+
+def _held(restored: Restored, wanted: frozenset[str]) -> dict[str, Value]:
+    channels = restored.channels
+    return {name: channels[name].copy() for name in wanted if name in channels}
+
+
+def history(
+    dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
+) -> Script[dict[str, tuple[list[read.Pending], list[Any]]]]:
+    """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
+    found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id, writes=False)
+    target = found.target
+    writes: dict[str, list[read.Pending]] = {name: [] for name in channels}
+    if target is None or found.thread is None or found.thread.deleted_at is not None:
+        return {name: ([], []) for name in channels}
+    line = yield from lineage(dialect, codec, thread_id, ns, target.parent, channels)
+    if line.ids:
+        span = (target.thread, ns, min(line.ids), max(line.ids))
+        rows = yield Query(_WRITES, span)
+        by_checkpoint: dict[str, list[WriteRow]] = {}
+        for row in rows:
+            write = WriteRow._make(row)
+            by_checkpoint.setdefault(write.checkpoint, []).append(write)
+        for at, wants in zip(line.ids, line.wants, strict=True):
+            for each in reversed(read.merged(by_checkpoint.get(at, ()))):
+                if each.channel in wants:
+                    value = codec.load_written(each.form, each.data)
+                    writes[each.channel].append((given(each.task), each.channel, value))
+    return {
+        name: (writes[name][::-1], [line.seeds[name]] if name in line.seeds else [])
+        for name in channels
+    }
