@@ -132,7 +132,13 @@ def planned(
         change, channels[name] = operation(codec, known, value, name)
         if change is not None:
             changes[name] = change
-    removed = [name for name in channels if name not in put.values]
+    # A channel that is not among the values keeps its value for as long as it keeps its version.
+    removed = [
+        name
+        for name in channels
+        if name not in put.values
+        and (name in put.new_versions or versions.get(name) != old_versions.get(name))
+    ]
     for name in removed:
         del channels[name]
 

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from langgraph_wyrd.checkpoints import path
-from langgraph_wyrd.checkpoints.cache import Thread, beginning
-from langgraph_wyrd.checkpoints.put import Put, now, planned
+from langgraph_wyrd.checkpoints import path, project
+from langgraph_wyrd.checkpoints.cache import beginning
+from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, planned, too_late
 from langgraph_wyrd.checkpoints.restore import Restored, checked, metadata_of, restore
+from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.keys import found_by
-from langgraph_wyrd.storage.rows import delete, insert, summed, upsert
+from langgraph_wyrd.storage.rows import delete, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow, Key
 
-LOCK = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
-    "WHERE key = ? AND deleted_at IS NULL"
-)
 _CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on = ? AND ns = ?"
 
 
-def replaced(engine: Engine, codec: Codec, put: Put) -> Script[None]:
+def replaced(engine: Engine, codec: Codec, reader: Reader | None, wanted: Put) -> Script[None]:
     """Store a checkpoint in the place of the one that has its id; its children stay as they are."""
-    dialect = engine.driver.dialect
-    by = found_by(dialect, put.thread_id)
-    found = yield from path.find(dialect, by, put.ns, put.id, writes=False)
-    row = found.thread
-    assert row is not None
-    yield Command(LOCK, [(engine.nonce, now(), row.key)])
-    yield from freed(dialect, codec, row.key, put.thread_id, put.ns, put.id)
-    thread = Thread(row.key, put.thread_id, row.version, row.writer, row.head, row.buried)
-    steps, _ = planned(codec, engine.nonce, thread, put, beginning())
-    made = steps[1].params
+    from langgraph_wyrd.checkpoints.writing import load
+
+    dialect, me = engine.driver.dialect, engine.nonce
+    thread = yield from lock(dialect, me, wanted.thread_id)
+    if thread is None:
+        raise too_late(wanted.thread_id)
+    yield from freed(dialect, codec, thread.key, wanted.thread_id, wanted.ns, wanted.id)
+    loaded = yield from load(dialect, codec, wanted, reader)
+    space = beginning()  # whatever it builds on: it is stored whole
+    if loaded.space is not None:
+        space.state = loaded.space.state
+    steps, _ = planned(codec, reader, me, loaded.thread, wanted, space)
+    made = next(step for step in steps if step.sql == PUT_CHECKPOINT)
     yield [
-        Command(delete(CHECKPOINTS, "thread", "ns", "id"), [(row.key, put.ns, put.id)]),
-        Command(insert(CHECKPOINTS), [made]),
+        Command(delete(CHECKPOINTS, "thread", "ns", "id"), [(thread.key, wanted.ns, wanted.id)]),
+        Command(made.sql, [made.params]),
     ]
+    if reader is not None:
+        yield from project.again(dialect, codec, thread)
 
 
 def freed(dialect: str, codec: Codec, key: Key, thread_id: str, ns: str, id: str) -> Script[None]:

@@ -103,7 +103,10 @@ class Writing:
                     if loaded.stamp is not None:
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
-                            make("write", lambda: reput.replaced(self._engine, codec, wanted))
+                            make(
+                                "write",
+                                lambda: reput.replaced(self._engine, codec, self._reader, wanted),
+                            )
                         )
                         return
                     job = self._planned(codec, make, slot, wanted, loaded)
@@ -208,7 +211,11 @@ class Writing:
             for attempt in range(_TRIES):
                 slot = self._cache.slot(wanted.thread_id)
                 thread = slot.thread
-                if thread is None or thread.deleted:
+                if (
+                    thread is None
+                    or thread.deleted
+                    or (thread.buried is not None and wanted.checkpoint <= thread.buried)
+                ):
                     yield from self._known(make, slot, wanted)
                 job, late = self._planned_writes(make, slot, wanted, payload)
                 if late:  # it says something about a checkpoint of which too little is known
