@@ -92,12 +92,11 @@ class Writing:
         """The flow that stores a checkpoint."""
 
         def flow(make: Callable[..., Job]) -> Flow:
-            loaded: Loaded | None = None
             for attempt in range(_TRIES):
                 slot = self._cache.slot(wanted.thread_id)
-                job = self._planned(codec, make, slot, wanted, loaded)
+                job = self._planned(codec, make, slot, wanted, None)
                 if job is None:
-                    loaded = yield from self._load(codec, make, wanted)
+                    loaded: Loaded = yield from self._load(codec, make, wanted)
                     if loaded.stamp == wanted.stamp:
                         return  # the answer to the first try's commit was lost
                     if loaded.stamp is not None:
@@ -110,14 +109,14 @@ class Writing:
                         )
                         return
                     job = self._planned(codec, make, slot, wanted, loaded)
-                    if job is None:
+                    if job is None:  # what was read is older than what is on its way
+                        yield from self._pause(make, attempt + 1)
                         continue
                 try:
                     yield job
                     return
                 except Stale:
                     self._cache.drop(wanted.thread_id)
-                    loaded = None
                     if attempt > 3:
                         yield from self._pause(make, attempt)
                 except BaseException:
