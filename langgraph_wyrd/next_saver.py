@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
+import random
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -325,7 +325,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | None, channel: None) -> str:
         """The next version of a channel; it sorts behind those of the official savers."""
         number = 0 if current is None else int(str(current).partition(".")[0])
-        return f"{number + 1:032}.{secrets.randbits(64):016x}"
+        return f"{number + 1:032}.{random.getrandbits(64):016x}"
 
     # ---- what the methods share
 

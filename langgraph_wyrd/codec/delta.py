@@ -118,7 +118,7 @@ def _list_operation(
             parts = codec.pack_list(values, channel)
             return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
         marks.append(_print(found))
-    edits = edits_between(old, marks)
+    edits = [Edit(known, 0, known, count)] if same == known else edits_between(old, marks)
     if not edits:
         return None, before
     size, made = before.size, []

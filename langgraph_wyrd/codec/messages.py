@@ -190,13 +190,10 @@ def unpack(arrays: Sequence[bytes]) -> list[Any]:
 def shape(message: Any) -> Any:
     """What decides how the serde treats a message: its class, and the types of all it holds."""
     held = message.__dict__
-    return (
-        message.__class__,
-        len(message.__pydantic_fields_set__),
-        held.get("type"),
-        held.get("status"),
-        tuple([_shape(value) for value in held.values()]),
-    )
+    values = held.values()
+    nested = [_shape(v) for v in values if v and (v.__class__ is dict or v.__class__ is list)]
+    kinds = (message.__class__, held["type"], held.get("status"), *map(type, values))
+    return (kinds, *nested) if nested else kinds
 
 
 def _shape(value: Any) -> Any:

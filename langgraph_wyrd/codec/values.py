@@ -236,12 +236,21 @@ class Codec:
 
     def metadata(self, metadata: dict[str, Any]) -> tuple[str, list[Any] | None]:
         """Metadata as JSON, and as the serde packs it too where JSON would not give the same."""
+        for value in metadata.values():
+            if value.__class__ not in _FLAT and value != {}:
+                if value.__class__ is not int or not -(1 << 63) <= value < 1 << 64:
+                    break
+        else:  # mostly: names, numbers and no parents
+            text = _json(metadata)
+            if text.isascii() or not inspect.has_surrogate(text):
+                return text, None
         if inspect.is_plain(metadata):
             return _json(metadata), None
         shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
         return _json(shown), list(self.dump(metadata, "metadata"))
 
 
+_FLAT = frozenset((str, bool, type(None)))
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 

@@ -40,9 +40,10 @@ _PLANS: dict[str, list[tuple[str, int, Any, int]]] = {}
 
 def summed(table: Table, row: R) -> R:
     """The row with its checksums, over its other columns as they are stored."""
-    return row._replace(  # type: ignore[attr-defined,no-any-return]
-        **{name: _digest(_pack(get(row)), seed) & _MASK for name, seed, get, _ in _plans(table)}
-    )
+    values = list(row)  # type: ignore[call-overload]
+    for _, seed, get, at in _plans(table):
+        values[at] = _digest(_pack(get(values)), seed) & _MASK
+    return row._make(values)  # type: ignore[attr-defined,no-any-return]
 
 
 def unsound(table: Table, row: Any) -> tuple[str, ...]:
