@@ -248,7 +248,7 @@ class WyrdSaver(
         """The handle on one conversation: what it was doing, now or at any point of its past."""
         return threads.Thread(
             self._core, lambda: self._codec, self._weaver, thread(thread_id),
-            heals_damage=self._heals,
+            heals_damage=self._heals, saver=self,
         )  # fmt: skip
 
     def register_migration(
