@@ -190,7 +190,7 @@ class WyrdSaver(
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals, apart = on_damage == "heal", Apart.of(channels)
-        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         core = Core(opening.driver(conn_string, keys, serde, schema, common), Memory)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
