@@ -1,7 +1,8 @@
-"""The part of a thread's handle that shows its conversation."""
+"""The parts of a thread's handle that show its conversation and answer its questions."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from langgraph_wyrd.conversation.calls import ASYNC, run
@@ -11,13 +12,18 @@ from langgraph_wyrd.later import later
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+    from langgraph_wyrd.conversation import answers
     from langgraph_wyrd.conversation import messages as reading
+    from langgraph_wyrd.state.inbox import InboxEntry
+    from langgraph_wyrd.state.model import OpenLoop
+
+    Asked = str | OpenLoop | InboxEntry | None  # a question, or its id; None: the only one
 else:
-    reading = later("conversation.messages")
+    answers, reading = later("conversation.answers", "conversation.messages")
 
 
 class Conversing(Handle):
-    """What was said in a thread."""
+    """What was said in a thread, and what it waits for."""
 
     @overload
     def messages(
@@ -121,6 +127,82 @@ class Conversing(Handle):
         asked = (self._saver, self, _point(at))
         found = await reading.read(ASYNC, *asked, all=all, channel=channel, ns=ns, limit=limit)
         return [each.as_dict() if as_dicts else each.as_message() for each in found]  # type: ignore[return-value]
+
+    def answer(
+        self, value: Any, loop: Asked = None, by: str | None = None, *, replace: bool = False
+    ) -> dict[str, Any]:
+        """Answer an interrupt, without the graph: the next `invoke(None, config)` goes on.
+
+        ```python
+        for entry in saver.inbox():
+            saver.thread(entry.thread_id).answer("approve", loop=entry, by="ann")
+        ```
+
+        Of two answers at once, from whichever process, one is stored and the other is refused.
+
+        Args:
+            value: The answer. For an approval a decision (`"approve"`, `{"type": "edit", …}`), or
+                a list of one for each action; langchain's and Agent Inbox's words are understood,
+                and the answer is stored in the form that the node expects. For several
+                interrupts, a dict of answers by interrupt id.
+            loop: An entry of the inbox, an open loop, its id, or an interrupt's id. None: the only
+                one that waits.
+            by: Who answers.
+            replace: Take the place of an answer that no run has taken up yet.
+
+        Returns:
+            What was stored, by interrupt id.
+
+        Raises:
+            AnswerNotAllowed: The interrupt does not take such an answer.
+            AlreadyAnswered: Somebody answered before.
+            QuestionExpired: Its `expires_at` has passed.
+            ItemNotFound: Nothing waits, or there is no such loop.
+            ThreadNotFound: No such thread.
+        """
+        return run(answers.answer, self._saver, self, value, loop, by, replace)
+
+    async def aanswer(
+        self, value: Any, loop: Asked = None, by: str | None = None, *, replace: bool = False
+    ) -> dict[str, Any]:
+        """Async version of `answer`."""
+        return await answers.answer(ASYNC, self._saver, self, value, loop, by, replace)
+
+    def assign(
+        self,
+        loop: Asked = None,
+        *,
+        to: str | None = None,
+        expires_at: datetime | str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Say whose question an interrupt is, and until when it can be answered.
+
+        `saver.inbox(assigned_to=…)` lists one person's; anybody may still answer.
+
+        Args:
+            loop: As for `answer`.
+            to: Whose it is; None: as before.
+            expires_at: After that, answers are refused; None: as before. A graph may say so
+                itself: `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
+            by: Who says so.
+
+        Raises:
+            ItemNotFound: Nothing waits, or there is no such loop.
+            ThreadNotFound: No such thread.
+        """
+        run(answers.assign, self._saver, self, loop, to, expires_at, by)
+
+    async def aassign(
+        self,
+        loop: Asked = None,
+        *,
+        to: str | None = None,
+        expires_at: datetime | str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Async version of `assign`."""
+        await answers.assign(ASYNC, self._saver, self, loop, to, expires_at, by)
 
 
 def _point(at: When) -> When:
