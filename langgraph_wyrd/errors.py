@@ -42,6 +42,15 @@ class UserMissing(InvalidInput):
     """A run without a user id writes what belongs to a user, or uses a saver that is one user's."""
 
 
+class AnswerNotAllowed(InvalidInput):
+    """An interrupt does not take such an answer; the message says what it takes. Nothing was
+    stored."""
+
+
+class QuestionExpired(InvalidInput):
+    """An interrupt was to be answered until a time that has passed. Nothing was stored."""
+
+
 class PayloadTooNew(InvalidInput):
     """Pillar data was written by a newer release, in a form this one can't read: upgrade."""
 
@@ -89,6 +98,18 @@ class EditConflict(WyrdError):
         self.ours = ours
         self.theirs = theirs
         self.conflicts = conflicts
+
+
+class AlreadyAnswered(WyrdError):
+    """Somebody answered the interrupt before; that answer stands, and this one was not stored.
+
+    `by` and `at` say who and when, as far as that is known.
+    """
+
+    def __init__(self, message: str, *, by: str | None = None, at: str | None = None) -> None:
+        super().__init__(message)
+        self.by = by
+        self.at = at
 
 
 class ConcurrentRun(WyrdError):

@@ -190,7 +190,7 @@ class WyrdSaver(
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals, apart = on_damage == "heal", Apart.of(channels)
-        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         core = Core(opening.driver(conn_string, keys, serde, schema, common), Memory)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
@@ -248,7 +248,7 @@ class WyrdSaver(
         """The handle on one conversation: what it was doing, now or at any point of its past."""
         return threads.Thread(
             self._core, lambda: self._codec, self._weaver, thread(thread_id),
-            heals_damage=self._heals,
+            heals_damage=self._heals, saver=self,
         )  # fmt: skip
 
     def register_migration(

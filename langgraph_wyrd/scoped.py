@@ -23,6 +23,7 @@ from langgraph.checkpoint.base import (
 )
 
 from langgraph_wyrd.configs import config_of, place, several, thread
+from langgraph_wyrd.conversation.of_saver import Inbox
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.owned import user_of
 from langgraph_wyrd.parts import watching
@@ -59,7 +60,7 @@ REFUSED = frozenset(
 )  # fmt: skip
 
 
-class UserSaver(BaseCheckpointSaver[str]):
+class UserSaver(Inbox, BaseCheckpointSaver[str]):
     """Made by `saver.for_user`: a checkpointer for the runs of one user.
 
     A run must say in its config that it is this user's; one that does not, or says otherwise, is

@@ -50,7 +50,9 @@ class UserThread(Thread):
     """The handle on a thread of a user, whose forks are looked at as the user's, too."""
 
     def __init__(self, mine: UserSaver, core: Core[Memory], saver: WyrdSaver, id: str) -> None:
-        super().__init__(core, lambda: saver._codec, saver._weaver, id, heals_damage=saver._heals)
+        super().__init__(
+            core, lambda: saver._codec, saver._weaver, id, heals_damage=saver._heals, saver=mine
+        )
         self._mine = mine
 
     def rewind(self, to: When) -> RunnableConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langgraph_wyrd.conversation.of_thread import Conversing
 from langgraph_wyrd.handle.asking import Asking
 from langgraph_wyrd.handle.comparing import Comparing
 from langgraph_wyrd.handle.exporting import Exporting
@@ -13,5 +14,7 @@ from langgraph_wyrd.handle.showing import Showing
 from langgraph_wyrd.handle.verbs import Verbs
 
 
-class Thread(Comparing, Showing, Verbs, Asking, Marks, Heads, Holding, Exporting, Healed):
+class Thread(
+    Conversing, Comparing, Showing, Verbs, Asking, Marks, Heads, Holding, Exporting, Healed
+):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`."""

@@ -18,6 +18,7 @@ from test_middleware import asks, plan
 from test_user_data import INPUT, USERS, graph, run, seen, story
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.conversation.of_saver import Inbox
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
 from langgraph_wyrd.scoped import REFUSED, UserSaver
@@ -37,6 +38,7 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "get_tuple": (lambda mine: mine.get_tuple(WHERE), None),
     "intentions": (lambda mine: list(mine.intentions(thread_id="b", status="any")), []),
+    "inbox": (lambda mine: list(mine.inbox(thread_id="b")), []),
     "latest": (lambda mine: mine.latest(), None),
     "list": (lambda mine: list(mine.list(WHERE)), []),
     "open_loops": (lambda mine: list(mine.open_loops(thread_id="b")), []),
@@ -70,7 +72,7 @@ def test_no_method_is_forgotten() -> None:
     public = {name for name in dir(WyrdSaver) if not name.startswith("_")}
     known = {*ANSWERS, *REFUSED, *HARMLESS}
     assert {name for name in public if twin(name) not in known and name not in known} == set()
-    own = {name for name in vars(UserSaver) if not name.startswith("_")}
+    own = {name for name in {**vars(UserSaver), **vars(Inbox)} if not name.startswith("_")}
     assert {twin(name) for name in own} <= {*ANSWERS, *REFUSED, *HARMLESS}
     base = {name for name in dir(BaseCheckpointSaver) if not name.startswith("_")}
     assert base - own == {"aget", "get", "config_specs", "serde"}  # by way of the others

@@ -267,11 +267,11 @@ own: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {  # class -> needed fi
 
 # What a program may do to a message after it was made, well-behaved or not.
 changes = st.one_of(
-    st.tuples(st.just("content"), contents | st.none() | st.integers()),
+    st.tuples(st.just("content"), contents | st.none() | st.integers(-(2**63), 2**64 - 1)),
     st.tuples(st.just("tool_calls"), tool_calls | st.just([{"name": "t", "args": "text"}])),
     st.tuples(st.just("invalid_tool_calls"), invalid_calls),
     st.tuples(st.just("usage_metadata"), usage | st.just({"input_tokens": 1, "cost": 0.5})),
-    st.tuples(st.just("id"), ids | st.integers()),
+    st.tuples(st.just("id"), ids | st.integers(-(2**63), 2**64 - 1)),
     st.tuples(st.just("name"), st.none() | text),
     st.tuples(st.just("additional_kwargs"), kwargs | st.none()),
     st.tuples(st.just("response_metadata"), fields),

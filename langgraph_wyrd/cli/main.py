@@ -16,6 +16,7 @@ from langgraph_wyrd.cli import (
     completing,
     doctoring,
     looking,
+    serving,
     starting,
     tidying,
     watching,
@@ -32,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     *tidying.COMMANDS,
     *doctoring.COMMANDS,
     *carrying.COMMANDS,
+    *serving.COMMANDS,
     *starting.COMMANDS,
     *completing.COMMANDS,
 )

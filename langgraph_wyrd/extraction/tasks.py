@@ -25,6 +25,7 @@ from langgraph_wyrd.extraction.due import (
     is_call,
     node_of,
 )
+from langgraph_wyrd.extraction.elicitation import elicitation
 from langgraph_wyrd.extraction.plain import as_text, bounded
 from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.state.facts import Fact, Opens, Settles
@@ -275,7 +276,7 @@ def asked(value: Any) -> tuple[str, dict[str, Any], str | None]:
     if isinstance(value, str):
         context = {} if len(value) <= _QUESTION else {"value": bounded(value)[0]}
         return shortened(value, _QUESTION) or "waits for an answer", context, None
-    found = _approval(value) or _inbox(value)
+    found = elicitation(value) or _approval(value) or _inbox(value)
     if found is not None:
         return found
     shown, about = bounded(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.plans.moments import Point
@@ -32,12 +32,14 @@ class Handle:
         stored_id: str,
         *,
         heals_damage: bool = True,
+        saver: Any = None,
     ) -> None:
         self._core = core
         self._get_codec = codec
         self._weaver = weaver
         self._stored = stored_id
         self._heals_damage = heals_damage
+        self._saver = saver  # whose thread it is: a WyrdSaver, or one user's
 
     @property
     def id(self) -> str:

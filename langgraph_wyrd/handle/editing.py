@@ -12,7 +12,7 @@ from langgraph_wyrd.handle.base import Handle
 from langgraph_wyrd.hooks import Happening, afire, fire, loops_between
 from langgraph_wyrd.plans import edits
 from langgraph_wyrd.plans.threads import now
-from langgraph_wyrd.state.editing import Editing, Priority
+from langgraph_wyrd.state.editing import Editing, Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
@@ -161,10 +161,14 @@ class Edit:
         """A todo that was completed or cancelled is pending again."""
         return self._say("reopen_todo", id)  # type: ignore[no-any-return]
 
-    def set_context(
-        self, key: str, value: Any, metadata: Mapping[str, Any] | None = None
-    ) -> ContextItem:
-        """Keep a value under a key: anything that JSON holds exactly."""
+    def set_context(self, key: str, value: Any, metadata: Notes = None) -> ContextItem:
+        """Keep a value under a key.
+
+        Args:
+            key: The key.
+            value: Anything that JSON holds exactly; a tuple or an enum is refused, with its path.
+            metadata: A dict, or text, which is kept as `{"text": …}`.
+        """
         return self._say("set_context", key, value, metadata)  # type: ignore[no-any-return]
 
     def get_context(self, key: str, default: Any = None) -> Any:
@@ -176,13 +180,17 @@ class Edit:
         self._say("remove_context", key)
 
     def add_open_loop(
-        self, description: str, context: Mapping[str, Any] | None = None, kind: LoopKind = "note"
+        self,
+        description: str,
+        context: Notes = None,
+        kind: LoopKind = "note",
     ) -> OpenLoop:
         """Note something that waits.
 
         Args:
             description: What.
-            context: What is needed to close it: anything that JSON holds exactly.
+            context: What is needed to close it: a dict of what JSON holds exactly, or text, which
+                is kept as `{"text": …}`.
             kind: "note", "decision", "question", "request", "task" or "promise".
         """
         return self._say("add_open_loop", description, context, kind)  # type: ignore[no-any-return]

@@ -158,8 +158,9 @@ class Heads(Handle):
     def _other(self, target: str, there: bool, at: When) -> Self:
         self._found(there or None, at)
         return type(self)(
-            self._core, self._get_codec, self._weaver, target, heals_damage=self._heals_damage
-        )
+            self._core, self._get_codec, self._weaver, target, heals_damage=self._heals_damage,
+            saver=self._saver,
+        )  # fmt: skip
 
     async def _head(self, core: Running[Memory]) -> str | None:
         return await core.read(lambda: newest(self._stored))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from langgraph_wyrd.handle.editing import PERSON, Editable
-from langgraph_wyrd.state.editing import Priority
+from langgraph_wyrd.state.editing import Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
@@ -86,7 +85,12 @@ class Verbs(Editable):
         return _stored(draft.state, said)
 
     def set_context(
-        self, key: str, value: Any, metadata: Mapping[str, Any] | None = None, *, by: str = PERSON
+        self,
+        key: str,
+        value: Any,
+        metadata: Notes = None,
+        *,
+        by: str = PERSON,
     ) -> ContextItem:
         """Keep a value under a key: anything that JSON holds exactly."""
         with self.edit(by) as draft:
@@ -94,7 +98,12 @@ class Verbs(Editable):
         return _stored(draft.state, said)
 
     async def aset_context(
-        self, key: str, value: Any, metadata: Mapping[str, Any] | None = None, *, by: str = PERSON
+        self,
+        key: str,
+        value: Any,
+        metadata: Notes = None,
+        *,
+        by: str = PERSON,
     ) -> ContextItem:
         """Async version of `set_context`."""
         async with self.edit(by) as draft:
@@ -114,7 +123,7 @@ class Verbs(Editable):
     def add_open_loop(
         self,
         description: str,
-        context: Mapping[str, Any] | None = None,
+        context: Notes = None,
         kind: LoopKind = "note",
         *,
         by: str = PERSON,
@@ -127,7 +136,7 @@ class Verbs(Editable):
     async def aadd_open_loop(
         self,
         description: str,
-        context: Mapping[str, Any] | None = None,
+        context: Notes = None,
         kind: LoopKind = "note",
         *,
         by: str = PERSON,

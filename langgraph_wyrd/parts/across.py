@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, get_args
 
+from langgraph_wyrd.conversation.of_saver import Inbox
 from langgraph_wyrd.later import later
 from langgraph_wyrd.state.model import (
     Aim,
@@ -34,7 +35,7 @@ When = str | datetime | None
 Some = str | Iterable[str] | None  # one value or several; None: whatever it is
 
 
-class Across:
+class Across(Inbox):
     """The part of a saver that asks across threads."""
 
     if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.strands import Place, ReadRow
 from langgraph_wyrd.store.tips import Tip
 from langgraph_wyrd.store.values import Codec, is_row, kind, text_checksum
-from langgraph_wyrd.types.migrations import MigrationRaised
+from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
 from langgraph_wyrd.types.telling import migration_raised
 
 
@@ -321,7 +321,7 @@ def brought(codec: Codec, name: str, value: Any, *place: str) -> Any:
     except MigrationRaised as error:
         thread, ns, id = place or ("", "", "")
         migration_raised(codec.classes, thread, ns, id, name, error)
-        return value
+        made = unmarked(codec.bare(value))
     return codec.wrap("D", made) if delta else made
 
 

@@ -31,14 +31,14 @@ Check = Callable[[Any], Any]
 
 _STEPS: dict[int, Step] = {}
 _ODD = object()
-_LISTS: dict[str, type[Any]] = {
+LISTS: dict[str, type[Any]] = {
     "todos": Todo,
     "context": ContextItem,
     "loops": OpenLoop,
     "intentions": Intention,
     "due": Due,
 }
-_PLACES = {cls: name for name, cls in _LISTS.items()}
+_PLACES = {cls: name for name, cls in LISTS.items()}
 
 
 # ---- the public way
@@ -67,7 +67,60 @@ def from_dict(cls: type[M], payload: Mapping[str, Any]) -> M:
     """
     if not isinstance(payload, Mapping):
         raise InvalidInput(f"a {cls.__name__} is read from a mapping, not {type(payload).__name__}")
-    return read(cls, _migrated(cls, payload))
+    return read(cls, migrated(cls, payload))
+
+
+def from_json(cls: type[M], text: str | bytes) -> M:
+    """The model of JSON text.
+
+    Raises:
+        PayloadTooNew: It has a newer schema.
+        InvalidInput: It is no JSON, or no object.
+    """
+    return from_dict(cls, parsed(text, cls.__name__))
+
+
+def parsed(text: str | bytes | bytearray, what: str) -> Any:
+    """The data of JSON text, or InvalidInput."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise InvalidInput(f"JSON of a {what} is text or bytes, not {type(text).__name__}")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"this is no JSON of a {what}: {error}") from error
+
+
+# How other libraries call the fields of a working state, and what they are called here.
+_OTHER_NAMES: dict[type[Any], dict[str, str]] = {
+    WorkingState: {"open_loops": "loops"},
+    Todo: {"created_at": "opened_at", "completed_at": "closed_at"},
+    ContextItem: {"created_at": "opened_at"},
+    OpenLoop: {"created_at": "opened_at", "resolved_at": "closed_at"},
+    Intention: {"intention": "text", "timestamp": "opened_at"},
+}
+
+
+def renamed(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same payload with our field names; a field that has both names keeps ours.
+
+    `to_dict` writes every field, so what it wrote is never renamed.
+    """
+    names = _OTHER_NAMES.get(cls, {})
+    out: dict[str, Any] = {}
+    for name, value in data.items():
+        ours = names.get(name, name)
+        out[name if ours in data else ours] = value
+    if cls is OpenLoop:
+        out.setdefault("kind", "note")
+        if isinstance(out.get("context"), str):
+            out["context"] = {"text": out["context"]} if out["context"] else {}
+    if cls is ContextItem and isinstance(out.get("metadata"), str):
+        out["metadata"] = {"text": out["metadata"]} if out["metadata"] else {}
+    if cls is WorkingState:
+        for place, item in LISTS.items():
+            if isinstance(held := out.get(place), (list, tuple)):
+                out[place] = [renamed(item, x) if isinstance(x, Mapping) else x for x in held]
+    return out
 
 
 def register(version: int) -> Callable[[Step], Step]:
@@ -80,7 +133,11 @@ def register(version: int) -> Callable[[Step], Step]:
     return add
 
 
-def _migrated(cls: type[Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+def migrated(
+    cls: type[Any], payload: Mapping[str, Any], target: int | None = None
+) -> dict[str, Any]:
+    """The payload's fields in the form of that schema, without its number."""
+    last = SCHEMA if target is None else target
     data = dict(payload)
     number = data.pop("schema", None)
     number = OLDEST if number is None else number
@@ -91,11 +148,11 @@ def _migrated(cls: type[Any], payload: Mapping[str, Any]) -> dict[str, Any]:
             f"this {cls.__name__} has schema {number}, this release reads up to {SCHEMA}: "
             "upgrade langgraph-wyrd"
         )
-    if number == SCHEMA:
+    if number >= last:
         return data
     place = _PLACES.get(cls)  # steps are written for states: a single item travels in one
     whole: dict[str, Any] = data if place is None else {place: [data]}
-    for version in range(number, SCHEMA):
+    for version in range(number, last):
         step = _STEPS.get(version)
         whole = whole if step is None else step(whole)
     if place is None:
@@ -131,6 +188,11 @@ def _anything(value: Any) -> Any:
     return value
 
 
+def is_odd(checked: Any) -> bool:
+    """Whether a check found that a value does not fit its field."""
+    return checked is _ODD
+
+
 _CHECKS: dict[str, Check] = {
     "str": _text,
     "str | None": _text,
@@ -156,11 +218,11 @@ def _default(of: Any) -> Any:
 
 
 _MODELS = (Source, Due, Todo, ContextItem, OpenLoop, Intention, WorkingState)
-_READ: dict[type[Any], dict[str, Check]] = {
+READ: dict[type[Any], dict[str, Check]] = {
     cls: {
         each.name: _CHECKS[str(each.type)]
         for each in fields(cls)
-        if each.name != "extra" and each.name not in (_LISTS if cls is WorkingState else ())
+        if each.name != "extra" and each.name not in (LISTS if cls is WorkingState else ())
     }
     for cls in _MODELS
 }
@@ -188,7 +250,7 @@ def read(cls: type[M], data: Mapping[str, Any], given: Mapping[str, Any] | None 
 
 def known(cls: type[Any], data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fields that this release knows, and what else there is."""
-    checks = _READ[cls]
+    checks = READ[cls]
     found: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for name, value in data.items():
@@ -203,8 +265,8 @@ def known(cls: type[Any], data: Mapping[str, Any]) -> tuple[dict[str, Any], dict
                 found[name] = fit
         elif name == "extra" and isinstance(value, Mapping):
             extra.update(value)
-        elif cls is WorkingState and name in _LISTS:
-            found[name], odd = _items(_LISTS[name], value)
+        elif cls is WorkingState and name in LISTS:
+            found[name], odd = _items(LISTS[name], value)
             if odd is not None:
                 extra[name] = odd
         else:

@@ -15,7 +15,17 @@ from typing import Any, Literal, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
 from langgraph_wyrd.state.draft import Draft
-from langgraph_wyrd.state.events import Event, Moment, Op, Pillar, packed, plain, same
+from langgraph_wyrd.state.events import (
+    DEEPEST,
+    Event,
+    Moment,
+    Op,
+    Pillar,
+    is_storable,
+    packed,
+    plain,
+    same,
+)
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
@@ -35,6 +45,8 @@ MOST_VALUE = 100_000  # characters of a context value, as JSON
 
 # Loops that somebody may open by hand. What the graph itself waits for, only the graph can say.
 BY_HAND = ("note", "decision", "question", "request", "task", "promise")
+
+Notes = Mapping[str, Any] | str | None  # what goes with a loop or a context entry
 
 T = TypeVar("T", Todo, OpenLoop)
 Priority = Literal["low", "medium", "high", "critical"]
@@ -156,7 +168,7 @@ class Editing:
 
     # ---- context
 
-    def set_context(self, key: str, value: Any, metadata: Mapping[str, Any] | None) -> str:
+    def set_context(self, key: str, value: Any, metadata: Notes) -> str:
         _words(key, "a context key")
         _exact(value, f"context {key!r}")
         if len(json.dumps(value, ensure_ascii=False)) > MOST_VALUE:
@@ -164,8 +176,7 @@ class Editing:
                 f"context {key!r} has more than {MOST_VALUE:,} characters as JSON: keep it in a "
                 "channel or a file, and its name here"
             )
-        if metadata is not None:
-            _exact(metadata, f"the metadata of context {key!r}")
+        metadata = _notes(metadata, f"the metadata of context {key!r}")
         value = plain(value)
         held = next((item for item in self.state.context if item.key == key), None)
         if held is None:
@@ -192,18 +203,15 @@ class Editing:
 
     # ---- loops
 
-    def add_open_loop(
-        self, description: str, context: Mapping[str, Any] | None, kind: LoopKind
-    ) -> str:
+    def add_open_loop(self, description: str, context: Notes, kind: LoopKind) -> str:
         if kind not in BY_HAND:
             of = "no kind of loop" if kind not in get_args(LoopKind) else "the graph's own to say"
             raise InvalidInput(f"kind {kind!r} is {of}: use one of {', '.join(BY_HAND)}")
         body: dict[str, Any] = {
             "kind": kind, "description": _words(description, "a loop"), "confidence": "declared",
         }  # fmt: skip
-        if context:
-            _exact(context, "the loop's context")
-            body["context"] = plain(context)
+        if notes := _notes(context, "the loop's context"):
+            body["context"] = plain(notes)
         return self._opens("l", "loop", body)
 
     def resolve_open_loop(self, id: str, outcome: str | None) -> str:
@@ -317,18 +325,41 @@ def _words(text: Any, what: str) -> str:
     return plain(text.strip())  # type: ignore[no-any-return]
 
 
-def _exact(value: Any, path: str) -> None:
-    """Raise for what JSON would not give back as it is."""
-    if value is None or isinstance(value, (bool, int, str)):
+def _notes(given: Any, what: str) -> dict[str, Any] | None:
+    """What goes with a loop or a context entry. Text is kept as `{"text": …}`."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        given = {"text": given} if given.strip() else {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{what} is a {type(given).__name__}: pass text or a dict")
+    notes = dict(given)
+    _exact(notes, what)
+    return notes
+
+
+_EXACT = (bool, int, str, type(None))
+
+
+def _exact(value: Any, path: str, depth: int = 0) -> None:
+    """Raise for what would not come back as it is: JSON makes a tuple a list, an enum its value."""
+    exact = type(value)
+    if depth > DEEPEST:
+        raise InvalidInput(f"{path:.200} is nested deeper than {DEEPEST} levels: make it flatter")
+    if exact is str and not is_storable(value):
+        raise InvalidInput(f"{path} holds a NUL or half a character, which no database stores")
+    if exact in _EXACT or (exact is float and isfinite(value)):
         return
-    if isinstance(value, float) and isfinite(value):
-        return
-    if isinstance(value, (list, tuple)):
+    if exact is list:
         for place, held in enumerate(value):
-            _exact(held, f"{path}[{place}]")
-        return
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            _exact(held, f"{path}[{place}]", depth + 1)
+    elif exact is dict:
         for key, held in value.items():
-            _exact(held, f"{path}[{key!r}]")
-        return
-    raise InvalidInput(f"{path} is a {type(value).__name__} that JSON can't hold: {value!r:.80}")
+            if type(key) is not str or not is_storable(key):
+                raise InvalidInput(f"{path} has the key {key!r:.80}: a key is text")
+            _exact(held, f"{path}[{key!r}]", depth + 1)
+    else:
+        hint = ": pass a list" if isinstance(value, tuple) else ""
+        raise InvalidInput(
+            f"{path} is a {exact.__name__} that JSON can't hold: {value!r:.80}{hint}"
+        )

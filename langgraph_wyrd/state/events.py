@@ -14,7 +14,7 @@ from langgraph_wyrd.state.model import Source, WorkingState
 Pillar = Literal["todo", "context", "loop", "intention", "thread"]
 Op = Literal["open", "change", "close", "drop", "base", "failed", "fork"]
 
-_DEEPEST = 32  # levels of nested data; extractors stay far below
+DEEPEST = 32  # levels of nested data; extractors stay far below
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +152,11 @@ def _storable(text: str) -> str:
     return text
 
 
+def is_storable(text: str) -> bool:
+    """Whether every database takes this text as it is."""
+    return _storable(text) == text
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON gives it back, so that what is stored and what is known can't differ."""
     kind = type(value)
@@ -161,7 +166,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value
     if kind is float:
         return value if isfinite(value) else str(value)
-    if depth < _DEEPEST:
+    if depth < DEEPEST:
         if isinstance(value, Mapping):
             return {word(key): plain(held, depth + 1) for key, held in value.items()}
         if isinstance(value, (list, tuple)):

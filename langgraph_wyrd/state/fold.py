@@ -35,7 +35,7 @@ from langgraph_wyrd.state.facts import (
     Wants,
 )
 from langgraph_wyrd.state.listing import Entry, matched
-from langgraph_wyrd.state.model import UNFINISHED, OpenLoop, Source, Todo, WorkingState
+from langgraph_wyrd.state.model import FINISHED, OpenLoop, Source, Todo, WorkingState
 from langgraph_wyrd.state.shelves import loop_key
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
@@ -256,7 +256,7 @@ class _Folding:
                     body["place"] = place
                 size += 1
             if body:
-                ends = todo.open and body.get("status", "pending") not in UNFINISHED
+                ends = todo.open and body.get("status", "pending") in FINISHED
                 self.tell("todo", "close" if ends else "change", todo.id, body, fact.source)
 
     def _vanished(self, todo: Todo, source: Source) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from langgraph_wyrd.state.model import UNFINISHED, Todo
+from langgraph_wyrd.state.model import FINISHED, Todo
 
 _ALIKE = 0.5  # share of words that a reworded entry must have in common with what it was
 _NEAR = (0, -1, 1, -2, 2)  # how far apart in what is left of the lists
@@ -52,9 +52,9 @@ def _by_ref(
 
 
 def _may_become(todo: Todo, content: str, status: str) -> bool:
-    if todo.listed and (todo.open or status not in UNFINISHED):
+    if todo.listed and (todo.open or status in FINISHED):
         return True
-    if not todo.listed and todo.status == "completed" and status in UNFINISHED:
+    if not todo.listed and todo.status == "completed" and status not in FINISHED:
         return False
     return alike(todo.content, content) > _ALIKE
 
@@ -72,7 +72,7 @@ def _by_content(
         if found[place] is not None or not (same := waiting.get(_normal(content))):
             continue
         todo = same[-1]
-        if not todo.listed and todo.status == "completed" and status in UNFINISHED:
+        if not todo.listed and todo.status == "completed" and status not in FINISHED:
             continue  # done long ago, and on the list once more: another one
         found[place] = same.pop()
         taken.add(todo.id)
@@ -106,7 +106,7 @@ def _by_place(
             near = offset + step
             if not 0 <= near < len(gap) or (todo := gap[near]).id in taken:
                 continue
-            if not todo.open and status in UNFINISHED:
+            if not todo.open and status not in FINISHED:
                 continue
             if ref is not None and todo.ref is not None and ref != todo.ref:
                 continue

@@ -12,6 +12,8 @@ from langgraph_wyrd.state.viewed import viewed
 if TYPE_CHECKING:
     import pandas
 
+    from langgraph_wyrd.state.payloads import Recovered, Validation
+
 Confidence = Literal["declared", "structural", "model", "heuristic"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 LoopKind = Literal[
@@ -28,7 +30,7 @@ LoopKind = Literal[
     "note",  # opened by a person or by the agent
     "decision",  # made, its outcome not recorded
 ]
-UNFINISHED = ("pending", "in_progress")  # of a todo's statuses
+FINISHED = ("completed", "cancelled")  # of a todo's statuses; one that is not known counts as open
 Aim = Literal["explicit", "request", "task"]
 Status = Literal["idle", "interrupted", "error", "due", "done"]
 
@@ -71,7 +73,7 @@ class Todo:
 
     @property
     def open(self) -> bool:
-        return self.status in UNFINISHED
+        return self.status not in FINISHED
 
 
 @viewed
@@ -206,7 +208,7 @@ class WorkingState:
 
     @property
     def open_todos(self) -> tuple[Todo, ...]:
-        return tuple([todo for todo in self.todos if todo.status in UNFINISHED])
+        return tuple([todo for todo in self.todos if todo.status not in FINISHED])
 
     @property
     def intention(self) -> Intention | None:
@@ -259,12 +261,66 @@ class WorkingState:
     def from_dict(payload: Mapping[str, Any]) -> WorkingState:
         """The state of such data. What this release does not know is kept in `extra`.
 
+        WyrdState's names (`open_loops`, `created_at`, `resolved_at`, …) are understood.
+
         Raises:
             PayloadTooNew: It was written by a release with a newer schema.
         """
         from langgraph_wyrd.state import codec
 
+        if isinstance(payload, Mapping):
+            payload = codec.renamed(WorkingState, payload)
         return codec.from_dict(WorkingState, payload)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> WorkingState:
+        """The state of what `to_json` gave.
+
+        Raises:
+            PayloadTooNew: It was written by a release with a newer schema.
+            InvalidInput: It is no JSON, or no JSON object.
+        """
+        from langgraph_wyrd.state import codec
+
+        return WorkingState.from_dict(codec.parsed(text, "WorkingState"))
+
+    @staticmethod
+    def validate(payload: Any) -> Validation:
+        """What is wrong with a payload (a dict or JSON text): `.valid`, `.errors`, `.warnings`.
+
+        An error is what `from_dict` refuses or has to leave aside; a warning is what it keeps
+        without knowing it. It never raises.
+        """
+        from langgraph_wyrd.state import payloads
+
+        return payloads.validate(payload)
+
+    @staticmethod
+    def recover(payload: Any) -> Recovered:
+        """The state of what can be read of a damaged payload, and what was dropped of it.
+
+        It never raises: of what holds nothing it makes an empty state. The state it gives is
+        valid, and `dropped` names each path that is not in it.
+
+        ```python
+        state, dropped = WorkingState.recover(text)
+        ```
+        """
+        from langgraph_wyrd.state import payloads
+
+        return payloads.recover(payload)
+
+    @staticmethod
+    def migrate(payload: Mapping[str, Any], target_version: int | None = None) -> dict[str, Any]:
+        """A payload of an older schema as one of `target_version`, or of this release.
+
+        Raises:
+            PayloadTooNew: It is newer than that.
+            InvalidInput: It is no mapping, or there is no such schema.
+        """
+        from langgraph_wyrd.state import payloads
+
+        return payloads.migrate(payload, target_version)
 
     def brief(
         self,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import Event, Moment, unpacked
-from langgraph_wyrd.state.model import UNFINISHED, ContextItem, Intention, OpenLoop, Todo
+from langgraph_wyrd.state.model import FINISHED, ContextItem, Intention, OpenLoop, Todo
 
 # What a state keeps of what is over. The ledger has the rest.
 CLOSED_LOOPS = 16
@@ -214,7 +214,7 @@ class TodoLists:
         more: dict[str, Any] = {}
         if not body.keys() <= _PLACING:
             more["changed_at"] = at.ts
-        if (status := body.get("status")) is not None and held.open != (status in UNFINISHED):
+        if (status := body.get("status")) is not None and held.open != (status not in FINISHED):
             more["closed_at"] = at.ts if held.open else None
         after = _changed(held, {k: v for k, v in body.items() if k != "place"}, more)
         if after.listed == held.listed and "place" not in body:

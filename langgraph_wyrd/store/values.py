@@ -38,8 +38,9 @@ from langgraph_wyrd.store.decoding import decoding
 from langgraph_wyrd.store.refs import REF, Ref
 from langgraph_wyrd.store.texts import Texts
 from langgraph_wyrd.types import kept
+from langgraph_wyrd.types.exact import exact_dumps
 from langgraph_wyrd.types.kept import KeptWhole
-from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.migrations import Classes, Marked
 from langgraph_wyrd.types.rebuilding import guarded
 from langgraph_wyrd.types.telling import refused
 
@@ -140,7 +141,7 @@ class Codec(Texts):
             self._seal, self._unseal = serde.cipher.encrypt, serde.cipher.decrypt
         if not self.splices:
             inner = serde  # nothing is known of it: whole values only, as it makes them
-        self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
+        self._dumps = exact_dumps(inner, self.classes) if self.splices else inner.dumps_typed
         careful: Any = self._careful.serde if self._seal else self._careful  # type: ignore[attr-defined]
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
@@ -151,6 +152,8 @@ class Codec(Texts):
         prefix = ""
         if type(value) is _DeltaSnapshot and self.splices:
             prefix, value = "D", value.value
+        if self.classes.channels and self.shape_of(value) != "l":
+            value = self.classes.marked(channel, value)
         try:
             shape = self.shape_of(value)
             if shape == "l":
@@ -187,6 +190,8 @@ class Codec(Texts):
     def pack_elements(self, values: Sequence[Any], channel: str, start: int = 0) -> list[bytes]:
         """Each value packed for storing; `start` is the first one's place in its list."""
         made = []
+        if channel in self.classes.channels:
+            values = [self.classes.marked(channel, value) for value in values]
         for offset, value in enumerate(values):
             if messages.is_message(value) and (packed := self._exact_row(value)) is not None:
                 made.append(ROW + packed)
@@ -195,6 +200,8 @@ class Codec(Texts):
         return made
 
     def pack_entry(self, key: str, value: Any, channel: str) -> bytes:
+        if channel in self.classes.channels:
+            raise NotElements  # a version belongs to the whole
         tag, data = self._dump({key: value}, channel)
         if tag != "msgpack":
             raise NotElements
@@ -254,6 +261,8 @@ class Codec(Texts):
             tag, data = self._dumps([value])
         except Exception:
             return element[1:]
+        if type(value) is Marked and self.classes.is_latest(value):
+            return self.fingerprint_bytes(value.value)
         stored, now = element[1:], data[1:]
         if tag != "msgpack" or (now != stored and sorted(now) != sorted(stored)):
             return stored
@@ -379,9 +388,9 @@ class Codec(Texts):
     # ---- values as the serde gives them, for other files
 
     def dump_typed(self, value: Any) -> tuple[str, bytes]:
-        if type(value) is not KeptWhole:
+        if not self.splices and type(value) is not KeptWhole:
             return self.serde.dumps_typed(value)
-        tag, data = value.typed
+        tag, data = value.typed if type(value) is KeptWhole else self._dumps(value)
         if isinstance(self.serde, EncryptedSerializer):
             cipher, data = self.serde.cipher.encrypt(data)
             tag = f"{tag}+{cipher}"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Overwrite
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.types.finding import generic, parts
 
 VERSION = "schema_version"
+MARK = "__wyrd_version__"  # in stored fields only: the version of an object that does not say it
 
 Name = tuple[str, str]  # module and name
 Payload = dict[str, Any]
@@ -23,9 +27,10 @@ Payload = dict[str, Any]
 class Migration:
     """How data of one version becomes data of the next: for a type, or for a channel.
 
-    Data says its version itself, in a field `schema_version`; data without one is of version 1.
-    Applied on load, one migration after the other, before a value reaches the graph or the
-    pillars. What is stored changes when the value is stored again.
+    Data says its version itself, in a field `schema_version`; beside other data the saver stores
+    the version that its migrations lead to. Data that was stored before there were any is of
+    version 1. Applied on load, one migration after the other, before a value reaches the graph or
+    the pillars; what is stored changes when the value is stored again, and is not migrated twice.
 
     Args:
         target: A class, its `"module:Name"` of today, or the name of a channel. A channel's
@@ -48,6 +53,15 @@ class Migration:
         return self.target
 
 
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Data with the version that was stored beside it: of a channel, or of an enum's member."""
+
+    version: int
+    value: Any
+    channel: str = ""
+
+
 class MigrationRaised(Exception):
     """A migration raised; the message says which."""
 
@@ -62,6 +76,8 @@ class Classes:
     channels: dict[str, dict[int, Migration]] = field(default_factory=dict)
     told: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
     users: frozenset[str] = frozenset()  # channels whose values belong to users
+    unmarkable: str | None = None  # why no version can be stored beside a value
+    failed: deque[Marked] = field(default_factory=lambda: deque(maxlen=1000))
 
     @classmethod
     def of(
@@ -71,13 +87,15 @@ class Classes:
         *,
         heals: bool = True,
         users: Iterable[str] = (),
+        serde: Any = None,
     ) -> Classes:
         """From what a saver is given.
 
         Raises:
             InvalidInput: An alias or a migration makes no sense.
         """
-        made = cls(_aliases(aliases or {}), heals, users=frozenset(users))
+        why = _why_unmarkable(serde)
+        made = cls(_aliases(aliases or {}), heals, users=frozenset(users), unmarkable=why)
         for migration in migrations:
             made.register(migration)
         return made
@@ -85,6 +103,8 @@ class Classes:
     def register(self, migration: Migration) -> None:
         if not isinstance(migration, Migration):
             raise InvalidInput(f"migrations takes Migration(…) objects, not {migration!r}")
+        if self.unmarkable is not None:
+            raise InvalidInput(f"{migration.target!r} can't be migrated: {self.unmarkable}")
         version, target = migration.from_version, migration.named
         if type(version) is not int or version < 1:
             raise InvalidInput(f"from_version={version!r}: versions are whole numbers from 1")
@@ -120,35 +140,115 @@ class Classes:
 
     def fields(self, name: Name, payload: Any) -> Any:
         """What is stored of an object, brought up to date."""
-        steps = self.types.get(name) or self.types.get((name[0], generic(name[1])))
-        return payload if steps is None else _brought(steps, payload)
+        steps = self.steps_of(name)
+        return bare(payload) if steps is None else _brought(steps, payload)
 
-    def value(self, channel: str, value: Any) -> Any:
+    def steps_of(self, name: Name) -> dict[int, Migration] | None:
+        """The migrations of a class."""
+        return self.types.get(name) or self.types.get((name[0], generic(name[1])))
+
+    def value(self, channel: str, value: Any, version: int = 1) -> Any:
         """What a channel holds, or what was written to it, brought up to date."""
         steps = self.channels.get(channel)
         if steps is None:
-            return value
+            return bare(value)
+        if type(value) is Marked:
+            return self.value(channel, value.value, value.version)
         if type(value) is Overwrite:
-            return Overwrite(self.value(channel, value.value))
+            return Overwrite(self.value(channel, value.value, version))
         if type(value) is dict and value.keys() == {_OVERWRITE}:
-            return {_OVERWRITE: self.value(channel, value[_OVERWRITE])}
-        if type(value) is list:
-            return [_brought(steps, each) for each in value]
-        return _brought(steps, value)
+            return {_OVERWRITE: self.value(channel, value[_OVERWRITE], version)}
+        several = value if type(value) is list else [value]
+        try:
+            made = [_brought(steps, each, version) for each in several]
+        except MigrationRaised:
+            for each in several:  # they stay as they are, and of the version that they are
+                held = each if type(each) is Marked else Marked(version, each)
+                self.failed.append(Marked(held.version, deepcopy(held.value), channel))
+            raise
+        return made if type(value) is list else made[0]
+
+    def marked(self, channel: str, value: Any) -> Any:
+        """A value that is about to be stored, with its version where it does not say it itself."""
+        steps = self.channels.get(channel)
+        if steps is None or type(value) is Marked or _stated(value) is not None:
+            return value
+        for held in self.failed:
+            if held.channel == channel and type(held.value) is type(value) and held.value == value:
+                return Marked(held.version, value, channel)
+        return Marked(_last_of(steps), value, channel)
+
+    def is_latest(self, marked: Marked) -> bool:
+        """Whether nothing is left to be done to it."""
+        steps = self.channels.get(marked.channel)
+        return steps is not None and marked.version == _last_of(steps)
+
+
+def _why_unmarkable(serde: Any) -> str | None:
+    inner = serde.serde if type(serde) is EncryptedSerializer else serde
+    hooked = getattr(inner, "_custom_unpack_ext_hook", False)
+    if inner is None or (type(inner) is JsonPlusSerializer and not hooked):
+        return None
+    return (
+        f"{type(inner).__name__} is a serializer of your own, and no version can be stored beside "
+        "what it packs"
+    )
+
+
+class Marks:
+    """Stands for `Classes` where stored fields get their version instead of being migrated."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+
+    def fields(self, name: Name, payload: Any) -> Any:
+        """The fields with the version of their class, if it has migrations."""
+        steps = self._classes.steps_of(name)
+        if steps is None or not isinstance(payload, dict) or _stated(payload) is not None:
+            return payload
+        return {**payload, MARK: _last_of(steps)}
 
 
 _OVERWRITE = "__overwrite__"  # how a write without LangGraph's class says so
 
 
-def _version(payload: Any) -> Any:
-    if isinstance(payload, Mapping):
-        return payload.get(VERSION)
-    return getattr(payload, VERSION, None)  # a channel may hold an object
+def _stated(payload: Any) -> int | None:
+    """The version that data says itself; a channel may hold an object."""
+    mapped = isinstance(payload, Mapping)
+    said = payload.get(VERSION) if mapped else getattr(payload, VERSION, None)
+    return said if type(said) is int else None
 
 
-def _brought(steps: dict[int, Migration], payload: Any) -> Any:
-    stated = _version(payload)
-    version = stated if type(stated) is int else 1
+def _last_of(steps: dict[int, Migration]) -> int:
+    return max(steps) + 1
+
+
+def unmarked(value: Any) -> Any:
+    """What a channel holds, without the versions that were stored beside it."""
+    if type(value) is list:
+        return [bare(each) for each in value]
+    if type(value) is Overwrite:
+        return Overwrite(unmarked(value.value))
+    return unmarked(value.value) if type(value) is Marked else value
+
+
+def bare(value: Any) -> Any:
+    """Stored data without the versions that were stored beside it."""
+    if type(value) is Marked:
+        return value.value
+    if type(value) is dict and type(value.get(MARK)) is int:
+        return {name: each for name, each in value.items() if name != MARK}
+    return value
+
+
+def _brought(steps: dict[int, Migration], payload: Any, version: int = 1) -> Any:
+    if type(payload) is Marked:
+        version = payload.version
+    elif type(payload) is dict and type(mark := payload.get(MARK)) is int:
+        version = mark
+    payload = bare(payload)
+    stated = _stated(payload)
+    version = version if stated is None else stated
     while (step := steps.get(version)) is not None:
         try:
             # A copy: one that raises half-way leaves the data as it is stored.
@@ -159,8 +259,8 @@ def _brought(steps: dict[int, Migration], payload: Any) -> Any:
                 f"{type(error).__name__}"
             ) from error
         version += 1
-        stated = _version(payload)
-        if type(stated) is int and stated > version:
+        stated = _stated(payload)
+        if stated is not None and stated > version:
             version = stated
         elif isinstance(payload, dict) and VERSION in payload:
             payload[VERSION] = version

@@ -15,16 +15,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
-from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.migrations import Classes, Marks
 
 
-def brought(classes: Classes, module: str, cls: Any, payload: Any) -> Any:
+def brought(classes: Classes | Marks, module: str, cls: Any, payload: Any) -> Any:
     """The stored data of an object, and of the models inside it, brought up to date."""
     made = classes.fields((module, cls.__name__), payload)
     return _inside(classes, cls, made)
 
 
-def _inside(classes: Classes, cls: Any, payload: Any) -> Any:
+def _inside(classes: Classes | Marks, cls: Any, payload: Any) -> Any:
     if not isinstance(payload, dict):
         return payload
     new = {}
@@ -36,7 +36,7 @@ def _inside(classes: Classes, cls: Any, payload: Any) -> Any:
     return {**payload, **new} if new else payload
 
 
-def _of(classes: Classes, hint: Any, value: Any) -> Any:
+def _of(classes: Classes | Marks, hint: Any, value: Any) -> Any:
     """What stands in a field with that annotation; itself if nothing in it is older."""
     if not isinstance(value, dict | list):
         return value

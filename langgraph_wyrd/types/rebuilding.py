@@ -22,6 +22,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.types.building import built
+from langgraph_wyrd.types.exact import MARKED, made_of
 from langgraph_wyrd.types.finding import Found, Gone, NoData, found
 from langgraph_wyrd.types.kept import (
     ARGUMENTS,
@@ -36,13 +37,14 @@ from langgraph_wyrd.types.kept import (
     kept_of,
     made,
 )
-from langgraph_wyrd.types.migrations import Classes, MigrationRaised
+from langgraph_wyrd.types.migrations import MARK, Classes, Marked, MigrationRaised, bare
 from langgraph_wyrd.types.nested import brought
 
 S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
 _OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
 _SNAPSHOT = 7
+MARK_BYTES = MARK.encode()
 _HOOK = "_unpack_ext_hook"
 _WHOLE_OPTION = ormsgpack.OPT_NON_STR_KEYS
 
@@ -63,9 +65,21 @@ class Rebuilder:
             return self._object(code, data)
         if code == _SNAPSHOT:
             return _DeltaSnapshot(self._unpacked(data))
+        if code == MARKED:
+            return self._marked(data)
         theirs = self._theirs(code, data)
         # None is what it says of what it does not know: of a newer release, of numpy without numpy.
         return self._unknown(code, data) if theirs is None else theirs
+
+    def _marked(self, data: bytes) -> Any:
+        """A channel's value with its version; the bare value where nobody asks for it."""
+        try:
+            version, channel, value = self._unpacked(data)
+        except (TypeError, ValueError):
+            return self._unknown(MARKED, data)
+        if type(version) is not int or channel not in self._classes.channels:
+            return value
+        return Marked(version, value, channel)
 
     @staticmethod
     def _unknown(code: int, data: bytes) -> Any:
@@ -78,16 +92,21 @@ class Rebuilder:
         before = made()
         try:
             module, name, payload, *method = self._unpacked(data)
+            if code == ONE_ARGUMENT and method and type(method[0]) is int:
+                payload = Marked(method[0], payload)
             key = (module, name, code)
-            hash(key)
+            known = made_of(*key)
         except (TypeError, ValueError):  # nothing that the serializer makes
             return self._unknown(code, data)
         try:
+            if known is not None:
+                return known(payload)
             cls = self._safe.get(key)
             if cls is None:
                 cls, current = self._found(key, payload)
             else:
                 current = payload
+            current = bare(current) if MARK_BYTES not in data else without_marks(current)
             return built(code, cls, current, method, made() > before)
         except _NotAllowed as error:
             return self._kept(code, data, module, name, payload, "blocked", str(error))
@@ -162,6 +181,13 @@ class Rebuilder:
         self, code: int, data: bytes, module: str, name: str, payload: Any, kind: Kind, why: str
     ) -> Any:
         return kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
+
+
+def without_marks(value: Any) -> Any:
+    """Stored fields without the versions of the objects inside them."""
+    if type(value) is dict:
+        return {name: without_marks(each) for name, each in bare(value).items()}
+    return [without_marks(each) for each in value] if type(value) is list else bare(value)
 
 
 def _warn_as_langgraph_does(module: str, name: str) -> None:

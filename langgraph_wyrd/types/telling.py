@@ -14,6 +14,7 @@ import ormsgpack
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import MigrationFailed
+from langgraph_wyrd.types.exact import advice
 from langgraph_wyrd.types.kept import Kept, KeptWhole, changed, stored_of
 from langgraph_wyrd.types.migrations import Classes
 
@@ -75,7 +76,8 @@ def refused(value: Any, error: Exception) -> str:
     whole = next((kept for kept in held if isinstance(kept, KeptWhole)), None)
     if whole is not None:
         return f"{whole!r} is a value of its own, and goes into no other ({whole.kept_why})"
-    return next(filter(None, map(changed, held)), None) or str(error)
+    said = next(filter(None, map(changed, held)), None)
+    return said or advice(str(error)) or str(error)
 
 
 def tell(

@@ -18,6 +18,7 @@ _VIEWS = {
     "ContextItem": ("lists", "item_html", None),
     "OpenLoop": ("lists", "item_html", None),
     "Intention": ("lists", "item_html", None),
+    "InboxEntry": ("lists", "entry_html", None),
 }
 
 

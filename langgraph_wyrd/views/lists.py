@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph_wyrd.state.inbox import InboxEntry
 from langgraph_wyrd.state.listed import ThreadInfo
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo
-from langgraph_wyrd.state.words import listing, nodes
+from langgraph_wyrd.state.words import listing, node_path, nodes
 from langgraph_wyrd.views.columns import Column, Paint, table, unpainted
 from langgraph_wyrd.views.markup import Markup, Part, folded, tag, under, words
 from langgraph_wyrd.views.markup import table as html_table
@@ -23,7 +24,7 @@ from langgraph_wyrd.views.parts import (
     where,
 )
 from langgraph_wyrd.views.past import ENTRY, is_entry
-from langgraph_wyrd.views.plain import count, line, when
+from langgraph_wyrd.views.plain import ago, count, line, when
 from langgraph_wyrd.views.style import framed
 
 MOST = 200  # rows in a cell; a terminal gets all that were asked for
@@ -163,6 +164,28 @@ def _intention_html(each: Intention) -> Sequence[Part]:
     return (folded(thread), line(aim, 40), _nowrap(at), folded(says), words(line(over, 120)))
 
 
+def _waiting_text(each: InboxEntry) -> Sequence[str]:
+    who = [
+        each.agent,
+        node_path(each.ns),
+        each.node,
+        each.assigned_to and f"for {each.assigned_to}",
+    ]
+    late = " (expired)" if each.expired else ""
+    return (each.loop_id or "", each.thread_id, each.kind, ago(each.since) + late, each.question,
+            ", ".join(each.allowed), ", ".join(filter(None, who)))  # fmt: skip
+
+
+def _waiting_html(each: InboxEntry) -> Sequence[Part]:
+    id, thread, _, since, _, allowed, who = _waiting_text(each)
+    says: list[Part] = [folded(each.question)]
+    if each.value is not None and not isinstance(each.value, str):
+        says.append(tag("div", under("what was asked", each.value)))
+    when_asked = tag("span", since, class_="w-nowrap", title=each.since)
+    return (tag("code", id), folded(thread), kind(each.kind), when_asked, says, words(allowed),
+            tag("small", words(who)))  # fmt: skip
+
+
 def _nowrap(text: str) -> Markup:
     return tag("span", text, class_="w-nowrap")
 
@@ -178,6 +201,15 @@ _KINDS: dict[type[Any], Kind] = {
     ThreadInfo: Kind(
         "thread", _THREADS, _thread_text, _thread_html,
         _none(7, c1=lambda i: STATUS_COLOURS.get(i.status), c4=lambda i: "dim"),
+    ),
+    InboxEntry: Kind(
+        "question",
+        (Column("id", spare=True), *_ITEM, Column("kind"), Column("since", spare=True),
+         Column("asks", flexible=True, says=True), Column("answers", flexible=True),
+         Column("who", flexible=True, spare=True)),
+        _waiting_text, _waiting_html,
+        _none(7, c0=lambda i: "dim", c2=lambda i: KIND_COLOURS.get(i.kind), c3=lambda i: "dim",
+              c6=lambda i: "dim"),
     ),
     OpenLoop: Kind(
         "loop",
@@ -197,6 +229,11 @@ _KINDS: dict[type[Any], Kind] = {
     ),
 }  # fmt: skip
 _ENTRIES = Kind("checkpoint", *ENTRY)
+
+
+def entry_html(entry: InboxEntry) -> str:
+    """One question by itself."""
+    return page_html([entry])
 
 
 def item_html(item: Item) -> str:

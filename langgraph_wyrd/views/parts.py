@@ -29,6 +29,8 @@ STATUS_COLOURS = {
 }
 KIND_COLOURS = {
     "interrupt": "amber",
+    "approval": "amber",
+    "breakpoint": "grey",
     "error": "red",
     "tool_call": "violet",
     "malformed_call": "red",

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
 
@@ -70,6 +71,28 @@ def size(n: int) -> str:
 def when(ts: str | None) -> str:
     """A time to read: `2026-11-18 14:03:22`."""
     return "" if ts is None else line(ts[:19].replace("T", " "))
+
+
+_UNITS = ((60, "s"), (3600, "min"), (86400, "h"), (float("inf"), "d"))
+
+
+def ago(ts: str | None, now: datetime | None = None) -> str:
+    """How long ago that was: `40 s ago`, `3 h ago`, `12 d ago`; the time itself if it is none."""
+    try:
+        then = datetime.fromisoformat((ts or "").replace("Z", "+00:00"))
+    except ValueError:
+        return when(ts)
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=timezone.utc)
+    seconds = ((now or datetime.now(timezone.utc)) - then).total_seconds()
+    if seconds < 1:
+        return "now"
+    size = 1
+    for until, unit in _UNITS:
+        if seconds < until:
+            return f"{int(seconds / size):,} {unit} ago"
+        size = int(until) if until != float("inf") else size
+    return when(ts)
 
 
 # ---- how wide text is on a terminal

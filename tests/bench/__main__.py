@@ -1,8 +1,10 @@
 """Every workload on every saver, in turns, in one run; a table, a picture and the raw figures.
 
-python -m tests.bench                       everything (a quarter of an hour, 10 GB of disk)
-python -m tests.bench --quick               that it works; figures of no worth
-python -m tests.bench --workload threads    one of them (may be given several times)
+python -m tests.bench                everything (20 minutes, 10 GB of disk)
+python -m tests.bench --quick        that it works; figures of no worth
+python -m tests.bench short          CPU of a turn in short chats (under 2 minutes)
+python -m tests.bench state          what the working state adds to it (under 2 minutes)
+python -m tests.bench put start      one cached put in calls, and what a new process waits for
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--workload", action="append", choices=list(WORKLOADS), help="default: all")
+    add("workload", nargs="*", choices=[[], *WORKLOADS], metavar="workload", help="default: all")
     add("--backend", action="append", choices=list(DATABASES), help="default: both")
     add("--saver", action="append", choices=list(NAMES), help="default: all of the backends")
     add("--turns", type=_turns, metavar="A,B,C", help="short, end and long chat: 50,300,1000")
@@ -80,7 +82,7 @@ def main() -> None:
         print(machine.words(figures.machine), flush=True)
         bench = Bench(databases, savers, scale, figures)
         asyncio.run(measure(bench, workloads))
-    found = targets.outcomes(figures, scale.turns)
+    found = targets.outcomes(figures, scale)
     text = report.markdown(figures, found, scale.turns)
     print("\n" + text)
     if options.out:

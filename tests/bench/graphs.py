@@ -85,6 +85,19 @@ def chat(saver: Any, script: Script) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+def plain_chat(saver: Any, script: Script) -> Any:
+    """A turn is a question and its answer: three checkpoints."""
+
+    def model(state: Chat) -> dict[str, Any]:
+        return {"messages": [script.answer(len(state["messages"]))]}
+
+    builder = StateGraph(Chat)
+    builder.add_node("model", model)
+    builder.add_edge(START, "model")
+    builder.add_edge("model", END)
+    return builder.compile(checkpointer=saver)
+
+
 def merge_files(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
     merged = {**(old or {}), **(new or {})}
     return {name: file for name, file in merged.items() if file is not None}

@@ -87,8 +87,8 @@ class Operations:
     async def get_tuple(self) -> None:
         await self.saver.aget_tuple(THREAD)
 
-    async def put(self) -> None:
-        """The head's child, longer by one message."""
+    async def put(self, watch: Callable[[bool], None] = lambda on: None) -> None:
+        """The head's child, longer by one message. `watch` hears when the call begins and ends."""
         self.count += 1
         old = self.head.checkpoint
         said = [*old["channel_values"]["messages"], self._message()]
@@ -100,9 +100,11 @@ class Operations:
             "channel_versions": {**old["channel_versions"], "messages": version},
         }
         metadata = {**self.head.metadata, "step": self.head.metadata["step"] + 1}
+        watch(True)
         config = await self.saver.aput(
             self.head.config, checkpoint, metadata, {"messages": version}
         )
+        watch(False)
         self.head = self.head._replace(config=config, checkpoint=checkpoint, metadata=metadata)
 
     async def put_writes(self) -> None:

@@ -9,6 +9,10 @@ from .savers import NAMES, OURS
 from .targets import Outcome, slope
 
 TITLES = {
+    "short": "Short chats",
+    "state": "Working state on and off",
+    "start": "A new process",
+    "put": "One cached put",
     "chat": "Long chat",
     "memory": "Memory while listing",
     "files": "Agent with files, a plain dict",

@@ -36,6 +36,19 @@ class Scale:
     forks: int = 20
     fork_turns: int = 3
     resumes: int = 5
+    short: int = 10  # turns of a short chat
+    short_threads: int = 20
+    short_rounds: int = 11
+    crowd_rounds: int = 4  # of many short chats at once
+    first: int = 30  # turns of a new chat that a user waits for
+    middle: int = 100
+    middle_rounds: int = 3
+    state_turns: int = 20
+    state_rounds: int = 9
+    state_threads: int = 50
+    state_thread_turns: int = 4
+    state_crowds: int = 5
+    starts: int = 5
 
     @staticmethod
     def quick(turns: tuple[int, int, int] | None = None) -> Scale:
@@ -55,6 +68,19 @@ class Scale:
             forks=4,
             fork_turns=2,
             resumes=1,
+            short=3,
+            short_threads=4,
+            short_rounds=2,
+            crowd_rounds=1,
+            first=5,
+            middle=10,
+            middle_rounds=1,
+            state_turns=3,
+            state_rounds=2,
+            state_threads=5,
+            state_thread_turns=2,
+            state_crowds=1,
+            starts=1,
         )
 
 
@@ -88,11 +114,13 @@ class Bench:
     _chats: dict[int, tuple[list[Subject], AsyncExitStack]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def subjects(self, builder: Callable[[Any], Any]) -> AsyncIterator[list[Subject]]:
-        """Every saver, open, each on an empty database."""
+    async def subjects(
+        self, builder: Callable[[Any], Any], savers: Sequence[str] | None = None
+    ) -> AsyncIterator[list[Subject]]:
+        """Every saver, or these, open, each on an empty database."""
         async with AsyncExitStack() as stack:
             made = []
-            for key in self.savers:
+            for key in savers or self.savers:
                 place = stack.enter_context(self.databases.fresh(key))
                 subject = Subject(place, builder)
                 stack.callback(subject.forget)

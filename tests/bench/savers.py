@@ -15,13 +15,20 @@ NAMES = {
     "memory": "InMemorySaver",
     "sqlite": "AsyncSqliteSaver",
     "wyrd-sqlite": "WyrdSaver, SQLite",
-    "plain-sqlite": "… pillars off",
+    "plain-sqlite": "… working state off",
     "postgres": "AsyncPostgresSaver",
     "wyrd-postgres": "WyrdSaver, Postgres",
-    "plain-postgres": "… pillars off ",  # keys of a table's columns must differ
+    "plain-postgres": "… working state off ",  # keys of a table's columns must differ
 }
 DATABASES = ("sqlite", "postgres")
 OURS = tuple(key for key in NAMES if "-" in key)
+
+_WYRD = ("langgraph_wyrd", "WyrdSaver")
+CLASSES = {
+    "sqlite": ("langgraph.checkpoint.sqlite.aio", "AsyncSqliteSaver"),
+    "postgres": ("langgraph.checkpoint.postgres.aio", "AsyncPostgresSaver"),
+    **dict.fromkeys(OURS, _WYRD),
+}
 
 _in_memory: dict[str, InMemorySaver] = {}
 

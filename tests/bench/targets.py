@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .figures import Figures
+from .run import Scale
 from .savers import DATABASES, NAMES
+from .workloads import short, state
 
 Measured = Callable[[Figures], float | None]
 
 
 @dataclass(frozen=True)
 class Target:
+    workload: str
     words: str
     measured: Measured
     limit: float
@@ -30,9 +33,12 @@ class Outcome:
     met: bool | None  # None: not measured in this run, or it does not apply on this machine
 
 
-def outcomes(figures: Figures, turns: tuple[int, int, int]) -> list[Outcome]:
+def outcomes(figures: Figures, scale: Scale) -> list[Outcome]:
+    """The targets of the workloads that ran."""
     found = []
-    for target in targets(figures, turns):
+    for target in targets(figures, scale):
+        if target.workload not in figures.samples:
+            continue
         value = target.measured(figures)
         wanted = f"{'at least' if target.at_least else 'at most'} {target.limit:.3g}"
         met = None if value is None else target.met(value)
@@ -40,78 +46,76 @@ def outcomes(figures: Figures, turns: tuple[int, int, int]) -> list[Outcome]:
     return found
 
 
-def targets(figures: Figures, turns: tuple[int, int, int]) -> list[Target]:
-    _, end, _ = turns
+def targets(figures: Figures, scale: Scale) -> list[Target]:
+    return [target for database in DATABASES for target in _of(database, figures, scale)]
+
+
+def _of(database: str, figures: Figures, scale: Scale) -> list[Target]:
+    """Ours with the working state on."""
+    made: list[Target] = []
+    ours, plain = f"wyrd-{database}", f"plain-{database}"
+    name = "SQLite" if database == "sqlite" else "Postgres"
+    sqlite = database == "sqlite"
+    _, end, longest = scale.turns
+    late = f"time a turn at {end} turns, ms"
     cheap_fsync = figures.fsync_ms.get("chat", figures.machine["fsync_ms"]) < 0.3
-    made = []
-    for database in DATABASES:
-        # What the checkpoints cost is asked of a saver without pillars; what these add, below.
-        ours, name = f"plain-{database}", "SQLite" if database == "sqlite" else "Postgres"
-        woven = f"wyrd-{database}"
-        theirs = NAMES[database]
-        late = f"time a turn at {end} turns, ms"
-        rest = f"bytes at rest after {end} turns"
-        sqlite = database == "sqlite"
 
-        def against(workload: str, measure: str, saver: str = ours, to: str = database) -> Measured:
-            return lambda found: found.ratio(workload, measure, saver, to)
+    def add(
+        workload: str,
+        words: str,
+        measured: Measured | str,
+        limits: tuple[float, float],  # on SQLite, on Postgres
+        *,
+        at_least: bool = False,
+    ) -> None:
+        # A measure's name alone: its ratio to the official saver's.
+        if isinstance(measured, str):
+            words, measured = (
+                f"{words}, of {NAMES[database]}",
+                _ratio(workload, measured, ours, database),
+            )
+        limit = limits[0] if sqlite else limits[1]
+        made.append(Target(workload, f"{name}: {words}", measured, limit, at_least))
 
-        made += [
-            Target(f"{name}: time a turn at {end} turns, of {theirs}", against("chat", late), 0.3),
-            Target(
-                f"{name}: time a turn at {end} turns, of InMemorySaver (where an fsync costs "
-                "under 0.3 ms)",
-                against("chat", late, to="memory") if cheap_fsync else _none,
-                1.0,
-            ),
-            Target(
-                f"{name}: slope from {end} to {turns[2]} turns, of InMemorySaver's",
-                _slopes(ours, turns),
-                0.5,
-            ),
-            Target(
-                f"{name}: bytes at rest after {end} turns, of {theirs}",
-                against("chat", rest),
-                1 / 120 if sqlite else 1 / 30,
-            ),
-            Target(
-                f"{name}: bytes a turn, {end} to {turns[2]} turns over {turns[0]} to {end} "
-                "(linear: 1)",
-                _linear(ours, turns),
-                1.15,
-            ),
-            Target(
-                f"{name}: get_tuple of {end * 4:,} messages, of {theirs}",
-                against("history", "get_tuple of the head, ms"),
-                0.6,
-            ),
-            Target(
-                f"{name}: alist(limit=10) there, of {theirs}",
-                against("history", "alist(limit=10), ms"),
-                0.1 if sqlite else 0.3,
-            ),
-            Target(
-                f"{name}: turns a second with many threads, of {theirs}",
-                against("threads", "turns a second"),
-                2.0 if sqlite else 1.5,
-                at_least=True,
-            ),
-            Target(
-                f"{name}: peak of memory while {turns[2]} turns are listed, of one page of 50",
-                _only(ours, "memory", f"listing {turns[2]} turns, peak to that of one page"),
-                3.0,
-            ),
-            Target(
-                f"{name}: time a turn at {end} turns with pillars, of the same without",
-                against("chat", late, woven, ours),
-                1.15,
-            ),
-            Target(
-                f"{name}: bytes at rest after {end} turns with pillars, of {theirs}",
-                against("chat", rest, woven),
-                1 / 100 if sqlite else 1 / 24,
-            ),
-        ]
+    for threads, turns, limits in (
+        (1, scale.short, (0.85, 0.75)),
+        (scale.short_threads, scale.short, (0.4, 0.6)),
+        (1, scale.middle, (0.55, 0.55)),
+    ):
+        measure = short.cpu_of(threads, turns)
+        add("short", measure.removesuffix(", ms"), measure, limits)
+    measure = short.wall_of(scale.first)
+    add("short", measure.removesuffix(", ms"), measure, (0.75, 0.7))
+    for chat in state.CHATS:
+        for threads in (1, scale.state_threads):
+            measure = state.cpu_of(chat, threads)
+            words = f"{measure}, added by the working state"
+            add("state", words, _more("state", measure, ours, plain), (0.5, 0.5))
+    measure = "import on top of langgraph, ms"
+    add("start", measure, _only("start", measure, ours), (60, 60))
+    measure = "import, open and first turn, ms"
+    add("start", measure.removesuffix(", ms"), measure, (2, 2))
+    add("chat", f"time a turn at {end} turns", late, (0.3, 0.25))
+    of_memory = _ratio("chat", late, ours, "memory") if cheap_fsync else _none
+    words = f"time a turn at {end} turns, of InMemorySaver (where an fsync is under 0.3 ms)"
+    add("chat", words, of_memory, (0.5, 0.5))
+    words = f"slope from {end} to {longest} turns, of InMemorySaver's"
+    add("chat", words, _slopes(ours, scale.turns), (0.5, 0.5))
+    rest = f"bytes at rest after {end} turns"
+    add("chat", rest, rest, (1 / 120, 1 / 30))
+    words = f"bytes a turn, {end} to {longest} over {scale.turns[0]} to {end} (linear: 1)"
+    add("chat", words, _linear(ours, scale.turns), (1.15, 1.15))
+    head = "get_tuple of the head, CPU ms"
+    add("history", f"get_tuple of {end * 4:,} messages, CPU", head, (0.35, 0.35))
+    add("history", "alist(limit=10) there", "alist(limit=10), ms", (0.05, 0.05))
+    words = f"turns a second with {scale.threads} threads"
+    add("threads", words, "turns a second", (2.5, 2), at_least=True)
+    measure = f"time a turn after {scale.file_turns} turns, ms"
+    add("deepagents", "deepagents with files, time a turn", measure, (0.9, 0.9))
+    add("forks", "first turn of a fork", "first turn of a fork, ms", (1, 1))
+    words = f"peak of memory while {longest} turns are listed, of one page of 50"
+    peak = f"listing {longest} turns, peak to that of one page"
+    add("memory", words, _only("memory", peak, ours), (3, 3))
     return made
 
 
@@ -145,7 +149,20 @@ def _linear(saver: str, turns: tuple[int, int, int]) -> Measured:
     return measured
 
 
-def _only(saver: str, workload: str, measure: str) -> Measured:
+def _ratio(workload: str, measure: str, saver: str, to: str) -> Measured:
+    return lambda figures: figures.ratio(workload, measure, saver, to)
+
+
+def _more(workload: str, measure: str, saver: str, than: str) -> Measured:
+    def measured(figures: Figures) -> float | None:
+        mine = figures.median(workload, measure, saver)
+        other = figures.median(workload, measure, than)
+        return mine - other if mine is not None and other is not None else None
+
+    return measured
+
+
+def _only(workload: str, measure: str, saver: str) -> Measured:
     return lambda figures: figures.median(workload, measure, saver)
 
 

@@ -139,9 +139,9 @@ CREATE TABLE wyrd_todos (
   PRIMARY KEY (thread, id)
 );
 CREATE INDEX wyrd_todos_open ON wyrd_todos (checkpoint, thread, id)
-WHERE status IN ('pending', 'in_progress');
+WHERE status NOT IN ('completed', 'cancelled');
 CREATE INDEX wyrd_todos_over ON wyrd_todos (checkpoint, thread, id)
-WHERE status NOT IN ('pending', 'in_progress');
+WHERE status IN ('completed', 'cancelled');
 
 CREATE TABLE wyrd_context (
   thread bigint NOT NULL,

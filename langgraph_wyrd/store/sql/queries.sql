@@ -767,10 +767,10 @@ i.closed_at IS NULL AND i.closed_in IS NULL
 (i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)
 
 -- name: todo_open
-i.status IN ('pending', 'in_progress')
+i.status NOT IN ('completed', 'cancelled')
 
 -- name: todo_over
-i.status NOT IN ('pending', 'in_progress')
+i.status IN ('completed', 'cancelled')
 
 -- name: item_sure
 AND i.confidence <> 'heuristic'

@@ -1,0 +1,259 @@
+"""Answers to interrupts, stored with the saver alone: the next `invoke(None, config)` goes on.
+
+LangGraph gives a task the answers that a RESUME write of its own holds. So an answer is such a
+write. Before it, a note of who answered what is stored at the thread's head under a name that is
+made of the interrupt: of several such notes a saver keeps the first one, so one answer wins.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from langgraph_wyrd.conversation.approvals import answer as fitted
+from langgraph_wyrd.conversation.approvals import request
+from langgraph_wyrd.conversation.calls import Calls
+from langgraph_wyrd.conversation.waiting import ANSWER, ASSIGN, Pending, Waiting, waiting, words
+from langgraph_wyrd.errors import (
+    AlreadyAnswered,
+    InvalidInput,
+    ItemNotFound,
+    QuestionExpired,
+    ThreadNotFound,
+    WyrdError,
+)
+from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
+from langgraph_wyrd.state.inbox import InboxEntry, is_past
+from langgraph_wyrd.state.model import OpenLoop, shortened
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.conversation.of_thread import Asked
+
+_MOST = 1000
+
+
+async def answer(
+    calls: Calls, saver: Any, thread: Any, value: Any, loop: Asked, by: str | None, replace: bool
+) -> dict[str, Any]:
+    """Store an answer; each interrupt's id with what was stored for it."""
+    if by is not None and (not isinstance(by, str) or not by.strip()):
+        raise InvalidInput(f"by={by!r}: name who answers")
+    loops, found = await _read(calls, saver, thread)
+    for key, note in found.left.items():
+        await _resume(calls, saver, found, found.pending[key], note["value"])
+        await _close(calls, thread, loops, found.pending[key], note.get("by"))
+    if loop is None and _is_map(value, found):
+        given = dict(value)
+    else:
+        given = {_chosen(thread.id, loop, loops, found, replace): value}
+    made: list[tuple[Pending, Any]] = []
+    for key, each in given.items():  # all are checked before one is stored
+        asked = found.pending[key]
+        refuse_expired(found, asked)
+        made.append((asked, fitted(each, request(asked.value, asked.schema))))
+        if not asked.own and len(found.open) > 1:
+            raise InvalidInput(
+                f"interrupt {asked.key} of thread {thread.id!r} was asked in a subgraph that "
+                "stores no checkpoints, and others wait beside it: answer it with "
+                "graph.invoke(Command(resume={id: answer}), config)"
+            )
+    for asked, each in made:
+        await _store(calls, saver, found, asked, each, by)
+        await _close(calls, thread, loops, asked, by)
+    return {asked.key: each for asked, each in made}
+
+
+async def assign(
+    calls: Calls,
+    saver: Any,
+    thread: Any,
+    loop: Asked,
+    to: str | None,
+    expires_at: datetime | str | None,
+    by: str | None,
+) -> None:
+    """Note whose question it is, and until when it can be answered."""
+    until = expires_at.isoformat() if isinstance(expires_at, datetime) else expires_at
+    if until is not None:
+        try:
+            datetime.fromisoformat(until.replace("Z", "+00:00"))
+        except (ValueError, AttributeError):
+            raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text") from None
+    loops, found = await _read(calls, saver, thread)
+    key = _chosen(thread.id, loop, loops, found, False)
+    note = {"key": key, "to": to, "expires_at": until, "by": by, "at": _now()}
+    task = f"assign:{key}:{secrets.token_hex(8)}"
+    await calls(saver, "put_writes", found.head.config, [(ASSIGN, note)], task)
+
+
+def expiry(found: Waiting, asked: Pending) -> str | None:
+    """Until when a question can be answered: as it was assigned, or as the graph said itself."""
+    until = found.assigned(asked.key).get("expires_at")
+    if until is None and isinstance(asked.value, Mapping):
+        until = asked.value.get("expires_at")
+    if isinstance(until, datetime):
+        return until.isoformat()
+    return until if isinstance(until, str) else None
+
+
+def refuse_expired(found: Waiting, asked: Pending) -> None:
+    until = expiry(found, asked)
+    if is_past(until):
+        raise QuestionExpired(f"interrupt {asked.key} could be answered until {until}")
+
+
+async def _read(calls: Calls, saver: Any, thread: Any) -> tuple[list[OpenLoop], Waiting]:
+    loops = await calls(saver, "open_loops", thread_id=thread.id, status="any", limit=_MOST)
+    nodes = {each.source.node for each in loops if each.kind == "interrupt"}
+    found = await waiting(calls, saver, thread.id, filter(None, nodes))
+    if found is None:
+        raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
+    return list(loops), found
+
+
+# ---- which question
+
+
+def _is_map(value: Any, found: Waiting) -> bool:
+    """Whether these are answers by interrupt ids, as `Command(resume=…)` takes them."""
+    return isinstance(value, Mapping) and bool(value) and all(key in found.open for key in value)
+
+
+def _chosen(
+    thread_id: str, loop: Asked, loops: list[OpenLoop], found: Waiting, replace: bool
+) -> str:
+    """The id of the interrupt that is meant; raises if that is not one that waits."""
+    if loop is None:
+        return _only(thread_id, found, loops, replace)
+    if isinstance(loop, InboxEntry):
+        if loop.thread_id != thread_id:
+            raise InvalidInput(f"the entry is of thread {loop.thread_id!r}, not {thread_id!r}")
+        entry, loop = loop, loop.loop_id
+        if entry.interrupt_id in found.pending or loop is None:
+            loop = entry.interrupt_id
+    named = loop.id if isinstance(loop, OpenLoop) else str(loop)
+    if named in found.pending:
+        key: str | None = named
+        known = next((each for each in loops if each.ref == named), None)
+    else:
+        known = next((each for each in loops if each.id == named), None)
+        key = None if known is None else known.ref
+    if key in found.pending:
+        given = found.answered(found.pending[key])
+        if key in found.open or (given is not None and replace):
+            return key
+        if given is not None:
+            raise _refused(thread_id, given)
+    if known is None and key is None:
+        raise ItemNotFound(f"thread {thread_id!r} has no open loop and no interrupt {named!r}")
+    if known is not None and known.kind != "interrupt":
+        raise InvalidInput(
+            f"loop {named} of thread {thread_id!r} is no interrupt but a {known.kind}: invoke the "
+            "graph with a message, or close it with resolve_open_loop"
+        )
+    outcome = None if known is None else known.outcome
+    raise AlreadyAnswered(
+        f"interrupt {named} of thread {thread_id!r} is over: {outcome or 'the run went on'}"
+    )
+
+
+def _only(thread_id: str, found: Waiting, loops: list[OpenLoop], replace: bool) -> str:
+    candidates = [*found.open]
+    if replace:
+        candidates += [key for key, each in found.pending.items() if found.answered(each)]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        said = {each.ref: each for each in loops}
+        listed = "; ".join(_named(key, said.get(key)) for key in candidates)
+        raise InvalidInput(
+            f"thread {thread_id!r} waits for {len(candidates)} answers: say which with loop=, or "
+            f"give a dict of answers by interrupt id. They are {listed}"
+        )
+    for asked in found.pending.values():
+        if (given := found.answered(asked)) is not None:
+            raise _refused(thread_id, given)
+    raise ItemNotFound(f"thread {thread_id!r} waits for no answer")
+
+
+def _named(key: str, loop: OpenLoop | None) -> str:
+    return key if loop is None else f"{loop.id} ({shortened(loop.description, 60)})"
+
+
+def _refused(thread_id: str, given: Mapping[str, Any]) -> AlreadyAnswered:
+    by, at = given.get("by"), given.get("at")
+    who = "" if by is None else f" by {by}"
+    return AlreadyAnswered(
+        f"thread {thread_id!r} was answered already{who} at {at}; that answer stands",
+        by=by,
+        at=at,
+    )
+
+
+# ---- storing
+
+
+async def _store(
+    calls: Calls, saver: Any, found: Waiting, asked: Pending, value: Any, by: str | None
+) -> None:
+    head = found.head.config
+    before = [note for channel, note in found.notes if channel == ANSWER]
+    number = sum(note.get("key") == asked.key for note in before)
+    note = {
+        "key": asked.key, "question": words(asked), "value": value, "by": by, "at": _now(),
+        "token": secrets.token_hex(16), "before": _before(found, asked),
+    }  # fmt: skip
+    task = f"answer:{asked.key}:{number}"
+    await calls(saver, "put_writes", head, [(ANSWER, note)], task)
+    there = await calls(saver, "get_tuple", head)
+    first = _first(() if there is None else there.pending_writes or (), task)
+    if first is None or first.get("token") != note["token"]:
+        thread_id = head["configurable"]["thread_id"]
+        if first is None:
+            raise ThreadNotFound(f"thread {thread_id!r} is gone: the answer was not stored")
+        raise _refused(thread_id, first)
+    await _resume(calls, saver, found, asked, value)
+
+
+def _first(writes: Iterable[tuple[str, str, Any]], task: str) -> Mapping[str, Any] | None:
+    return next(
+        (value for name, channel, value in writes if (name, channel) == (task, ANSWER)), None
+    )
+
+
+async def _resume(calls: Calls, saver: Any, found: Waiting, asked: Pending, value: Any) -> None:
+    """The write that LangGraph takes the answer from."""
+    if asked.own:
+        before = asked.answers[: _before(found, asked)]
+        write = [(RESUME, [*before, value])]
+        await calls(saver, "put_writes", asked.at, write, asked.task)
+    else:  # asked inside of what has no checkpoints: whoever asks next is given it
+        await calls(saver, "put_writes", found.head.config, [(RESUME, value)], NULL_TASK)
+
+
+def _before(found: Waiting, asked: Pending) -> int:
+    """How many answers its task had when it asked."""
+    if asked.place is not None:
+        return asked.place
+    given = found.answered(asked)
+    return len(asked.answers) if given is None else int(given["before"])
+
+
+async def _close(
+    calls: Calls, thread: Any, loops: list[OpenLoop], asked: Pending, by: str | None
+) -> None:
+    """Close the question's loop, where storing the answer did not do so."""
+    loop = next((each for each in loops if each.ref == asked.key and not each.resolved), None)
+    if loop is None:
+        return
+    outcome = "answered" if by is None else f"answered by {by}"
+    try:
+        await calls(thread, "resolve_open_loop", loop.id, outcome, by=by or "person")
+    except WyrdError:  # it is closed: the answer is what counts
+        return
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()

@@ -1,0 +1,259 @@
+"""OpenTelemetry: spans and metrics of a saver's calls, and counts of what happens to threads.
+
+Needs `pip install "langgraph-wyrd[otel]"`, which is OpenTelemetry's API alone: where spans go is up
+to the program's own SDK. Nothing of it is imported before `instrument` is called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph_wyrd.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
+
+    from langgraph_wyrd.hooks import Happening
+
+NAME = "langgraph_wyrd"
+CONVERSATION = "gen_ai.conversation.id"
+# Of the events that hooks are told of; `save` is counted as a call of `put`.
+EVENTS = (
+    "heal", "fork", "discard", "resume", "loop_opened", "loop_closed", "edit", "label",
+)  # fmt: skip
+
+T = TypeVar("T")
+
+
+def instrument(
+    saver: BaseCheckpointSaver[Any],
+    *,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+) -> Callable[[], None]:
+    """Trace and measure the calls of one saver; returns what ends that.
+
+    Clones of the saver that LangGraph makes are traced as well. Spans hold ids, counts and kinds,
+    never a value of a state or a text of a message.
+
+    Args:
+        saver: A `WyrdSaver`, or what its `for_user` gives.
+        tracer_provider: Where spans go; None: the program's own.
+        meter_provider: Where metrics go; None: the program's own.
+
+    Raises:
+        MissingExtra: OpenTelemetry is not installed.
+        InvalidInput: The saver is instrumented already.
+    """
+    if _is_traced(saver):
+        raise InvalidInput("this saver is instrumented already: end that first")
+    try:
+        from opentelemetry import metrics, trace
+    except ImportError as error:
+        raise MissingExtra(
+            'OpenTelemetry is not installed: pip install "langgraph-wyrd[otel]"'
+        ) from error
+    telemetry = _Telemetry(
+        trace.get_tracer(NAME, tracer_provider=tracer_provider),
+        metrics.get_meter(NAME, meter_provider=meter_provider),
+        trace.get_current_span,
+    )
+    plain: Any = type(saver)
+    held = {name: each for name, each in vars(_Traced).items() if callable(each)}
+    names = {"_telemetry": telemetry, "_plain": plain, "__module__": plain.__module__}
+    traced: Any = type(plain.__name__, (plain,), {**held, **names})
+    # A class, and not attributes of the object: a clone has the class, and calls its own methods.
+    saver.__class__ = traced
+    # A saver of one user refuses hooks: they belong to the saver that it was made of.
+    on = getattr(saver, "on", None) if hasattr(plain, "from_conn_string") else None
+    removers = [on(event, telemetry.happened) for event in EVENTS] if callable(on) else []
+
+    def end() -> None:
+        while removers:
+            removers.pop()()
+        if _is_traced(saver):
+            saver.__class__ = plain
+
+    return end
+
+
+def _is_traced(saver: Any) -> bool:
+    return "_telemetry" in vars(type(saver))
+
+
+class _Telemetry:
+    """The instruments of one saver and its clones."""
+
+    def __init__(self, tracer: Any, meter: Any, current: Callable[[], Span]) -> None:
+        self._tracer = tracer
+        self._current = current
+        self._duration = meter.create_histogram(
+            "langgraph_wyrd.operation.duration", unit="s", description="How long a call took"
+        )
+        self._events = meter.create_counter(
+            "langgraph_wyrd.events", description="What happened to threads, by kind"
+        )
+
+    @contextmanager
+    def call(
+        self, name: str, config: RunnableConfig | None, given: Mapping[str, Any] | None = None
+    ) -> Iterator[Span]:
+        """A span that is the current one while the call lasts."""
+        attributes = {**_place(config), **(given or {})}
+        started, error = time.perf_counter(), ""
+        try:
+            with self._tracer.start_as_current_span(f"wyrd.{name}", attributes=attributes) as span:
+                yield span
+        except BaseException as raised:
+            error = type(raised).__qualname__
+            raise
+        finally:
+            self._took(name, started, error)
+
+    @contextmanager
+    def pages(self, name: str, config: RunnableConfig | None) -> Iterator[Callable[[], None]]:
+        """A span over a loop, which is not the current one: others run between two items."""
+        count, started, error = 0, time.perf_counter(), ""
+        span = self._tracer.start_span(f"wyrd.{name}", attributes=_place(config))
+
+        def counted() -> None:
+            nonlocal count
+            count += 1
+
+        try:
+            yield counted
+        except GeneratorExit:
+            raise
+        except BaseException as raised:
+            error = type(raised).__qualname__
+            span.record_exception(raised)
+            _failed(span, raised)
+            raise
+        finally:
+            span.set_attribute("langgraph_wyrd.checkpoints", count)
+            span.end()
+            self._took(name, started, error)
+
+    def _took(self, name: str, started: float, error: str) -> None:
+        attributes = {"langgraph_wyrd.operation": name}
+        if error:
+            attributes["error.type"] = error
+        self._duration.record(time.perf_counter() - started, attributes)
+
+    def happened(self, happening: Happening) -> None:
+        """Count an event, and note it on the span in which it happened."""
+        kinds = {"langgraph_wyrd.event": str(happening.event)}
+        kind = happening.detail.get("kind") if happening.loop is None else happening.loop.kind
+        if kind is not None:
+            kinds["langgraph_wyrd.kind"] = str(kind)
+        self._events.add(1, kinds)
+        place = {
+            CONVERSATION: happening.thread_id,
+            "langgraph.checkpoint_ns": happening.ns,
+            "langgraph.checkpoint_id": happening.checkpoint_id or "",
+        }
+        self._current().add_event(f"wyrd.{happening.event}", {**kinds, **place})
+
+
+def _place(config: RunnableConfig | None) -> dict[str, Any]:
+    """Which thread, namespace and checkpoint a config names."""
+    named: Mapping[str, Any] = (config or {}).get("configurable") or {}
+    found: dict[str, Any] = {}
+    if named.get("thread_id") is not None:
+        found[CONVERSATION] = str(named["thread_id"])
+    for name in ("checkpoint_ns", "checkpoint_id"):
+        if named.get(name):
+            found[f"langgraph.{name}"] = str(named[name])
+    return found
+
+
+def _of_put(metadata: Any) -> dict[str, Any]:
+    found = {}
+    for name in ("source", "step", "run_id"):
+        if isinstance(value := metadata.get(name), str | int):
+            found[f"langgraph.{name}"] = value
+    return found
+
+
+def _failed(span: Span, error: BaseException) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_status(Status(StatusCode.ERROR, f"{type(error).__qualname__}"))
+
+
+class _Traced:
+    """The methods of an instrumented saver. LangGraph reads signatures: they are the saver's own.
+
+    They are copied into a class that is made from the saver's, as an object can become one of a
+    class only if that has no other base.
+    """
+
+    _telemetry: _Telemetry
+    _plain: Any  # the saver's own class
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        with self._telemetry.call("put", config, _of_put(metadata)):
+            return self._plain.put(self, config, checkpoint, metadata, new_versions)
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        with self._telemetry.call("put", config, _of_put(metadata)):
+            return await self._plain.aput(self, config, checkpoint, metadata, new_versions)
+
+    def put_writes(
+        self, config: Any, writes: Sequence[Any], task_id: str, task_path: str = ""
+    ) -> None:
+        with self._telemetry.call("put_writes", config, {"langgraph_wyrd.writes": len(writes)}):
+            self._plain.put_writes(self, config, writes, task_id, task_path)
+
+    async def aput_writes(
+        self, config: Any, writes: Sequence[Any], task_id: str, task_path: str = ""
+    ) -> None:
+        with self._telemetry.call("put_writes", config, {"langgraph_wyrd.writes": len(writes)}):
+            await self._plain.aput_writes(self, config, writes, task_id, task_path)
+
+    def get_tuple(self, config: Any) -> Any:
+        with self._telemetry.call("get_tuple", config) as span:
+            found = self._plain.get_tuple(self, config)
+            span.set_attribute("langgraph_wyrd.found", found is not None)
+            return found
+
+    async def aget_tuple(self, config: Any) -> Any:
+        with self._telemetry.call("get_tuple", config) as span:
+            found = await self._plain.aget_tuple(self, config)
+            span.set_attribute("langgraph_wyrd.found", found is not None)
+            return found
+
+    def list(
+        self, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
+    ) -> Iterator[Any]:
+        with self._telemetry.pages("list", config) as counted:
+            given = {"filter": filter, "before": before, "limit": limit}
+            for found in self._plain.list(self, config, **given):
+                counted()
+                yield found
+
+    async def alist(
+        self, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
+    ) -> AsyncIterator[Any]:
+        with self._telemetry.pages("list", config) as counted:
+            async for found in self._plain.alist(
+                self, config, filter=filter, before=before, limit=limit
+            ):
+                counted()
+                yield found
+
+    def get_delta_channel_history(self, *, config: Any, channels: Sequence[str]) -> Any:
+        with self._telemetry.call("get_delta_channel_history", config):
+            return self._plain.get_delta_channel_history(self, config=config, channels=channels)
+
+    async def aget_delta_channel_history(self, *, config: Any, channels: Sequence[str]) -> Any:
+        with self._telemetry.call("get_delta_channel_history", config):
+            return await self._plain.aget_delta_channel_history(
+                self, config=config, channels=channels
+            )

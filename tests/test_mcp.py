@@ -1,0 +1,169 @@
+"""The MCP server, asked by the official client over stdio."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import interrupt
+from mcp import Client, StdioServerParameters
+from typing_extensions import TypedDict
+
+from langgraph_wyrd import errors
+from langgraph_wyrd.agents.mcp import server
+from tests.conftest import Backend
+from tests.damage import at
+
+READS = ["brief", "diff", "inbox", "list_threads", "messages", "open_loops"]
+
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[Any], add_messages]
+    todos: list[Any]
+    sent: str
+
+
+def graph(saver: Any) -> Any:
+    def plan(state: State) -> State:
+        todos = [{"content": "write the letter", "status": "in_progress"}]
+        return {"todos": todos, "messages": [AIMessage("I have a draft.")]}
+
+    def send(state: State) -> State:
+        return {"sent": str(interrupt("Send it to Ann?"))}
+
+    builder = StateGraph(State).add_node("plan", plan).add_node("send", send)
+    return builder.add_edge(START, "plan").add_edge("plan", "send").compile(checkpointer=saver)
+
+
+def waits(backend: Backend) -> None:
+    with backend.open() as saver:
+        graph(saver).invoke({"messages": [("user", "Please write to Ann")]}, at("t1"))
+
+
+@asynccontextmanager
+async def asked(backend: Backend, *options: str) -> AsyncIterator[Client]:
+    """A client of the terminal's command, in a process of its own."""
+    command = ["-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options]
+    async with Client(StdioServerParameters(command=sys.executable, args=command)) as client:
+        yield client
+
+
+async def given(client: Client, tool: str, **arguments: Any) -> Any:
+    """What a tool gives."""
+    found = await client.call_tool(tool, arguments)
+    assert not found.is_error, found.content
+    held = found.structured_content
+    return held["result"] if held is not None and set(held) == {"result"} else held
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    found = await client.call_tool(tool, arguments)
+    assert found.is_error
+    return str(found.content[0].text)
+
+
+async def test_looking(durable: Backend) -> None:
+    """Each tool, on a thread that waits; none of them writes."""
+    waits(durable)
+    async with asked(durable) as client:
+        tools = (await client.list_tools()).tools
+        assert sorted(tool.name for tool in tools) == READS
+        assert all(tool.annotations.read_only_hint for tool in tools)
+        assert all(tool.description for tool in tools)
+        (thread,) = (await given(client, "list_threads"))["threads"]
+        assert (thread["thread_id"], thread["status"]) == ("t1", "interrupted")
+        assert (await given(client, "list_threads", status="done"))["threads"] == []
+        words = await given(client, "brief", thread_id="t1")
+        assert "Send it to Ann?" in words
+        assert "write the letter" in words
+        assert len(await given(client, "brief", thread_id="t1", max_chars=300)) <= 300
+        loops = (await given(client, "open_loops", kind="interrupt"))["loops"]
+        assert [loop["description"] for loop in loops] == ["Send it to Ann?"]
+        said = (await given(client, "messages", thread_id="t1"))["messages"]
+        assert [each["content"] for each in said] == ["Please write to Ann", "I have a draft."]
+        assert len((await given(client, "messages", thread_id="t1", limit=1))["messages"]) == 1
+        (entry,) = (await given(client, "inbox"))["waiting"]
+        assert (entry["thread_id"], entry["question"]) == ("t1", "Send it to Ann?")
+        with durable.open() as saver:
+            first = saver.thread("t1").history()[-1].checkpoint_id
+        changes = await given(client, "diff", thread_id="t1", a=first)
+        assert "+1 todos" in changes["summary"]
+        assert any("write the letter" in line for line in changes["lines"])
+        assert "'nobody' has no checkpoints" in await refused(client, "brief", thread_id="nobody")
+        assert "limit=0" in await refused(client, "inbox", limit=0)
+        assert "Unknown tool" in await refused(client, "answer", thread_id="t1", value=1, by="x")
+
+
+async def test_answering(durable: Backend) -> None:
+    """With --write: the answer is stored, and the agent goes on with it; a second is refused."""
+    waits(durable)
+    async with asked(durable, "--write") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert sorted(tools) == sorted([*READS, "answer"])
+        assert not tools["answer"].annotations.read_only_hint
+        (entry,) = (await given(client, "inbox"))["waiting"]
+        answer = {"thread_id": "t1", "value": "yes", "by": "ann", "loop_id": entry["loop_id"]}
+        stored = await given(client, "answer", **answer)
+        assert stored["thread_id"] == "t1"
+        assert "yes" in stored["stored"].values()
+        assert "ann" in await refused(client, "answer", **answer)
+        assert (await given(client, "inbox"))["waiting"] == []
+    with durable.open() as saver:
+        assert graph(saver).invoke(None, at("t1"))["sent"] == "yes"
+
+
+async def test_what_a_thread_holds_is_bounded(sqlite: Backend) -> None:
+    """A huge message, and an odd value, are data of a size that an assistant can read."""
+    saver = sqlite.open()
+
+    def odd(state: State) -> State:
+        return {"sent": str(interrupt({"question": "Which?", "bytes": b"\xff", "at": {1, 2}}))}
+
+    builder = StateGraph(State).add_node("odd", odd).add_edge(START, "odd")
+    builder.compile(checkpointer=saver).invoke({"messages": [("user", "x" * 50_000)]}, at("t"))
+    async with Client(server(saver)) as client:
+        (message,) = (await given(client, "messages", thread_id="t"))["messages"]
+        assert len(message["content"]) < 5000
+        assert "46,000 more characters" in message["content"]
+        (entry,) = (await given(client, "inbox"))["waiting"]
+        assert entry["question"] == "Which?"
+        assert len(json.dumps(entry)) < 10_000
+
+
+def test_nothing_but_the_protocol_on_standard_output(sqlite: Backend) -> None:
+    """A database that is not there is an error on standard error, with the exit code 2."""
+    command = [sys.executable, "-m", "langgraph_wyrd", "mcp", "--url", f"{sqlite.url}.none"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "no file" in done.stderr
+    waits(sqlite)
+    command[-1] = sqlite.url
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_without_the_package(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install."""
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    with pytest.raises(errors.MissingExtra, match=r"langgraph-wyrd\[mcp\]"):
+        server(sqlite.open())
+
+
+def test_nothing_is_imported_for_who_does_not_use_it() -> None:
+    """Neither by the package, nor by the terminal."""
+    code = (
+        "import sys, langgraph.graph, langchain_core.messages, langsmith\n"
+        "import langgraph_wyrd.cli.main, langgraph_wyrd.agents.mcp\n"
+        "assert langgraph_wyrd.cli.main.main(['threads', '--url', 'none.db']) == 2\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('mcp', 'mcp_types')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
