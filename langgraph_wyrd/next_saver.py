@@ -31,7 +31,7 @@ from langgraph_wyrd.storage import schema as schemas
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
-from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.migrations import Classes, Migration
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -70,9 +70,14 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
         labels: AutoLabels | None = None,
+        on_damage: Literal["heal", "raise"] = "heal",
+        aliases: Mapping[str, str] | None = None,
+        migrations: Iterable[Migration] = (),
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names."""
+        heals = on_damage == "heal"
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         reader = Reader(chosen, channels, labels) if pillars else None
         address = url.parse(conn_string)
@@ -81,7 +86,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
             from langgraph_wyrd.storage.postgres import PostgresDriver
 
             driver: Any = PostgresDriver(address, schema=schema, **common)
-            return cls(Engine(driver), serde=serde, reader=reader)
+            return cls(Engine(driver), serde=serde, reader=reader, classes=classes)
         from langgraph_wyrd.storage.sqlite import SqliteDriver
 
         return cls(Engine(SqliteDriver(address, **common)), serde=serde, reader=reader)
@@ -125,6 +130,12 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+    def register_migration(
+        self, target: str | type, from_version: int, migrate: Callable[[Any], Any]
+    ) -> None:
+        """Say how older data of a class, or of a channel, becomes newer: see `Migration`."""
+        self._classes.register(Migration(target, from_version, migrate))
 
     # ---- storing
 

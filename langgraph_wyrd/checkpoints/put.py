@@ -208,7 +208,9 @@ def planned(
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
     if space.checkpoint is None:
         after.rows = after.grown = 0
-    elif after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2):
+    elif (
+        after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2)
+    ) and channels.keys() <= put.values.keys():
         steps += snapshot(codec, thread.key, put, after)
         after.rows = after.grown = 0
     return steps, moved

@@ -10,7 +10,7 @@ from langgraph_wyrd.checkpoints import path
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
 from langgraph_wyrd.codec.payload import unpacked
-from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.codec.values import Codec, bare, wrapped
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import unsound
@@ -18,6 +18,8 @@ from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import WRITES, WriteRow
 from langgraph_wyrd.store.collector import Held
 from langgraph_wyrd.store.names import given
+from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
+from langgraph_wyrd.types.telling import migration_raised, tell
 
 Pending = tuple[str, str, Any]  # task, channel, value
 
@@ -51,23 +53,39 @@ def read_of(codec: Codec, found: Found) -> Read:
     """The checkpoint of the rows that hold it."""
     thread, row = found.thread, found.path[0]
     assert thread is not None
+    place = given(thread.thread_id), given(row.ns), given(row.id)
     restored = restore(codec, found)
     checkpoint = rest_of(codec, restored.rest)
     checkpoint["id"] = given(row.id)
     if row.ts is not None:
         checkpoint["ts"] = given(row.ts)
-    checkpoint["channel_values"] = restored.values()
+    values = restored.values()
+    writes = pending(codec, found.writes)
+    if codec.classes.channels:
+        values = {name: migrated(codec, name, value, *place) for name, value in values.items()}
+        writes = [(task, name, migrated(codec, name, v, *place)) for task, name, v in writes]
+    checkpoint["channel_values"] = values
     checkpoint["channel_versions"] = restored.versions
     checkpoint["versions_seen"] = restored.seen
-    return Read(
-        given(thread.thread_id),
-        given(row.ns),
-        given(row.id),
-        None if row.parent is None else given(row.parent),
-        checkpoint,
-        metadata_of(codec, row, restored.metadata),
-        pending(codec, found.writes),
-    )
+    metadata = metadata_of(codec, row, restored.metadata)
+    if codec.has_kept():
+        held = [(name, value) for _, name, value in writes]
+        tell(codec.classes, *place, [*held, *values.items(), ("metadata", metadata)])
+    parent = None if row.parent is None else given(row.parent)
+    return Read(*place, parent, checkpoint, metadata, writes)
+
+
+def migrated(codec: Codec, name: str, value: Any, *place: str) -> Any:
+    """What a channel holds, or what was written to it, after the migrations of the channel."""
+    if name not in codec.classes.channels:
+        return value
+    snapshot, inner = bare(value)
+    try:
+        made = codec.classes.value(name, inner)
+    except MigrationRaised as error:
+        migration_raised(codec.classes, *place, name, error)
+        made = unmarked(inner)
+    return wrapped(snapshot, made)
 
 
 # ---- task writes

@@ -66,6 +66,8 @@ def operation(
 ) -> tuple[Operation | None, Fingerprint]:
     """What makes `value` of the value before, None if nothing does, and its fingerprint."""
     snapshot, inner = bare(value) if codec.splits else (False, value)
+    if codec.classes.channels and channel in codec.classes.channels:
+        inner = codec.marked(inner, channel)
     kind = codec.splittable(inner)
     if kind != "w":
         if before is not None and before.snapshot != snapshot:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph_wyrd.codec import messages
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.store import inspect
+from langgraph_wyrd.types import kept
+from langgraph_wyrd.types.exact import exact_dumps
 from langgraph_wyrd.types.kept import KeptWhole
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuilding import guarded
@@ -30,6 +33,7 @@ ROWS, PACKED = 0, 1  # the forms of a part
 Part = list[Any]  # [form, bytes of one msgpack array]
 
 _MOST_SHAPES = 4096
+_A_WHILE = 60.0  # seconds
 _SCALARS = frozenset((int, float, bool, type(None)))
 
 
@@ -56,7 +60,8 @@ class Codec:
             careful = careful.serde
         if not self.splits:
             inner = serde  # nothing is known of it: whole values only, as it makes them
-        self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
+        self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
+        self._kept, self._kept_lately = kept.made(), 0.0
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
     # ---- whole values
@@ -231,6 +236,22 @@ class Codec:
         """The dict of that many packed entries."""
         found: dict[str, Any] = self._loads(("msgpack", map_header(count) + body))
         return found
+
+    # ---- classes of the user's
+
+    def marked(self, value: Any, channel: str) -> Any:
+        """A value of a channel with migrations, with its version beside it."""
+        if type(value) is list:
+            return [self.classes.marked(channel, each) for each in value]
+        return self.classes.marked(channel, value)
+
+    def has_kept(self) -> bool:
+        """Whether there may be values that were not rebuilt in what was loaded lately: other loads
+        go on at the same time, and a page is loaded in one go, so it stays so for a while."""
+        now = time.monotonic()
+        if self._kept != kept.made():
+            self._kept, self._kept_lately = kept.made(), now + _A_WHILE
+        return now < self._kept_lately
 
     # ---- metadata
 
