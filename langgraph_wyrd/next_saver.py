@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd.checkpoints import read
 from langgraph_wyrd.checkpoints.cache import Cache
@@ -24,6 +25,7 @@ from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage import schema as schemas
+from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
+    from langgraph_wyrd.storage.keyring import KeyRing
+    from langgraph_wyrd.storage.rotation import Progress, Rotation
+
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
@@ -43,8 +48,10 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
         classes: Classes | None = None, cache: Cache | None = None,
+        access: Access | None = None,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
+        self._access = Access(self.serde) if access is None else access
         self._engine = engine
         self._cache = Cache() if cache is None else cache
         self._classes = Classes() if classes is None else classes
@@ -57,6 +64,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         conn_string: str | os.PathLike[str],
         *,
         serde: SerializerProtocol | None = None,
+        keys: KeyRing | Mapping[str, bytes] | None = None,
         schema: str | None = None,
         setup: Literal["auto", "never"] = "auto",
         connect: Callable[[], Any] | None = None,
@@ -64,16 +72,25 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         pillars: bool = True,
         **options: Any,
     ) -> Self:
-        """A saver for the database that `conn_string` names."""
+        """A saver for the database that `conn_string` names.
+
+        Args:
+            keys: Keys by their ids, or a `KeyRing`: everything of value is encrypted with the
+                last one. See docs/encryption.md.
+        """
         address = url.parse(conn_string)
+        serde = maybe_add_typed_methods(serde or cls.serde)
+        access = Access(serde, keys)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
             from langgraph_wyrd.storage.postgres import PostgresDriver
 
-            return cls(Engine(PostgresDriver(address, schema=schema, **common)), serde=serde)
+            driver = access.guard(PostgresDriver(address, schema=schema, **common))
+            return cls(Engine(driver), serde=serde, access=access)
         from langgraph_wyrd.storage.sqlite import SqliteDriver
 
-        return cls(Engine(SqliteDriver(address, **common)), serde=serde)
+        driver = access.guard(SqliteDriver(address, **common))
+        return cls(Engine(driver), serde=serde, access=access)
 
     @staticmethod
     def ddl(dialect: schemas.Dialect = "postgres") -> str:
@@ -218,6 +235,54 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         """Delete a thread, with everything that is stored of it."""
         raise NotImplementedError
 
+    # ---- keys
+
+    def rotate_keys(self, *, plain: bool = False, progress: Progress | None = None) -> Rotation:
+        """Encrypt everything that is stored anew, under the newest key of the ring.
+
+        Afterwards no other key is needed. It goes on in short transactions, while others read and
+        write; stopped, it can be run again, and does what is left to do.
+
+        Args:
+            plain: Also encrypt what is not encrypted at all, so that a plain store becomes an
+                encrypted one. Only while nobody else uses it; what was deleted or written over
+                before may still stand in the file (`VACUUM` it), in logs and in backups.
+            progress: Called with how many threads are done, of how many, after each.
+
+        Raises:
+            InvalidInput: This saver was opened without `keys=`.
+            KeyMissing: A row is encrypted with a key that the ring does not have.
+        """
+        steps = self._rotation(plain, progress)
+        try:
+            script = next(steps)
+            while True:
+                script = steps.send(self._engine.run(script, writes=True))
+        except StopIteration as end:
+            done: Rotation = end.value
+            return done
+
+    async def arotate_keys(
+        self, *, plain: bool = False, progress: Progress | None = None
+    ) -> Rotation:
+        """Async version of `rotate_keys`."""
+        steps = self._rotation(plain, progress)
+        try:
+            script = next(steps)
+            while True:
+                script = steps.send(await self._engine.arun(script, writes=True))
+        except StopIteration as end:
+            done: Rotation = end.value
+            return done
+
+    def _rotation(self, plain: bool, progress: Progress | None) -> Any:
+        sealer = self._access.ring
+        if sealer is None:
+            raise InvalidInput("this saver was opened without keys=: there are none to rotate")
+        from langgraph_wyrd.storage.rotation import rotation
+
+        return rotation(self._dialect, self._access, sealer, plain, progress)
+
     # ---- versions
 
     def get_next_version(self, current: str | None, channel: None) -> str:
@@ -235,7 +300,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     def _codec(self) -> Codec:
         """For the serde of now: `with_allowlist` gives clones another one."""
         if self._made is None or self._made.serde is not self.serde:
-            self._made = Codec(self.serde, self._classes)
+            self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
 
     def _incoming(

@@ -148,6 +148,7 @@ def planned(
             space.stamp if space.checkpoint is not None else None, thread.version + 1, put.ts,
             put.step, put.source, put.run_id, put.root, None, 0, 0, put.metadata, None, data,
         ),
+        codec.sealer,
     )  # fmt: skip
     after = Namespace(
         put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
@@ -200,17 +201,17 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     for name, value in put.values.items():
         whole, known = operation(codec, None, value, name)
         if known.size > _OWN_ROW and name:
-            steps.append(_snapshot_row(key, put, name, packed(whole)))
+            steps.append(_snapshot_row(codec, key, put, name, packed(whole)))
         else:
             small[name] = whole
     data = packed([small, space.versions, space.seen, space.rest])
-    steps.append(_snapshot_row(key, put, "", data))
+    steps.append(_snapshot_row(codec, key, put, "", data))
     return steps
 
 
-def _snapshot_row(key: Any, put: Put, channel: str, data: bytes) -> Step:
+def _snapshot_row(codec: Codec, key: Any, put: Put, channel: str, data: bytes) -> Step:
     row = SnapshotRow(key, put.ns, put.id, channel, put.stamp, 0, data, None)
-    return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row))
+    return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row, codec.sealer))
 
 
 # ---- task writes

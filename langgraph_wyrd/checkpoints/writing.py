@@ -223,7 +223,7 @@ class Writing:
                         thread.key, wanted.ns, wanted.checkpoint, wanted.task, seq, wanted.path,
                         None, 0, None, payload,
                     )  # fmt: skip
-                    steps.append(Step(PUT_WRITES, summed(WRITES, row_)))
+                    steps.append(Step(PUT_WRITES, summed(WRITES, row_, codec.sealer)))
                     job = make("store", steps, thread.key)
                     if after is not thread:
                         self._cache.keep(wanted.thread_id, slot, after)

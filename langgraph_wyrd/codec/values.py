@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -26,6 +26,12 @@ from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuilding import guarded
 from langgraph_wyrd.types.telling import refused
 
+if TYPE_CHECKING:
+    from langgraph_wyrd.storage.encryption import Sealer
+    from langgraph_wyrd.storage.tables import Table
+
+R = TypeVar("R")
+
 ROWS, PACKED = 0, 1  # the forms of a part
 Part = list[Any]  # [form, bytes of one msgpack array]
 
@@ -40,8 +46,14 @@ class NotElements(Exception):
 class Codec:
     """Packs and loads values through one serde."""
 
-    def __init__(self, serde: SerializerProtocol, classes: Classes | None = None) -> None:
+    def __init__(
+        self,
+        serde: SerializerProtocol,
+        classes: Classes | None = None,
+        sealer: Sealer | None = None,
+    ) -> None:
         self.serde = serde
+        self.sealer = sealer  # of the rows that hold values; None: they are stored plain
         self.classes = Classes() if classes is None else classes
         self._shapes: set[Any] = set()  # of messages whose row form the serde agreed with
         inner: Any = serde
@@ -50,14 +62,23 @@ class Codec:
         # With a hook of the user's own, nobody knows what loading gives.
         hooked = getattr(inner, "_custom_unpack_ext_hook", False)
         self.splits = type(inner) is JsonPlusSerializer and not hooked
-        self.encrypts = inner is not serde or not self.splits
         careful: Any = guarded(serde, self.classes)
-        if self.splits and inner is not serde:
+        if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
-        if not self.splits:
-            inner = serde  # nothing is known of it: whole values only, as it makes them
         self._dumps: Callable[[Any], tuple[str, bytes]] = inner.dumps_typed
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
+
+    # ---- rows
+
+    def opened(self, table: Table, row: Any, column: str) -> Any:
+        """A column of a stored row, decrypted."""
+        return (
+            getattr(row, column) if self.sealer is None else self.sealer.opened(table, row, column)
+        )
+
+    def open(self, table: Table, row: R) -> R:
+        """A stored row with all its columns decrypted."""
+        return row if self.sealer is None else self.sealer.open(table, row)
 
     # ---- whole values
 
