@@ -24,6 +24,7 @@ from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.rotating import Rotating
 from langgraph_wyrd.storage import schema as schemas
 from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
@@ -37,12 +38,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from langgraph_wyrd.storage.keyring import KeyRing
-    from langgraph_wyrd.storage.rotation import Progress, Rotation
 
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
-class WyrdSaver(BaseCheckpointSaver[str]):
+class WyrdSaver(Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -118,7 +118,6 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     def __enter__(self) -> Self:
         self._engine.reopen()
-        self._engine.open()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -126,7 +125,6 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     async def __aenter__(self) -> Self:
         self._engine.reopen()
-        await self._engine.aopen()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -234,54 +232,6 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread, with everything that is stored of it."""
         raise NotImplementedError
-
-    # ---- keys
-
-    def rotate_keys(self, *, plain: bool = False, progress: Progress | None = None) -> Rotation:
-        """Encrypt everything that is stored anew, under the newest key of the ring.
-
-        Afterwards no other key is needed. It goes on in short transactions, while others read and
-        write; stopped, it can be run again, and does what is left to do.
-
-        Args:
-            plain: Also encrypt what is not encrypted at all, so that a plain store becomes an
-                encrypted one. Only while nobody else uses it; what was deleted or written over
-                before may still stand in the file (`VACUUM` it), in logs and in backups.
-            progress: Called with how many threads are done, of how many, after each.
-
-        Raises:
-            InvalidInput: This saver was opened without `keys=`.
-            KeyMissing: A row is encrypted with a key that the ring does not have.
-        """
-        steps = self._rotation(plain, progress)
-        try:
-            script = next(steps)
-            while True:
-                script = steps.send(self._engine.run(script, writes=True))
-        except StopIteration as end:
-            done: Rotation = end.value
-            return done
-
-    async def arotate_keys(
-        self, *, plain: bool = False, progress: Progress | None = None
-    ) -> Rotation:
-        """Async version of `rotate_keys`."""
-        steps = self._rotation(plain, progress)
-        try:
-            script = next(steps)
-            while True:
-                script = steps.send(await self._engine.arun(script, writes=True))
-        except StopIteration as end:
-            done: Rotation = end.value
-            return done
-
-    def _rotation(self, plain: bool, progress: Progress | None) -> Any:
-        sealer = self._access.ring
-        if sealer is None:
-            raise InvalidInput("this saver was opened without keys=: there are none to rotate")
-        from langgraph_wyrd.storage.rotation import rotation
-
-        return rotation(self._dialect, self._access, sealer, plain, progress)
 
     # ---- versions
 

@@ -132,7 +132,8 @@ class RingCipher:
 class SerdeCipher:
     """Seals through `(name, bytes)` functions: a serde's cipher, or a serde itself.
 
-    Such a cipher knows nothing of places, so a digest of the place goes inside.
+    Such a cipher knows nothing of places, and may not notice changes, so a digest of the place
+    and the data goes inside.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class SerdeCipher:
         self._decrypt = decrypt
 
     def seal(self, owner: Any, place: bytes, data: bytes) -> bytes:
-        name, made = self._encrypt(_digest_of(place) + data)
+        name, made = self._encrypt(_digest_of(place, data) + data)
         tag = name.encode()
         return b"".join((_BEGIN, b"\0", bytes((len(tag),)), tag, made))
 
@@ -156,9 +157,10 @@ class SerdeCipher:
             plain = self._decrypt(sealed[3:end].decode(), sealed[end:])
         except Exception as error:  # whatever a user's cipher raises
             raise NotOpened(f"the serde does not decrypt it ({type(error).__name__})") from error
-        if not isinstance(plain, bytes) or plain[:_DIGEST] != _digest_of(place):
-            raise NotOpened("it does not belong there")
-        return plain[_DIGEST:]
+        data = plain[_DIGEST:] if isinstance(plain, bytes) else b""
+        if not isinstance(plain, bytes) or plain[:_DIGEST] != _digest_of(place, data):
+            raise NotOpened("it was changed, or does not belong there")
+        return data
 
     def is_newest(self, sealed: bytes) -> bool:
         return True
@@ -180,8 +182,10 @@ class Locked:
         return True
 
 
-def _digest_of(place: bytes) -> bytes:
-    return blake2b(place, digest_size=_DIGEST).digest()
+def _digest_of(place: bytes, data: bytes) -> bytes:
+    made = blake2b(place, digest_size=_DIGEST)
+    made.update(data)
+    return made.digest()
 
 
 def _head(id: str, key: bytes) -> bytes:
