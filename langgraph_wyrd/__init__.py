@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.state.merge import merge
     from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo
     from langgraph_wyrd.state.past import HistoryEntry
-    from langgraph_wyrd.store.keys import KeyRing
+    from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
     from langgraph_wyrd.types.kept import Kept
     from langgraph_wyrd.types.migrations import Migration
@@ -72,7 +72,7 @@ _HOMES = {
     "HistoryEntry": "state.past",
     "Intention": "state.model",
     "Kept": "types.kept",
-    "KeyRing": "store.keys",
+    "KeyRing": "storage.keyring",
     "Label": "state.labels",
     "Migration": "types.migrations",
     "OpenLoop": "state.model",

@@ -160,6 +160,7 @@ class KeyMissing(WyrdError):
         self.thread_id = thread_id
         self.place = place
         self.number: int | None = None  # the thread's, until its id is looked up
+        self.owner: Any = None  # the thread's key, until its id is looked up
 
 
 class PlainStore(WyrdError):

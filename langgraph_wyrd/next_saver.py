@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd.checkpoints import copy, delete, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
@@ -26,8 +27,10 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.extraction.registry import Extractor, Extractors
+from langgraph_wyrd.rotating import Rotating
 from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.storage import schema as schemas
+from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
@@ -38,17 +41,21 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
+    from langgraph_wyrd.storage.keyring import KeyRing
+
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
-class WyrdSaver(BaseCheckpointSaver[str]):
+class WyrdSaver(Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
         classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
+        access: Access | None = None,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
+        self._access = Access(self.serde) if access is None else access
         self._engine = engine
         self._cache = Cache() if cache is None else cache
         self._classes = Classes() if classes is None else classes
@@ -62,6 +69,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         conn_string: str | os.PathLike[str],
         *,
         serde: SerializerProtocol | None = None,
+        keys: KeyRing | Mapping[str, bytes] | None = None,
         schema: str | None = None,
         setup: Literal["auto", "never"] = "auto",
         connect: Callable[[], Any] | None = None,
@@ -75,21 +83,30 @@ class WyrdSaver(BaseCheckpointSaver[str]):
         migrations: Iterable[Migration] = (),
         **options: Any,
     ) -> Self:
-        """A saver for the database that `conn_string` names."""
+        """A saver for the database that `conn_string` names.
+
+        Args:
+            keys: Keys by their ids, or a `KeyRing`: everything of value is encrypted with the
+                last one. See docs/encryption.md.
+        """
         heals = on_damage == "heal"
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         reader = Reader(chosen, channels, labels) if pillars else None
         address = url.parse(conn_string)
+        serde = maybe_add_typed_methods(serde or cls.serde)
+        access = Access(serde, keys)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
         if address.dialect == "postgres":
             from langgraph_wyrd.storage.postgres import PostgresDriver
 
             driver: Any = PostgresDriver(address, schema=schema, **common)
-            return cls(Engine(driver), serde=serde, reader=reader, classes=classes)
-        from langgraph_wyrd.storage.sqlite import SqliteDriver
+        else:
+            from langgraph_wyrd.storage.sqlite import SqliteDriver
 
-        return cls(Engine(SqliteDriver(address, **common)), serde=serde, reader=reader)
+            driver = SqliteDriver(address, **common)
+        engine = Engine(access.guard(driver))
+        return cls(engine, serde=serde, reader=reader, classes=classes, access=access)
 
     @staticmethod
     def ddl(dialect: schemas.Dialect = "postgres") -> str:
@@ -117,7 +134,6 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     def __enter__(self) -> Self:
         self._engine.reopen()
-        self._engine.open()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -125,7 +141,6 @@ class WyrdSaver(BaseCheckpointSaver[str]):
 
     async def __aenter__(self) -> Self:
         self._engine.reopen()
-        await self._engine.aopen()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -348,7 +363,7 @@ class WyrdSaver(BaseCheckpointSaver[str]):
     def _codec(self) -> Codec:
         """For the serde of now: `with_allowlist` gives clones another one."""
         if self._made is None or self._made.serde is not self.serde:
-            self._made = Codec(self.serde, self._classes)
+            self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
 
     def _incoming(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from langgraph_wyrd.state.labels import AutoLabels
-    from langgraph_wyrd.store.keys import KeyRing
+    from langgraph_wyrd.storage.keyring import KeyRing
 
 
 Dialect = Literal["postgres", "sqlite"]
@@ -110,7 +110,7 @@ def _lasting(address: Address) -> Address:
 def _ring(keys: KeyRing | Mapping[str, bytes] | None) -> KeyRing | None:
     if keys is None:
         return None
-    from langgraph_wyrd.store.keys import KeyRing
+    from langgraph_wyrd.storage.keyring import KeyRing
 
     return keys if isinstance(keys, KeyRing) else KeyRing(keys)
 

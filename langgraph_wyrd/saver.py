@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.scoped import UserSaver
     from langgraph_wyrd.state.labels import AutoLabels
-    from langgraph_wyrd.store.keys import KeyRing
+    from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
     leases, redaction, scoped = later("leases", "redaction", "scoped")

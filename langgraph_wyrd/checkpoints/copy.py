@@ -42,10 +42,10 @@ def copy_thread(
         rows = yield Query(select(table, "thread"), (old.key,))
         copies = []
         for held in rows:
-            row = table.row._make(held)._replace(thread=new.key)
+            row = codec.open(table, table.row._make(held))._replace(thread=new.key)
             if table is CHECKPOINTS:
                 row = _owned(codec, row, given(source), given(target))
-            copies.append(summed(table, row) if table.sums else row)
+            copies.append(summed(table, row, codec.sealer))
             if len(copies) == _PAGE:
                 yield Command(insert(table), copies)
                 copies = []

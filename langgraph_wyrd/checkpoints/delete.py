@@ -206,7 +206,7 @@ def checkpoints_of(thread: Thread) -> Script[list[Light]]:
 
 def _metadata(codec: Codec, found: path.Found) -> dict[str, Any]:
     row = found.path[0]
-    return metadata_of(codec, row, unpack_delta(row.delta).metadata)
+    return metadata_of(codec, row, unpack_delta(codec.opened(CHECKPOINTS, row, "delta")).metadata)
 
 
 def _rebuilt_from(
@@ -305,13 +305,13 @@ def _rebuilt(
         if state is not None:
             event = replace(base(without_past(state.lasting)), source={"rule": PRUNED})
             changes["events"] = working.pack_events([event])
-    return summed(CHECKPOINTS, row._replace(**changes))
+    return summed(CHECKPOINTS, codec.open(CHECKPOINTS, row)._replace(**changes), codec.sealer)
 
 
 def between(codec: Codec, before: path.Found | None, after: path.Found) -> bytes:
     """One delta from a checkpoint (None: from nothing) to another."""
     restored = restore(codec, after)
-    exact = unpack_delta(after.path[0].delta).metadata
+    exact = unpack_delta(codec.opened(CHECKPOINTS, after.path[0], "delta")).metadata
     known: dict[str, Any] = {}
     versions: dict[str, Any] = {}
     seen: dict[str, dict[str, Any]] = {}

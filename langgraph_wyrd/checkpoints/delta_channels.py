@@ -13,7 +13,7 @@ from langgraph_wyrd.codec.payload import unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
 from langgraph_wyrd.store.names import given
 
 _WRITES = (
@@ -75,7 +75,7 @@ def _values_along(
         made[last.id] = (last.parent, _held(restored, wanted))
         rows = rows[:-1]
     for row in reversed(rows):
-        restored.apply(codec, unpack_delta(checked(row).delta), 0)
+        restored.apply(codec, unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")), 0)
         made[row.id] = (row.parent, _held(restored, wanted))
     return made
 
@@ -103,7 +103,7 @@ def history(
             write = WriteRow._make(row)
             by_checkpoint.setdefault(write.checkpoint, []).append(write)
         for at, wants in zip(line.ids, line.wants, strict=True):
-            for each in reversed(read.merged(by_checkpoint.get(at, ()))):
+            for each in reversed(read.merged(codec, by_checkpoint.get(at, ()))):
                 if each.channel in wants:
                     value = codec.load_written(each.form, each.data)
                     writes[each.channel].append((given(each.task), each.channel, value))

@@ -70,6 +70,6 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
         key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
         version if events else None, 0, events, payload,
     )  # fmt: skip
-    yield Command(insert(WRITES), [summed(WRITES, row)])
+    yield Command(insert(WRITES), [summed(WRITES, row, codec.sealer)])
     if events is not None:
         yield from project.again(dialect, codec, thread)

@@ -82,7 +82,7 @@ def _selected(alias: str, kind: int, dialect: str) -> str:
 
 @lru_cache
 def _statement(dialect: str, latest: bool, writes: bool, snapshots: bool) -> str:
-    """The whole statement. Parameters: thread, namespace, and (not `latest`) the checkpoint's id."""
+    """The whole statement; its parameters: thread, namespace, checkpoint (unless `latest`)."""
     by = "key" if dialect == "postgres" else "thread_id"
     row = "" if dialect == "postgres" else ", row"
     crow = "" if dialect == "postgres" else ", c.row"

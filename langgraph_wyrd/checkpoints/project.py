@@ -22,8 +22,8 @@ def again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
     yield [Command(delete(table, "thread"), [(thread.key,)]) for table in projection.PUBLIC]
     state = working.visible(thread)
     steps = projection.changes(
-        thread.key, given(thread.thread_id), WorkingState(), state, thread.head or ""
+        thread.key, given(thread.thread_id), WorkingState(), state, thread.head or "", codec.sealer
     )
     if steps:
         yield [Command(step.sql, [step.params]) for step in steps]
-    yield Command(SHOW, [(*projection.columns(state), thread.key)])
+    yield Command(SHOW, [(*projection.columns(state, thread.key, codec.sealer), thread.key)])

@@ -17,12 +17,14 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
+from langgraph_wyrd.storage.encryption import Sealer
 from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import (
     CONTEXT,
     INTENTIONS,
     OPEN_LOOPS,
+    THREADS,
     TODOS,
     ContextRow,
     IntentionRow,
@@ -36,15 +38,18 @@ PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
 
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
-Seal = Callable[[Table, Any], Any] | None
-
 
 def changes(
-    key: Key, thread_id: str, before: WorkingState, after: WorkingState, at: str, seal: Seal = None
+    key: Key,
+    thread_id: str,
+    before: WorkingState,
+    after: WorkingState,
+    at: str,
+    sealer: Sealer | None = None,
 ) -> list[Step]:
     """What makes the tables that show one state show another."""
     steps: list[Step] = []
-    make = Rows(key, thread_id, at, seal)
+    make = Rows(key, thread_id, at, sealer)
     if before.loops is not after.loops:
         _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make.loop, _is_over)
     if before.intentions is not after.intentions:
@@ -92,16 +97,16 @@ def _is_over(item: OpenLoop | Intention) -> bool:
 class Rows:
     """Makes the rows of one thread's items, as of a checkpoint."""
 
-    def __init__(self, key: Key, thread_id: str, at: str, seal: Seal = None) -> None:
+    def __init__(self, key: Key, thread_id: str, at: str, sealer: Sealer | None = None) -> None:
         self._key = key
         self._thread_id = thread_id
         self._at = at
-        self._seal = seal
+        self._sealer = sealer
 
     def loop(self, loop: OpenLoop) -> Any:
         return self._sealed(
             OPEN_LOOPS,
-            LoopRow(
+            LoopRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, loop.id, loop.kind, loop.description,
                 _json(loop.context), loop.ref, moment(loop.opened_at), moment(loop.changed_at),
                 moment(loop.closed_at), loop.closed_in, loop.outcome, *_where(loop.source),
@@ -112,7 +117,7 @@ class Rows:
     def intention(self, each: Intention) -> Any:
         return self._sealed(
             INTENTIONS,
-            IntentionRow(
+            IntentionRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, each.id, each.text, each.aim, moment(each.opened_at),
                 moment(each.closed_at), each.closed_in, each.outcome, *_where(each.source),
                 each.confidence, self._at, _json(each.extra),
@@ -122,7 +127,7 @@ class Rows:
     def context(self, item: ContextItem) -> Any:
         return self._sealed(
             CONTEXT,
-            ContextRow(
+            ContextRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, item.id, item.key, to_json(item.value),
                 _json(item.metadata), moment(item.opened_at), moment(item.changed_at),
                 *_where(item.source), item.confidence, self._at, _json(item.extra),
@@ -132,7 +137,7 @@ class Rows:
     def todo(self, todo: Todo, place: int) -> Any:
         return self._sealed(
             TODOS,
-            TodoRow(
+            TodoRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, todo.id, place, todo.listed, todo.content, todo.status,
                 todo.priority, todo.tracker, todo.ref, moment(todo.opened_at),
                 moment(todo.changed_at), moment(todo.closed_at), *_where(todo.source),
@@ -141,10 +146,10 @@ class Rows:
         )  # fmt: skip
 
     def _sealed(self, table: Table, row: Any) -> Any:
-        return row if self._seal is None else self._seal(table, row)
+        return row if self._sealer is None else self._sealer.seal(table, row)
 
 
-def _where(source: Source) -> tuple[Any, ...]:
+def _where(source: Source) -> Any:
     return (
         source.checkpoint_id or "", source.ns, source.node, getattr(source, "agent", None),
         source.channel, source.message_id, source.task_id, source.tool_call_id,
@@ -182,13 +187,19 @@ def moment(text: str | None) -> str | None:
     return found.astimezone(timezone.utc).isoformat(timespec="microseconds")
 
 
-def columns(state: WorkingState) -> tuple[Any, ...]:
+def columns(state: WorkingState, key: Key, sealer: Sealer | None) -> tuple[Any, ...]:
     """A thread's own columns: status, reason, due, title, counts of open loops and todos."""
+    reason: str | None = (state.reason or "").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    title = state.title
+    if sealer is not None:
+        reason = sealer.seal_value(THREADS, "reason", (key,), reason)
+        if title is not None:
+            title = sealer.seal_value(THREADS, "title", (key,), title)
     return (
         state.status,
-        (state.reason or "").replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        reason,
         due_json(state.due),
-        state.title,
+        title,
         len(state.open_loops),
         len(state.open_todos),
     )
@@ -211,7 +222,7 @@ def turned(
     left: frozenset[str],
     state: WorkingState,
     at: str,
-    seal: Seal = None,
+    sealer: Sealer | None = None,
 ) -> list[Step]:
     """What makes the tables of a branch that is left show `state`, where another one starts.
 
@@ -219,8 +230,9 @@ def turned(
     that is left has. What was opened there goes; what was changed there is as `state` has it.
     """
     steps: list[Step] = []
-    make = Rows(key, thread_id, at, seal)
+    make = Rows(key, thread_id, at, sealer)
     items: dict[str, Any] = {}
+    each: Any
     for place, todo in enumerate(state.todos):
         items[todo.id] = (TODOS, lambda todo=todo, place=place: make.todo(todo, place))
     for each in state.context:

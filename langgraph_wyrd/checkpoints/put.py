@@ -193,7 +193,7 @@ def planned(
     shown: list[Step] = []
     if reader is not None:
         events, ahead, columns, shown = _read(
-            reader, thread, moved, put, space, after, changes, changed, turn
+            codec, reader, thread, moved, put, space, after, changes, changed, turn
         )
 
     row = summed(
@@ -203,6 +203,7 @@ def planned(
             space.stamp if space.checkpoint is not None else None, thread.version + 1, put.ts,
             put.step, put.source, put.run_id, put.root, ahead, 0, 0, put.metadata, events, data,
         ),
+        codec.sealer,
     )  # fmt: skip
     advance = advanced(me, thread, head, put.user, columns)
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
@@ -217,6 +218,7 @@ def planned(
 
 
 def _read(
+    codec: Codec,
     reader: Reader,
     thread: Thread,
     moved: Thread,
@@ -236,7 +238,7 @@ def _read(
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
     held = () if before is None else before.writes
-    view = working.view_of(put, space, names, fresh, held, sealed=False)
+    view = working.view_of(put, space, names, fresh, held, sealed=codec.sealer is not None)
     known: ThreadState = thread.state
     if put.parent is not None:
         known.early.pop((put.ns, put.parent), None)
@@ -269,10 +271,12 @@ def _read(
         top = put.id if put.ns == "" else thread.head or ""
         if turn is not None:
             shown = working.visible(thread_at(thread, space))
-            steps += projection.turned(thread.key, name, turn.held, turn.left, shown, top)
+            steps += projection.turned(
+                thread.key, name, turn.held, turn.left, shown, top, codec.sealer
+            )
         state_now = working.visible(moved)
-        steps += projection.changes(thread.key, name, shown, state_now, top)
-        shown, columns = state_now, projection.columns(state_now)
+        steps += projection.changes(thread.key, name, shown, state_now, top, codec.sealer)
+        shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
     moved.state = ThreadState(shown, known.early)
     return working.pack_events(events, said), ahead, columns, steps
 
@@ -316,22 +320,22 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     for name, value in put.values.items():
         whole, known = operation(codec, None, value, name)
         if known.size > _OWN_ROW and name:
-            steps.append(_snapshot_row(key, put, name, packed(whole)))
+            steps.append(_snapshot_row(codec, key, put, name, packed(whole)))
         else:
             small[name] = whole
     data = packed([small, space.versions, space.seen, space.rest])
     state = None
     if space.state is not None:
         state = packed(to_dict(space.state.lasting, compact=True))
-    steps.append(_snapshot_row(key, put, "", data, state))
+    steps.append(_snapshot_row(codec, key, put, "", data, state))
     return steps
 
 
 def _snapshot_row(
-    key: Any, put: Put, channel: str, data: bytes, state: bytes | None = None
+    codec: Codec, key: Any, put: Put, channel: str, data: bytes, state: bytes | None = None
 ) -> Step:
     row = SnapshotRow(key, put.ns, put.id, channel, put.stamp, 0, data, state)
-    return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row))
+    return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row, codec.sealer))
 
 
 # ---- task writes
@@ -364,7 +368,13 @@ def next_seq() -> int:
 
 
 def planned_writes(
-    reader: Reader | None, me: int, thread: Thread, writes: PutWrites, payload: bytes, alive: str
+    codec: Codec,
+    reader: Reader | None,
+    me: int,
+    thread: Thread,
+    writes: PutWrites,
+    payload: bytes,
+    alive: str,
 ) -> tuple[list[Step], Thread] | None:
     """The rows that store what a task wrote; None where too little is known for that."""
     space = thread.spaces.get(writes.ns)
@@ -373,7 +383,8 @@ def planned_writes(
     task, path = given(writes.task), given(writes.path)
     made = [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
     events: tuple[Event, ...] = ()
-    after, columns, steps = thread, None, []
+    after, columns = thread, None
+    steps: list[Step] = []
     if reader is None or thread.state is None:
         if says:
             return None
@@ -386,7 +397,7 @@ def planned_writes(
             at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
             state = state.also(at, events)
         if says or _shows(thread):
-            after, columns, steps = _shown_after(me, thread, writes.ns, state)
+            after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
     elif _is_ahead(thread, state, writes):
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.
@@ -403,7 +414,7 @@ def planned_writes(
         thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
         after.version if events else None, 0, working.pack_events_of(events), payload,
     )  # fmt: skip
-    steps.append(Step(PUT_WRITES, summed(WRITES, row)))
+    steps.append(Step(PUT_WRITES, summed(WRITES, row, codec.sealer)))
     return steps, after
 
 
@@ -433,7 +444,7 @@ def _moved_on(me: int, thread: Thread) -> Thread:
 
 
 def _shown_after(
-    me: int, thread: Thread, ns: str, state: NamespaceState
+    codec: Codec, me: int, thread: Thread, ns: str, state: NamespaceState
 ) -> tuple[Thread, tuple[Any, ...] | None, list[Step]]:
     """The thread with a namespace's new state, its columns, and its tables."""
     after = _moved_on(me, thread)
@@ -442,9 +453,11 @@ def _shown_after(
         return after, None, []
     top = thread.head or ""
     now_ = working.visible(after)
-    steps = projection.changes(thread.key, given(thread.thread_id), thread.state.shown, now_, top)
+    steps = projection.changes(
+        thread.key, given(thread.thread_id), thread.state.shown, now_, top, codec.sealer
+    )
     after.state = ThreadState(now_, thread.state.early)
-    return after, projection.columns(now_), steps
+    return after, projection.columns(now_, thread.key, codec.sealer), steps
 
 
 def replace_row(table: Table, row: Any) -> Command:

@@ -15,7 +15,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
 from langgraph_wyrd.store.collector import Held
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
@@ -75,7 +75,7 @@ def read_of(codec: Codec, found: Found) -> Read:
     return Read(*place, parent, checkpoint, metadata, writes)
 
 
-def migrated(codec: Codec, name: str, value: Any, *place: str) -> Any:
+def migrated(codec: Codec, name: str, value: Any, thread: str, ns: str, id: str) -> Any:
     """What a channel holds, or what was written to it, after the migrations of the channel."""
     if name not in codec.classes.channels:
         return value
@@ -83,7 +83,7 @@ def migrated(codec: Codec, name: str, value: Any, *place: str) -> Any:
     try:
         made = codec.classes.value(name, inner)
     except MigrationRaised as error:
-        migration_raised(codec.classes, *place, name, error)
+        migration_raised(codec.classes, thread, ns, id, name, error)
         made = unmarked(inner)
     return wrapped(snapshot, made)
 
@@ -103,7 +103,7 @@ class Written:
     data: Any
 
 
-def merged(rows: Sequence[WriteRow]) -> list[Written]:
+def merged(codec: Codec, rows: Sequence[WriteRow]) -> list[Written]:
     """The writes of a checkpoint's tasks, in LangGraph's order, as InMemorySaver keeps them.
 
     Of an ordinary write the first one stays, of a special one (an error, an interrupt, an answer)
@@ -116,7 +116,7 @@ def merged(rows: Sequence[WriteRow]) -> list[Written]:
                 f"what task {given(row.task)} wrote at checkpoint {given(row.checkpoint)} fails "
                 "its checksum"
             )
-        for at, (channel, form, data) in enumerate(unpacked(row.payload)):
+        for at, (channel, form, data) in enumerate(unpacked(codec.opened(WRITES, row, "payload"))):
             idx = SPECIAL.get(channel, at)
             key = (row.task, idx)
             if idx < 0 or key not in slots:
@@ -128,7 +128,8 @@ def pending(codec: Codec, rows: Sequence[WriteRow]) -> list[Pending]:
     """The pending writes of a checkpoint."""
     if not rows:
         return []
-    return [(given(w.task), w.channel, codec.load_written(w.form, w.data)) for w in merged(rows)]
+    found = merged(codec, rows)
+    return [(given(w.task), w.channel, codec.load_written(w.form, w.data)) for w in found]
 
 
 # ---- a page of checkpoints
@@ -172,7 +173,8 @@ def page(
             row = found.path[0]
             from langgraph_wyrd.codec.payload import unpack_delta
 
-            if not matches(metadata_of(codec, row, unpack_delta(row.delta).metadata)):
+            delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
+            if not matches(metadata_of(codec, row, delta.metadata)):
                 continue
             reads.append(read_of(codec, found))
     last = Page(rows[-1][2], rows[-1][1], rows[-1][0]) if len(rows) == size else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langgraph_wyrd.checkpoints import path, project
 from langgraph_wyrd.checkpoints.cache import beginning
 from langgraph_wyrd.checkpoints.delete import lock
@@ -57,15 +59,16 @@ def made_whole(codec: Codec, found: path.Found) -> Script[None]:
     """Store a checkpoint with all its channels; its stamp stays."""
     row = found.path[0]
     data = whole(codec, restore(codec, found), row)
-    made = summed(CHECKPOINTS, row._replace(built_on=None, built_stamp=None, delta=data))
+    row = codec.open(CHECKPOINTS, row)._replace(built_on=None, built_stamp=None, delta=data)
+    made = summed(CHECKPOINTS, row, codec.sealer)
     yield Command(upsert(CHECKPOINTS), [made])
 
 
 def whole(codec: Codec, restored: Restored, row: CheckpointRow) -> bytes:
     """The delta that holds all of a checkpoint."""
-    exact = unpack_delta(checked(row).delta).metadata
+    exact = unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")).metadata
     metadata_of(codec, row, exact)
-    changes = {}
+    changes: dict[str, Any] = {}
     for name, value in restored.channels.items():
         change, _ = operation(codec, None, value.get(), name)
         changes[name] = change

@@ -92,10 +92,10 @@ def restore(codec: Codec, found: Found) -> Restored:
         checked(row)
         if before is not None and row.built_stamp != before.stamp:
             raise damaged(row, f"checkpoint {given(before.id)} is not the one that it builds on")
-        restored.apply(codec, unpack_delta(row.delta), len(row.delta))
+        restored.apply(codec, unpack_delta(codec.opened(CHECKPOINTS, row, "delta")), len(row.delta))
         before = row
     if rows is not path and not rows:  # the snapshot is of the checkpoint itself
-        restored.metadata = unpack_delta(checked(last).delta).metadata
+        restored.metadata = unpack_delta(codec.opened(CHECKPOINTS, checked(last), "delta")).metadata
     return restored
 
 
@@ -106,14 +106,15 @@ def start_from_snapshot(
     for each in snapshots:
         if unsound(SNAPSHOTS, each) or each.stamp != row.stamp:
             raise damaged(row, "its snapshot fails its checksum")
+        data = unpacked(codec.opened(SNAPSHOTS, each, "data"))
         if each.channel == "":
-            channels, versions, seen, rest = unpacked(each.data)
+            channels, versions, seen, rest = data
             restored.versions, restored.seen, restored.rest = versions, seen, rest
             operations = channels
             for name, operation in operations.items():
                 restored.channels.setdefault(name, Value(codec)).apply(operation)
         else:
-            restored.channels.setdefault(each.channel, Value(codec)).apply(unpacked(each.data))
+            restored.channels.setdefault(each.channel, Value(codec)).apply(data)
     restored.grown = restored.rows = 0
 
 
@@ -123,7 +124,7 @@ def metadata_of(codec: Codec, row: CheckpointRow, exact: Any) -> dict[str, Any]:
         found: dict[str, Any] = codec.load(*exact)
         return found
     try:
-        plain: dict[str, Any] = json.loads(row.metadata)
+        plain: dict[str, Any] = json.loads(codec.opened(CHECKPOINTS, row, "metadata"))
     except (ValueError, RecursionError) as error:
         raise damaged(row, f"its metadata is no JSON: {error}") from error
     return plain

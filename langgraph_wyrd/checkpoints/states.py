@@ -22,7 +22,14 @@ from langgraph_wyrd.state.overlay import along, moment_of, rank
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, Key, WriteRow
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    SNAPSHOTS,
+    WRITES,
+    CheckpointRow,
+    Key,
+    WriteRow,
+)
 from langgraph_wyrd.store.names import given
 
 _SAID = (
@@ -34,8 +41,14 @@ _JOURNAL = (
     "SELECT said_at, seq, item, kind, author, at, body FROM wyrd_journal "
     "WHERE thread = ? AND ns = ? ORDER BY seq"
 )
-_WRITES = f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ?"
-CHILDREN = "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' GROUP BY ns"
+_WRITES = (
+    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint = ?"
+)
+CHILDREN = (
+    "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' "
+    "GROUP BY ns"
+)
 
 
 def sound_events(row: CheckpointRow) -> CheckpointRow:
@@ -46,7 +59,11 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
 
 
 def namespace_state(
-    thread_id: str, found: Found, said: Sequence[WriteRow], journal: Sequence[Sequence[Any]]
+    codec: Codec,
+    thread_id: str,
+    found: Found,
+    said: Sequence[WriteRow],
+    journal: Sequence[Sequence[Any]],
 ) -> NamespaceState:
     """The state at the end of a path: events of its checkpoints, of their tasks, and edits."""
     path = found.path
@@ -60,7 +77,9 @@ def namespace_state(
             at = Moment(
                 given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
             )
-            events = tuple(Event.from_dict(each) for each in unpacked(write.events or b""))
+            events = tuple(
+                Event.from_dict(each) for each in unpacked(codec.opened(WRITES, write, "events"))
+            )
             _add(pending, write.checkpoint, at, events)
     for said_at, seq, _, _, _, at_, body in journal:
         if said_at in times:
@@ -75,11 +94,11 @@ def namespace_state(
     for row in reversed(path):
         sound_events(row)
         at = Moment(given(row.id), given(row.ns), row.ts)
-        own, tasks = working.unpack_events(row.events, at)
+        own, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
         for moment, events in tasks:
             _add(pending, row.id, moment, events, first=True)
         if row is last and snapshot is not None:
-            start = from_dict(WorkingState, unpacked(snapshot.state or b""))
+            start = from_dict(WorkingState, unpacked(codec.opened(SNAPSHOTS, snapshot, "state")))
             own = ()
         over = pending.get(row.id, {})
         steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
@@ -120,7 +139,7 @@ def load_namespace(
         ),
         Query(_JOURNAL, (key, ns)),
     ]
-    state = namespace_state(thread_id, found, [WriteRow._make(row) for row in said], journal)
+    state = namespace_state(codec, thread_id, found, [WriteRow._make(row) for row in said], journal)
     state.writes.extend(task_writes(codec, found.writes))
     return found, state
 
@@ -128,7 +147,7 @@ def load_namespace(
 def task_writes(codec: Codec, rows: Sequence[WriteRow]) -> list[TaskWrite]:
     """What a checkpoint's tasks wrote, as the next checkpoint's extractors see it."""
     made = []
-    for write in read.merged(rows):
+    for write in read.merged(codec, rows):
         plain = write.channel.startswith(("branch:to:",))
         value = None if plain else codec.load_written(write.form, write.data)
         made.append(TaskWrite(given(write.task), given(write.path), write.channel, value))

@@ -13,7 +13,8 @@ from typing import Any
 
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.codec.payload import packed, unpacked
-from langgraph_wyrd.extraction.due import CONTROL, SENDS, due, remaining
+from langgraph_wyrd.extraction.due import CONTROL as CONTROL
+from langgraph_wyrd.extraction.due import SENDS, due, remaining
 from langgraph_wyrd.extraction.extracting import messages_of
 from langgraph_wyrd.extraction.messages import has_results
 from langgraph_wyrd.extraction.policy import Channels
@@ -231,9 +232,9 @@ def pack_events(
     """The events of a checkpoint, and of its early tasks; None where there are none."""
     if not own and not tasks:
         return None
-    held = [[event.to_dict() for event in own]]
+    held: list[Any] = [[event.to_dict() for event in own]]
     if tasks:
-        held.append([[at.task, at.ts, [e.to_dict() for e in events]] for at, events in tasks])  # type: ignore[list-item]
+        held.append([[at.task, at.ts, [e.to_dict() for e in events]] for at, events in tasks])
     return packed(held)
 
 

@@ -216,12 +216,12 @@ class Writing:
                     or (thread.buried is not None and wanted.checkpoint <= thread.buried)
                 ):
                     yield from self._known(make, slot, wanted)
-                job, late = self._planned_writes(make, slot, wanted, payload)
+                job, late = self._planned_writes(codec, make, slot, wanted, payload)
                 if late:  # it says something about a checkpoint of which too little is known
                     yield self._posted(
                         make("read", lambda: late_writes.loaded(self, codec, wanted))
                     )
-                    job, late = self._planned_writes(make, slot, wanted, payload)
+                    job, late = self._planned_writes(codec, make, slot, wanted, payload)
                     if late:
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
@@ -263,7 +263,7 @@ class Writing:
                 self._cache.keep(wanted.thread_id, slot, row)
 
     def _planned_writes(
-        self, make: Callable[..., Job], slot: Slot, wanted: PutWrites, payload: bytes
+        self, codec: Codec, make: Callable[..., Job], slot: Slot, wanted: PutWrites, payload: bytes
     ) -> tuple[Job | None, bool]:
         """Plan a task's writes and hand them over; True where too little is known for that."""
         with slot.lock:
@@ -275,11 +275,13 @@ class Writing:
                 alive = put.ALIVE_LOCKED
             if not thread.version or thread.deleted:
                 first, thread = begin(me, thread, self._reader is not None)
-                found = put.planned_writes(self._reader, me, thread, wanted, payload, alive)
+                found = put.planned_writes(codec, self._reader, me, thread, wanted, payload, alive)
                 assert found is not None
                 steps, after = [*first, *found[0]], found[1]
             else:
-                planned = put.planned_writes(self._reader, me, thread, wanted, payload, alive)
+                planned = put.planned_writes(
+                    codec, self._reader, me, thread, wanted, payload, alive
+                )
                 if planned is None:
                     return None, True
                 steps, after = planned

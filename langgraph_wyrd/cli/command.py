@@ -16,7 +16,7 @@ from langgraph_wyrd.cli.screen import Screen
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.listed import Page
-from langgraph_wyrd.store.keys import ENV, KeyRing
+from langgraph_wyrd.storage.keyring import ENV, KeyRing
 from langgraph_wyrd.store.url import parse
 from langgraph_wyrd.views.plain import count, line
 

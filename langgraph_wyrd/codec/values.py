@@ -11,7 +11,7 @@ import json
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -29,6 +29,12 @@ from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuilding import guarded
 from langgraph_wyrd.types.telling import refused
 
+if TYPE_CHECKING:
+    from langgraph_wyrd.storage.encryption import Sealer
+    from langgraph_wyrd.storage.tables import Table
+
+R = TypeVar("R")
+
 ROWS, PACKED = 0, 1  # the forms of a part
 Part = list[Any]  # [form, bytes of one msgpack array]
 
@@ -44,8 +50,14 @@ class NotElements(Exception):
 class Codec:
     """Packs and loads values through one serde."""
 
-    def __init__(self, serde: SerializerProtocol, classes: Classes | None = None) -> None:
+    def __init__(
+        self,
+        serde: SerializerProtocol,
+        classes: Classes | None = None,
+        sealer: Sealer | None = None,
+    ) -> None:
         self.serde = serde
+        self.sealer = sealer  # of the rows that hold values; None: they are stored plain
         self.classes = Classes() if classes is None else classes
         self._shapes: set[Any] = set()  # of messages whose row form the serde agreed with
         inner: Any = serde
@@ -54,15 +66,24 @@ class Codec:
         # With a hook of the user's own, nobody knows what loading gives.
         hooked = getattr(inner, "_custom_unpack_ext_hook", False)
         self.splits = type(inner) is JsonPlusSerializer and not hooked
-        self.encrypts = inner is not serde or not self.splits
         careful: Any = guarded(serde, self.classes)
-        if self.splits and inner is not serde:
+        if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
-        if not self.splits:
-            inner = serde  # nothing is known of it: whole values only, as it makes them
         self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
         self._kept, self._kept_lately = kept.made(), 0.0
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
+
+    # ---- rows
+
+    def opened(self, table: Table, row: Any, column: str) -> Any:
+        """A column of a stored row, decrypted."""
+        return (
+            getattr(row, column) if self.sealer is None else self.sealer.opened(table, row, column)
+        )
+
+    def open(self, table: Table, row: R) -> R:
+        """A stored row with all its columns decrypted."""
+        return row if self.sealer is None else self.sealer.open(table, row)
 
     # ---- whole values
 
@@ -258,9 +279,8 @@ class Codec:
     def metadata(self, metadata: dict[str, Any]) -> tuple[str, list[Any] | None]:
         """Metadata as JSON, and as the serde packs it too where JSON would not give the same."""
         for value in metadata.values():
-            if value.__class__ not in _FLAT and value != {}:
-                if value.__class__ is not int or not -(1 << 63) <= value < 1 << 64:
-                    break
+            if not (value.__class__ in _FLAT or value == {} or _is_small(value)):
+                break
         else:  # mostly: names, numbers and no parents
             text = _json(metadata)
             if text.isascii() or not inspect.has_surrogate(text):
@@ -269,6 +289,10 @@ class Codec:
             return _json(metadata), None
         shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
         return _json(shown), list(self.dump(metadata, "metadata"))
+
+
+def _is_small(value: Any) -> bool:
+    return value.__class__ is int and -(1 << 63) <= value < 1 << 64
 
 
 _FLAT = frozenset((str, bool, type(None)))

@@ -406,9 +406,7 @@ class Engine:
         """Async version of `close`."""
         workers = self._stop()
         if workers:
-            await asyncio.get_running_loop().run_in_executor(
-                None, lambda: [worker.join() for worker in workers]
-            )
+            await asyncio.get_running_loop().run_in_executor(None, _join, workers)
 
     def _stop(self) -> list[_Worker]:
         self._closed = True
@@ -451,6 +449,11 @@ class Engine:
         for _ in queues:
             paused.acquire(timeout=timeout)
         return go_on
+
+
+def _join(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.join()
 
 
 def _nothing() -> Script[None]:

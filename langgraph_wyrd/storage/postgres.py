@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from langgraph_wyrd.errors import ConnectionLost, MissingExtra, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.store.url import Address
 
 try:
@@ -153,12 +154,16 @@ class PostgresDriver:
     def _set_up(self, raw: psycopg.Connection[Any]) -> None:
         inside = "" if self._schema is None else f"the schema {self._schema!r} of "
         self._where = f"{inside}the Postgres database {raw.info.dbname!r}"
-        run = lambda sql, params=None: raw.execute(sql.encode(), params, prepare=False)  # noqa: E731
+
+        def run(sql: str, params: Any = None) -> psycopg.Cursor[Any]:
+            return raw.execute(sql.encode(), params, prepare=False)
+
         wanted = self._pending(run)
         if not wanted:
             return
         ((reads, official),) = run(
-            "SELECT current_setting('transaction_read_only'), to_regclass('checkpoints') IS NOT NULL"
+            "SELECT current_setting('transaction_read_only'), "
+            "to_regclass('checkpoints') IS NOT NULL"
         ).fetchall()
         if reads == "on":
             raise schema.missing(self._where, "it only allows reading", official=official)
@@ -169,9 +174,7 @@ class PostgresDriver:
             # Held to the end of the transaction, so it works behind a pooler too.
             run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if self._schema is not None:
-                run(
-                    f"CREATE SCHEMA IF NOT EXISTS {quoting.Identifier(self._schema).as_string(None)}"
-                )
+                run(f"CREATE SCHEMA IF NOT EXISTS {self._prefix[:-1]}")
             wanted = self._pending(run)  # others may have been quicker
             if wanted:
                 for statement in schema.statements("postgres"):
@@ -195,14 +198,14 @@ class PostgresDriver:
             "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
             "WHERE n.nspname = coalesce(%s, current_schema()) "
             "AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY(%s)",
-            (self._schema, [*schema.OURS, schema.MIGRATIONS.name]),
+            (self._schema, [*schema.OURS, MIGRATIONS.name]),
         ).fetchall()
         tables: dict[str, set[str]] = {}
         for table, column in found:
             tables.setdefault(table, set()).add(column)
         schema.refuse_foreign(tables, self._where)
         rows: list[Any] = []
-        if schema.MIGRATIONS.name in tables:
+        if MIGRATIONS.name in tables:
             text = self.text("SELECT version, name, min_reader FROM wyrd_migrations").decode()
             rows = run(text).fetchall()
         return schema.pending(rows, self._where)
@@ -259,7 +262,7 @@ class PostgresConnection:
 
     def _execute(self, statements: Sequence[Any]) -> list[list[Row] | None]:
         """Send everything, then collect what has an answer."""
-        sent = []
+        sent: list[psycopg.Cursor[Any] | None] = []
         for statement in statements:
             cursor = self._raw.cursor(binary=True)
             text = self._driver.text(statement.sql)

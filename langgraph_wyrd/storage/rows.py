@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ormsgpack
 import xxhash
 
 from langgraph_wyrd.storage.tables import Table
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.storage.encryption import Sealer
 
 R = TypeVar("R")
 
@@ -38,8 +41,10 @@ def _plans(table: Table) -> list[tuple[str, int, Any, int]]:
 _PLANS: dict[str, list[tuple[str, int, Any, int]]] = {}
 
 
-def summed(table: Table, row: R) -> R:
-    """The row with its checksums, over its other columns as they are stored."""
+def summed(table: Table, row: R, sealer: Sealer | None = None) -> R:
+    """The row as it is stored: sealed by `sealer`, and with its checksums over that."""
+    if sealer is not None:
+        row = sealer.seal(table, row)
     values = list(row)  # type: ignore[call-overload]
     for _, seed, get, at in _plans(table):
         values[at] = _digest(_pack(get(values)), seed) & _MASK

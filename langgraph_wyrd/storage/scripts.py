@@ -8,7 +8,7 @@ one round trip. `?` stands for a parameter everywhere.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any, NamedTuple, TypeVar, Union
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 Row = Sequence[Any]
@@ -28,7 +28,7 @@ class Command(NamedTuple):
     rows: Sequence[Row] = ((),)
 
 
-Statement = Union[Query, Command]
+Statement = Query | Command
 Script = Generator[Statement | Sequence[Statement], Any, T]
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from langgraph_wyrd.errors import ForeignDatabase, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.store.sqlite_errors import damaged, translated
 from langgraph_wyrd.store.url import Address
 from langgraph_wyrd.store.whereabouts import Whereabouts, lost_its_head, needs_immutable
@@ -101,7 +102,8 @@ class SqliteDriver:
             raw.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
             return raw
         if self._address.in_memory:
-            return sqlite3.connect(":memory:", **options)
+            made: sqlite3.Connection = sqlite3.connect(":memory:", **options)
+            return made
         before = self.whereabouts.path
         path, mode = before or self._address.target, self._address.mode or "rwc"
         if os.path.exists(path) and not os.path.isfile(path):
@@ -112,7 +114,10 @@ class SqliteDriver:
             mode = "rw"
         if mode == "ro" and needs_immutable(path):
             mode = "ro&immutable=1"
-        return sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, **options)
+        found: sqlite3.Connection = sqlite3.connect(
+            f"file:{quote(path)}?mode={mode}", uri=True, **options
+        )
+        return found
 
     def _prepare(self, raw: sqlite3.Connection) -> None:
         tables = self._refuse_foreign(raw)
@@ -144,7 +149,7 @@ class SqliteDriver:
         tables = {
             name: {row[1] for row in raw.execute(f"PRAGMA table_info('{name}')")}
             for (name,) in names
-            if name in schema.OURS or name == schema.MIGRATIONS.name
+            if name in schema.OURS or name == MIGRATIONS.name
         }
         schema.refuse_foreign(tables, self._where)
         if theirs == APPLICATION_ID and not tables:  # it is set together with the tables
@@ -155,7 +160,7 @@ class SqliteDriver:
         self, raw: sqlite3.Connection, tables: dict[str, set[str]]
     ) -> list[schema.Migration]:
         rows: list[Any] = []
-        if schema.MIGRATIONS.name in tables:
+        if MIGRATIONS.name in tables:
             rows = raw.execute("SELECT version, name, min_reader FROM wyrd_migrations").fetchall()
         return schema.pending(rows, self._where)
 

@@ -18,7 +18,7 @@ Role = Literal["source", "derived", "service"]
 Scope = Literal["thread", "user", "database"]
 Damage = Literal["recover", "rerun", "rebuild", "report"]
 
-Key = Union[int, bytes]  # a thread's key: a number on SQLite, 16 bytes on Postgres
+Key = int | bytes  # a thread's key: a number on SQLite, 16 bytes on Postgres
 Json = Annotated[str, "json"]
 Time = Annotated[str, "time"]
 _KINDS: dict[Any, Kind] = {
@@ -74,9 +74,7 @@ class Table:
         made = []
         for name, hint in get_type_hints(self.row, include_extras=True).items():
             required = type(None) not in get_args(hint)
-            kind = _KINDS.get(hint) or next(
-                kind for each, kind in _KINDS.items() if hint == Union[each, None]
-            )
+            kind = next(k for each, k in _KINDS.items() if hint in (each, Union[each, None]))  # noqa: UP007
             made.append(Column(name, kind, required))
         return tuple(made)
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.later import later
-from langgraph_wyrd.store.keys import HIDDEN, SERDE, Found, KeyRing
+from langgraph_wyrd.storage.keyring import KeyRing
+from langgraph_wyrd.store.keys import HIDDEN, SERDE, Found
 from langgraph_wyrd.store.roles import Driver
 from langgraph_wyrd.store.statements import Ask, Plan
 from langgraph_wyrd.store.values import Codec

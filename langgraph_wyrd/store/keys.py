@@ -14,8 +14,7 @@ import base64
 import binascii
 import os
 import re
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
@@ -24,108 +23,18 @@ from typing import Any, NamedTuple
 import ormsgpack
 import xxhash
 
-from langgraph_wyrd.errors import InvalidInput, KeyMissing, MissingExtra
+from langgraph_wyrd.errors import KeyMissing, MissingExtra
+from langgraph_wyrd.storage.keyring import ID, KeyRing
 
-_BYTES = 32
-_ID = re.compile(r"[A-Za-z0-9._@-]{1,40}", re.ASCII)
 _MAGIC = 0xC1  # begins nothing that msgpack, or a block, begins with
 _BEGIN = bytes((_MAGIC,))
 _PRINT, _CHECK, _NONCE, _TAG = 4, 4, 12, 16
 _63 = (1 << 63) - 1
 _SEALED = "sealed:"
 _TEXT = re.compile(r"sealed:([A-Za-z0-9._@+-]{1,80}):([A-Za-z0-9+/]*={0,2})", re.ASCII)
-ENV = "WYRD_KEYS"
 SERDE = "(serde)"  # among the ids of keys, none of which has parentheses
 HIDDEN = "(sealed)"  # stands for a text whose key is not there
 UNREADABLE = "(can't be read)"  # stands for one that is damaged, or was planted
-
-
-class KeyRing:
-    """Keys by their ids. What is stored is sealed with the newest, and read with any of them.
-
-    ```python
-    keys = KeyRing({"2025": old, "2026": new})          # the last one is the newest
-    keys = KeyRing({"2025": old, "2026": new}, newest="2025")
-    ```
-    """
-
-    def __init__(self, keys: Mapping[str, bytes], *, newest: str | None = None) -> None:
-        """Args:
-            keys: 32 random bytes each (`KeyRing.new_key()`).
-            newest: The id of the key that new values are sealed with; None: the last one.
-
-        Raises:
-            InvalidInput: No keys, an id that can't be one, or a key of another length.
-        """
-        if not isinstance(keys, Mapping) or not keys:
-            raise InvalidInput("a key ring needs at least one key: KeyRing({'2026': 32 bytes})")
-        for id, key in keys.items():
-            if not isinstance(id, str) or not _ID.fullmatch(id):
-                raise InvalidInput(
-                    f"{id!r} can't be a key's id: use 1 to 40 of A-Z, a-z, 0-9, '.', '_', '@', '-'"
-                )
-            if not isinstance(key, bytes) or len(key) != _BYTES:
-                raise InvalidInput(f"key {id!r} must be {_BYTES} bytes")
-        if newest is not None and newest not in keys:
-            raise InvalidInput(f"newest={newest!r} is not among the keys: {', '.join(keys)}")
-        self._keys = dict(keys)
-        self.newest = [*keys][-1] if newest is None else newest
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(self._keys)
-
-    def __repr__(self) -> str:
-        return f"KeyRing({', '.join(map(repr, self._keys))}, newest={self.newest!r})"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a key ring is not to be pickled or copied: its keys would go along")
-
-    def key(self, id: str) -> bytes:
-        return self._keys[id]
-
-    # ---- from where secrets are kept
-
-    @staticmethod
-    def new_key() -> bytes:
-        """32 random bytes."""
-        return secrets.token_bytes(_BYTES)
-
-    @classmethod
-    def from_text(cls, text: str) -> KeyRing:
-        """`id=base64` a line (or with commas between), the newest last; `#` begins a comment."""
-        found: dict[str, bytes] = {}
-        for line in re.split(r"[,\n]", text):
-            line = line.partition("#")[0].strip()
-            if not line:
-                continue
-            id, _, held = line.partition("=")
-            try:
-                key = base64.b64decode(held.strip(), validate=True)
-            except binascii.Error:
-                key = b""
-            if len(key) != _BYTES:  # what stands there is not repeated: it may be a key
-                raise InvalidInput(f"the key {id.strip()!r} is not {_BYTES} bytes in base64")
-            found[id.strip()] = key
-        return cls(found)
-
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> KeyRing:
-        """As `from_text`, from a file."""
-        try:
-            with open(path, encoding="utf-8") as file:
-                return cls.from_text(file.read())
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(
-                f"the keys can't be read from {os.fspath(path)!r}: {error}"
-            ) from None
-
-    @classmethod
-    def from_env(cls, name: str = ENV) -> KeyRing:
-        """As `from_text`, from an environment variable."""
-        if not os.environ.get(name):
-            raise InvalidInput(f"the environment has no {name}")
-        return cls.from_text(os.environ[name])
 
 
 class Found(NamedTuple):
@@ -137,7 +46,7 @@ class Found(NamedTuple):
 
     def sealed_with(self) -> set[str]:
         """The ids of keys of a ring."""
-        ids = {id for id in self.known if isinstance(id, str) and _ID.fullmatch(id)}
+        ids = {id for id in self.known if isinstance(id, str) and ID.fullmatch(id)}
         for held in self.begun:
             with suppress(NotOpened):
                 ids.add(id_of(head_of(held)))

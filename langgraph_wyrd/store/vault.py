@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from langgraph_wyrd.errors import KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
+from langgraph_wyrd.storage.keyring import KeyRing
 from langgraph_wyrd.store import keys, proofs
-from langgraph_wyrd.store.keys import HIDDEN, Found, KeyRing, NotOpened, NotSealed, Sealer
+from langgraph_wyrd.store.keys import HIDDEN, Found, NotOpened, NotSealed, Sealer
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.store.sealed_rows import INSTEAD, OPEN, PLAIN, SEAL
 from langgraph_wyrd.store.sealed_tables import AFTER, COPIED, TABLES, ends

@@ -1,0 +1,387 @@
+"""Whether a saver may read and write a store's values: looked at when its first connection opens.
+
+`wyrd_keys` holds a proof of each key that the store is encrypted with: a text that the key has
+sealed. A wrong key is told by it at once, never taken for damage. Proofs may be damaged like
+anything else: then some stored rows tell.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from langgraph_wyrd.errors import (
+    InvalidInput,
+    KeyMissing,
+    PlainStore,
+    ReadOnlyDatabase,
+    WyrdError,
+)
+from langgraph_wyrd.storage import encryption
+from langgraph_wyrd.storage.encryption import (
+    SERDE,
+    Cipher,
+    Locked,
+    NotOpened,
+    NotSealed,
+    RingCipher,
+    Sealer,
+    SerdeCipher,
+)
+from langgraph_wyrd.storage.engine import Connection, Driver
+from langgraph_wyrd.storage.keyring import ID, KeyRing
+from langgraph_wyrd.storage.rows import select, unsound, upsert
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
+from langgraph_wyrd.store.names import given
+
+logger = logging.getLogger("langgraph_wyrd")
+
+T = TypeVar("T")
+
+SEALING = "(sealing)"  # among the ids of keys: a plain store is being sealed, and not done
+_OWNER, _PLACE, _TEXT = "wyrd_keys", b"proof", b"langgraph-wyrd"
+_SAMPLE = 3  # rows of each table that are looked at: any one may be damaged
+
+
+def _samples() -> list[tuple[Table, str]]:
+    """The tables whose rows tell whether a store is encrypted, and by which column."""
+    made = []
+    for table in TABLES.values():
+        kinds = {column.name: column.kind for column in table.columns}
+        names = [name for name in table.encrypted if kinds[name] == "bytes"]
+        if table.role == "source" and names:
+            made.append((table, names[-1]))
+    return made
+
+
+_SAMPLES = _samples()
+_BEGINNINGS = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT substr({name}, 1, 96) FROM {table.name} "
+    f"WHERE {name} IS NOT NULL LIMIT {_SAMPLE}) AS {table.name}_begin"
+    for table, name in _SAMPLES
+)
+
+
+class Access:
+    """What one saver, and its clones, may do with the values of a store."""
+
+    def __init__(self, serde: Any, keys: KeyRing | Mapping[str, bytes] | None = None) -> None:
+        """Raises:
+        InvalidInput: Both a key ring and a serde that encrypts: one of them is enough.
+        MissingExtra: A key ring, and no cryptography library.
+        """
+        self._ring: RingCipher | None = None
+        self._sealer: Sealer | None = None
+        if keys is not None:
+            if isinstance(serde, EncryptedSerializer):
+                raise InvalidInput(
+                    "keys= and serde=EncryptedSerializer(…) would encrypt twice: pass one of them"
+                )
+            self._ring = RingCipher(keys if isinstance(keys, KeyRing) else KeyRing(keys))
+            self._sealer = Sealer(self._ring)
+        self._serde = serde
+        self._locked: Sealer | None = None  # of an encrypted store that was opened without keys
+        self._attached: WeakSet[Any] = WeakSet()
+        self._guard = threading.Lock()
+        self._looked = False
+        self.sealing_plain = False  # `rotate_keys(plain=True)` may work on a plain store
+
+    @property
+    def ring(self) -> Sealer | None:
+        """The sealer of a key ring, where there is one."""
+        return self._sealer
+
+    def sealer(self, serde: Any) -> Sealer | None:
+        """What seals the rows of a saver with this serde; None: they are stored plain."""
+        if self._sealer is not None:
+            return self._sealer
+        cipher = serde_cipher(serde)
+        return self._locked if cipher is None else Sealer(cipher)
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the store is, as far as is known."""
+        return self.sealer(self._serde) is not None
+
+    def attach(self, codec: Any) -> Any:
+        """Give a codec its sealer, also when the store turns out to be encrypted."""
+        codec.sealer = self.sealer(codec.serde)
+        self._attached.add(codec)
+        return codec
+
+    def guard(self, driver: Any) -> Driver:
+        """The driver, whose connections are only used where the keys are right."""
+        return _Admitting(driver, self)
+
+    # ---- looking
+
+    def admit(self, connection: Connection, *, writes: bool) -> None:
+        """Look whether the keys are the store's. A new store is marked as encrypted.
+
+        Raises:
+            KeyMissing: The store is encrypted with other keys, or by a serde.
+            PlainStore: Keys were given, and the store is not encrypted.
+        """
+        with self._guard:
+            if self._looked and not writes:
+                return
+            rows, begun = connection.read(_look())
+            known = {row[0]: row[1] for row in rows}
+            beginnings = [bytes(row[0]) for row in begun if isinstance(row[0], bytes | memoryview)]
+            sealer = self.sealer(self._serde)
+            if self._sealer is not None and self._ring is not None:
+                marked = self._admit_ring(self._sealer, known, beginnings)
+            elif sealer is not None and sealer is not self._locked:
+                marked = self._admit_serde(sealer.cipher, connection, known, beginnings)
+            else:
+                self._lock(known, beginnings)
+                marked = None
+            if marked is not None:
+                with suppress(ReadOnlyDatabase):  # then nothing is written with it either
+                    connection.write(_marked(marked))
+            self._looked = True
+
+    def _lock(self, known: Mapping[Any, Any], begun: Sequence[bytes]) -> None:
+        """Without keys: ids and statuses of an encrypted store can be looked at, values not."""
+        ids = [id for id in known if id != SERDE]
+        sealed = [each for each in begun if _is_sealed(each)]
+        locked = None
+        if known or sealed:
+            by_serde = SERDE in known or (not ids and all(each[1:2] == b"\0" for each in sealed))
+            what = "the serde that wrote it" if by_serde else "keys="
+            logger.warning(
+                "the store is encrypted: open it with %s to read or write what is in it", what
+            )
+            locked = Sealer(Locked(what))
+        if locked is None and self._locked is None:
+            return
+        self._locked = locked
+        for codec in self._attached:
+            codec.sealer = self.sealer(codec.serde)
+
+    def _admit_ring(
+        self, sealer: Sealer, known: Mapping[Any, Any], begun: Sequence[bytes]
+    ) -> KeyRow | None:
+        assert self._ring is not None
+        ring = self._ring.ring
+        proven, others = self._proven(known, begun)
+        if not self.sealing_plain:
+            if SEALING in known:
+                raise PlainStore(
+                    "this store was being encrypted with `rotate_keys(plain=True)`, and that was "
+                    "stopped: run it again"
+                )
+            if begun and not proven and not others:
+                raise PlainStore(
+                    "keys= was given, and the threads of this store are not encrypted: copy them "
+                    "into a new store (`port.copy`), or encrypt them here with "
+                    "`rotate_keys(plain=True)`"
+                )
+        if others and not proven:
+            id = max(others)
+            if not id:
+                raise KeyMissing(
+                    "the store is encrypted by a serde: open it with that serde=, without keys="
+                )
+            raise KeyMissing(
+                f"the store is encrypted with the keys {', '.join(sorted(others))}, and the ring "
+                f"has only {', '.join(ring.ids)}",
+                key_id=id,
+            )
+        if self.sealing_plain:
+            return None  # the key is marked when all is sealed
+        if ring.newest in known and self._opens(self._ring, known[ring.newest]):
+            return None
+        return proof(sealer.cipher, ring.newest)
+
+    def _proven(
+        self, known: Mapping[Any, Any], begun: Sequence[bytes]
+    ) -> tuple[set[str], set[str]]:
+        """The ring's keys that the store is encrypted with, and others ("" stands for a serde).
+
+        Where no proof tells, stored rows do.
+        """
+        assert self._ring is not None
+        proven: set[str] = set()
+        others: set[str] = set()
+        for id, held in known.items():
+            if id == SEALING:
+                continue
+            try:
+                sealed = encryption.of_text(held)
+                if not encryption.id_of(encryption.head_of(sealed)):
+                    others.add("")
+                    continue
+                self._ring.open(_OWNER, _PLACE, sealed)
+                proven.add(self._ring.whose(sealed))
+            except NotOpened:
+                _damaged_proof(id)
+            except KeyMissing as error:
+                if error.key_id == id and id in self._ring.ring.ids:
+                    raise KeyMissing(
+                        f"the key {id!r} is another one than the key {id!r} of this store",
+                        key_id=id,
+                    ) from error
+                others.add(error.key_id)
+        for each in () if proven else begun:
+            with suppress(NotOpened):
+                try:
+                    proven.add(self._ring.whose(each))
+                except KeyMissing as error:
+                    others.add(error.key_id)
+        return proven, others
+
+    def _admit_serde(
+        self, cipher: Cipher, connection: Connection, known: Mapping[Any, Any],
+        begun: Sequence[bytes],
+    ) -> KeyRow | None:  # fmt: skip
+        held = known.get(SERDE)
+        if held is not None and self._opens(cipher, held):
+            return None
+        rings = sorted(id for id in known if isinstance(id, str) and ID.fullmatch(id))
+        sealed = [each for each in begun if _is_sealed(each)]
+        if rings or any(each[1:2] != b"\0" for each in sealed):
+            raise KeyMissing("the store is encrypted with a key ring: open it with keys=")
+        if begun and not sealed:
+            raise PlainStore(
+                "the serde encrypts, and the threads of this store are not encrypted by it: copy "
+                "them into a new store (`port.copy`)"
+            )
+        # The proof may be damaged, or the saver was given its serde after it was made.
+        if (sealed or held is not None) and not connection.read(_opens_any(Sealer(cipher))):
+            raise KeyMissing(
+                "the store was encrypted with another key than this serde has, or its proof of "
+                "the key was damaged"
+            )
+        if held is not None:
+            _damaged_proof(SERDE)
+        return proof(cipher, SERDE)
+
+    def _opens(self, cipher: Cipher, held: Any) -> bool:
+        """Whether a proof is of this cipher's key."""
+        try:
+            return cipher.open(_OWNER, _PLACE, encryption.of_text(held)) == _TEXT
+        except (NotOpened, KeyMissing):
+            return False
+
+
+def serde_cipher(serde: Any) -> Cipher | None:
+    """The cipher that a serde stands for; None for exactly JsonPlusSerializer, which has none."""
+    if type(serde) is JsonPlusSerializer:
+        return None
+    if type(serde) is EncryptedSerializer:
+        return SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
+    return SerdeCipher(serde.dumps_typed, lambda tag, data: serde.loads_typed((tag, data)))
+
+
+def proof(cipher: Cipher, id: str) -> KeyRow:
+    """The row that proves a key."""
+    text = encryption.as_text(cipher.seal(_OWNER, _PLACE, _TEXT))
+    return KeyRow(id, text, datetime.now(timezone.utc).isoformat())
+
+
+def _damaged_proof(id: Any) -> None:
+    logger.warning("the store's proof of the key %r is damaged: verify() tells more", id)
+
+
+def _is_sealed(data: bytes) -> bool:
+    try:
+        encryption.head_of(data)
+    except NotSealed:
+        return False
+    except NotOpened:
+        pass
+    return True
+
+
+def _look() -> Script[Any]:
+    found = yield [Query("SELECT id, proof FROM wyrd_keys"), Query(_BEGINNINGS)]
+    return found
+
+
+def _marked(row: KeyRow) -> Script[None]:
+    yield Command(upsert(KEYS), [row])
+
+
+def _opens_any(sealer: Sealer) -> Script[bool]:
+    """Whether this cipher opens any stored row."""
+    for table, name in _SAMPLES:
+        rows = yield Query(f"{select(table)} LIMIT {_SAMPLE}")
+        for values in rows:
+            row = table.row._make(values)
+            if not unsound(table, row):
+                with suppress(NotOpened):
+                    if sealer.opened(table, row, name) is not None:
+                        return True
+    return False
+
+
+# ---- connections
+
+
+class _Admitting:
+    """A driver whose connections are looked at before they are used."""
+
+    def __init__(self, inner: Any, access: Access) -> None:
+        self._inner = inner
+        self._access = access
+        self.dialect: str = inner.dialect
+        self.writers: int = inner.writers
+        self.readers: int = inner.readers
+        self.keeps_open: bool = inner.keeps_open
+        self.set_up = inner.set_up
+        self.gone = inner.gone
+
+    def connect(self, *, writes: bool) -> Any:
+        connection = self._inner.connect(writes=writes)
+        try:
+            self._access.admit(connection, writes=writes)
+        except BaseException:
+            with suppress(Exception):
+                connection.close()
+            raise
+        return _Naming(connection) if self._access.encrypted else connection
+
+
+class _Naming:
+    """A connection whose KeyMissing errors name the thread, which rows know by a number."""
+
+    def __init__(self, inner: Connection) -> None:
+        self._inner = inner
+        self.merge = inner.merge
+        self.close = inner.close
+
+    def read(self, script: Script[T]) -> T:
+        try:
+            return self._inner.read(script)
+        except KeyMissing as error:
+            raise self._named(error) from None
+
+    def write(self, script: Script[T]) -> T:
+        try:
+            return self._inner.write(script)
+        except KeyMissing as error:
+            raise self._named(error) from None
+
+    def _named(self, error: KeyMissing) -> KeyMissing:
+        owner, error.owner = error.owner, None
+        if owner is not None and not error.thread_id:
+            with suppress(WyrdError):
+                rows = self._inner.read(_thread_of(owner))
+                error.thread_id = given(rows[0][0]) if rows else ""
+            error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
+        return error
+
+
+def _thread_of(key: Any) -> Script[Any]:
+    rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
+    return rows
