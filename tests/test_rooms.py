@@ -23,8 +23,8 @@ def test_imports_go_one_way() -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
 def test_a_module_is_read_in_a_sitting(module: Path) -> None:
-    """None is much above 400 lines."""
-    assert len(module.read_text().splitlines()) <= 450
+    """One subject a file, of at most 700 lines."""
+    assert len(module.read_text().splitlines()) <= 700
 
 
 def test_postgres_is_imported_only_when_used() -> None:
