@@ -232,9 +232,10 @@ def _read(
     """The working state: its events, what is due, the thread's columns, the public tables."""
     before: NamespaceState | None = space.state
     fresh = {
-        name: fresh_places(change)
+        name: places
         for name, change in changes.items()
-        if change[0] in "ls" and not change[1]
+        if (places := fresh_places(change, space.channels.get(name), after.channels[name]))
+        is not None
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
     held = () if before is None else before.writes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints import read, working
@@ -20,13 +19,15 @@ from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.overlay import along, moment_of, rank
 from langgraph_wyrd.storage.keys import found_by
-from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.rows import select, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
+    JOURNAL,
     SNAPSHOTS,
     WRITES,
     CheckpointRow,
+    JournalRow,
     Key,
     WriteRow,
 )
@@ -37,10 +38,7 @@ _SAID = (
     "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? AND events IS NOT NULL "
     "ORDER BY seq"
 )
-_JOURNAL = (
-    "SELECT said_at, seq, item, kind, author, at, body FROM wyrd_journal "
-    "WHERE thread = ? AND ns = ? ORDER BY seq"
-)
+_JOURNAL = select(JOURNAL, "thread", "ns", order="seq")
 _WRITES = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
     "WHERE thread = ? AND ns = ? AND checkpoint = ?"
@@ -63,7 +61,7 @@ def namespace_state(
     thread_id: str,
     found: Found,
     said: Sequence[WriteRow],
-    journal: Sequence[Sequence[Any]],
+    journal: Sequence[JournalRow],
 ) -> NamespaceState:
     """The state at the end of a path: events of its checkpoints, of their tasks, and edits."""
     path = found.path
@@ -81,11 +79,13 @@ def namespace_state(
                 Event.from_dict(each) for each in unpacked(codec.opened(WRITES, write, "events"))
             )
             _add(pending, write.checkpoint, at, events)
-    for said_at, seq, _, _, _, at_, body in journal:
-        if said_at in times:
-            task = f"edit:{at_}:{seq}"
+    for entry in journal:
+        said_at = entry.said_at
+        if said_at is not None and said_at in times:
+            task = f"edit:{entry.at}:{entry.seq}"
             moment = moment_of(given(said_at), given(target.ns), times[said_at], task)
-            _add(pending, said_at, moment, tuple(Event.from_dict(each) for each in unpacked(body)))
+            body = unpacked(codec.opened(JOURNAL, entry, "body"))
+            _add(pending, said_at, moment, tuple(Event.from_dict(each) for each in body))
     last = path[-1]
     snapshot = next(
         (s for s in found.snapshots if s.channel == "" and s.checkpoint == last.id and s.state),
@@ -139,7 +139,9 @@ def load_namespace(
         ),
         Query(_JOURNAL, (key, ns)),
     ]
-    state = namespace_state(codec, thread_id, found, [WriteRow._make(row) for row in said], journal)
+    writes = [WriteRow._make(row) for row in said]
+    entries = [JournalRow._make(row) for row in journal]
+    state = namespace_state(codec, thread_id, found, writes, entries)
     state.writes.extend(task_writes(codec, found.writes))
     return found, state
 

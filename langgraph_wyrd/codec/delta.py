@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from langgraph_wyrd.codec.values import Codec, NotElements, Part, bare, counted, wrapped
+from langgraph_wyrd.codec.values import SCALARS, Codec, NotElements, Part, bare, counted, wrapped
 
 Operation = list[Any]
 
@@ -33,11 +33,12 @@ _print = xxhash.xxh3_64_intdigest
 
 
 class Whole(NamedTuple):
-    """Fingerprint of a value that is stored whole."""
+    """Fingerprint of a value that is stored whole; `marks` are those of a list's elements."""
 
     mark: int
     size: int
     snapshot: bool
+    marks: array[int] | None = None
 
 
 class ListOf(NamedTuple):
@@ -84,7 +85,14 @@ def operation(
     mark = _print(data, len(tag))
     if type(before) is Whole and before.mark == mark and before.snapshot == snapshot:
         return None, before
-    return ["w", snapshot, tag, data], Whole(mark, len(data), snapshot)
+    return ["w", snapshot, tag, data], Whole(mark, len(data), snapshot, _marks(codec, inner))
+
+
+def _marks(codec: Codec, value: Any) -> array[int] | None:
+    """The marks of a list that is stored whole: they tell which of its elements are new."""
+    if type(value) is not list or not value or type(value[0]) in SCALARS:
+        return None
+    return array("Q", [_print(codec.quick([each]) or b"") for each in value])
 
 
 # ---- lists
@@ -256,8 +264,16 @@ def _dict_operation(
     return ["d", snapshot, len(entries), b"".join(entries.values())], after
 
 
-def fresh_places(operation: Operation) -> list[int]:
-    """Where in the list that an operation gives its new elements stand."""
+def fresh_places(
+    operation: Operation, before: Fingerprint | None, after: Fingerprint
+) -> list[int] | None:
+    """Where in the list that an operation gives its new elements stand; None: it is no list."""
+    if operation[0] not in "ls" or operation[1]:
+        if type(after) is not Whole or after.marks is None or operation[1]:
+            return None
+        old = before.marks if type(before) is Whole or type(before) is ListOf else None
+        edits = edits_between(old or array("Q"), after.marks)
+        return [at for edit in reversed(edits) for at in range(edit.start, edit.stop)]
     if operation[0] == "l":
         return list(range(counted(operation[2])))
     places: list[int] = []
@@ -339,7 +355,9 @@ class Value:
         """The fingerprint that the saver has which stored the value."""
         if self._parts is None and type(self._value) is tuple:
             tag, data = self._value
-            return Whole(_print(data, len(tag)), len(data), self._snapshot)
+            # Of what another serde packed nothing is known: load it, as it may be a list.
+            marks = None if self._codec.splits else _marks(self._codec, self.get())
+            return Whole(_print(data, len(tag)), len(data), self._snapshot, marks)
         value = bare(self.get())[1]
         if type(value) is list:
             size = _size(self._parts) if self._parts is not None else 64 * len(value)

@@ -40,7 +40,7 @@ Part = list[Any]  # [form, bytes of one msgpack array]
 
 _MOST_SHAPES = 4096
 _A_WHILE = 60.0  # seconds
-_SCALARS = frozenset((int, float, bool, type(None)))
+SCALARS = frozenset((int, float, bool, type(None)))
 
 
 class NotElements(Exception):
@@ -125,7 +125,7 @@ class Codec:
         """`l` for a list and `d` for a dict that are stored in pieces, `w` for a whole value."""
         if self.splits:
             if type(value) is list:
-                if value and type(value[0]) in _SCALARS and all(type(v) in _SCALARS for v in value):
+                if value and type(value[0]) in SCALARS and all(type(v) in SCALARS for v in value):
                     return "w"
                 return "l"
             if type(value) is dict and all(type(key) is str for key in value):

@@ -293,6 +293,8 @@ class Sealer:
 
     def __init__(self, cipher: Cipher) -> None:
         self.cipher = cipher
+        # A thread's title and reason are written at every step, and seldom change.
+        self.seal_value = lru_cache(4096)(self._seal_value)
 
     def seal(self, table: Table, row: R) -> R:
         """The row with its `encrypted` columns sealed; a null stays one. Checksums come after."""
@@ -335,23 +337,23 @@ class Sealer:
         return all(
             self.cipher.is_newest(_raw(column.kind, row[column.at]))
             for column in _plan(table)
-            if row[column.at] is not None
+            if row[column.at] is not None and (row[column.at] != "" or table.sums)
         )
 
     # ---- single values, for statements that set one column of a table without checksums
 
-    def seal_value(self, table: Table, column: str, key: Sequence[Any], value: Any) -> Any:
-        """A column's value, sealed for the row with this key."""
+    def _seal_value(self, table: Table, column: str, key: tuple[Any, ...], value: Any) -> Any:
+        """A column's value, sealed for the row with this key; an empty text stays empty."""
         each = _single(table, column)
-        if value is None:
-            return None
+        if value is None or value == "":
+            return value
         return self._sealed(each.kind, key[0], _place_of(each, key), value)
 
-    def open_value(self, table: Table, column: str, key: Sequence[Any], value: Any) -> Any:
+    def open_value(self, table: Table, column: str, key: tuple[Any, ...], value: Any) -> Any:
         """A column's value as it was before `seal_value`, or before `seal` of its row."""
         each = _single(table, column)
-        if value is None:
-            return None
+        if value is None or value == "":
+            return value
         return self._plain(each, key[0], _place_of(each, key), value)
 
     # ---- parts
@@ -368,8 +370,8 @@ class Sealer:
 
     def _opened(self, table: Table, column: _Sealed, row: Any) -> Any:
         value = row[column.at]
-        if value is None:
-            return None
+        if value is None or (value == "" and not table.sums):
+            return value
         try:
             place = column.label + _pack(column.bound(row))
             return self._plain(column, row[_OWNERS[table.name]], place, value)
