@@ -27,6 +27,9 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.extraction.registry import Extractor, Extractors
+from langgraph_wyrd.hooks import Hooks
+from langgraph_wyrd.later import later
+from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.rotating import Rotating
 from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.storage import schema as schemas
@@ -41,18 +44,22 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
+    from langgraph_wyrd import next_thread as threads
+    from langgraph_wyrd.next_thread import Thread
     from langgraph_wyrd.storage.keyring import KeyRing
+else:
+    threads = later("next_thread")
 
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
-class WyrdSaver(Rotating, BaseCheckpointSaver[str]):
+class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
         classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
-        access: Access | None = None,
+        access: Access | None = None, hooks: Hooks | None = None,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
         self._access = Access(self.serde) if access is None else access
@@ -62,6 +69,7 @@ class WyrdSaver(Rotating, BaseCheckpointSaver[str]):
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
         self._made: Codec | None = None
+        self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
     def from_conn_string(
@@ -151,6 +159,12 @@ class WyrdSaver(Rotating, BaseCheckpointSaver[str]):
     ) -> None:
         """Say how older data of a class, or of a channel, becomes newer: see `Migration`."""
         self._classes.register(Migration(target, from_version, migrate))
+
+    # ---- one thread
+
+    def thread(self, thread_id: str) -> Thread:
+        """The handle on one conversation: what it was doing, now or at any point of its past."""
+        return threads.Thread(self, stored(str(thread_id), "thread_id"))
 
     # ---- storing
 

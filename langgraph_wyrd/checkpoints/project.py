@@ -8,7 +8,6 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.rows import delete
 from langgraph_wyrd.storage.scripts import Command, Script
-from langgraph_wyrd.store.names import given
 
 SHOW = (
     "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = coalesce(?, title), "
@@ -22,7 +21,7 @@ def again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
     yield [Command(delete(table, "thread"), [(thread.key,)]) for table in projection.PUBLIC]
     state = working.visible(thread)
     steps = projection.changes(
-        thread.key, given(thread.thread_id), WorkingState(), state, thread.head or "", codec.sealer
+        thread.key, thread.thread_id, WorkingState(), state, thread.head or "", codec.sealer
     )
     if steps:
         yield [Command(step.sql, [step.params]) for step in steps]

@@ -33,6 +33,7 @@ from langgraph_wyrd.storage.tables import (
     Table,
     TodoRow,
 )
+from langgraph_wyrd.store.names import stored
 
 PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
 
@@ -109,8 +110,8 @@ class Rows:
             LoopRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, loop.id, loop.kind, loop.description,
                 _json(loop.context), loop.ref, moment(loop.opened_at), moment(loop.changed_at),
-                moment(loop.closed_at), loop.closed_in, loop.outcome, *_where(loop.source),
-                loop.confidence, self._at, _json(loop.extra),
+                moment(loop.closed_at), _stored(loop.closed_in), loop.outcome, *_where(loop.source),
+                loop.confidence, loop.elsewhere, self._at, _json(loop.extra),
             ),
         )  # fmt: skip
 
@@ -119,7 +120,7 @@ class Rows:
             INTENTIONS,
             IntentionRow(  # type: ignore[call-arg]
                 self._key, self._thread_id, each.id, each.text, each.aim, moment(each.opened_at),
-                moment(each.closed_at), each.closed_in, each.outcome, *_where(each.source),
+                moment(each.closed_at), _stored(each.closed_in), each.outcome, *_where(each.source),
                 each.confidence, self._at, _json(each.extra),
             ),
         )  # fmt: skip
@@ -151,10 +152,15 @@ class Rows:
 
 def _where(source: Source) -> Any:
     return (
-        source.checkpoint_id or "", source.ns, source.node, getattr(source, "agent", None),
+        _stored(source.checkpoint_id or ""), _stored(source.ns), source.node,
+        getattr(source, "agent", None),
         source.channel, source.message_id, source.task_id, source.tool_call_id,
         getattr(source, "run_id", None), source.rule, source.author,
     )  # fmt: skip
+
+
+def _stored(id: str | None) -> str | None:
+    return None if id is None else stored(id, "an id")
 
 
 def _json(held: Any) -> str | None:

@@ -273,10 +273,10 @@ def _read(
         if turn is not None:
             shown = working.visible(thread_at(thread, space))
             steps += projection.turned(
-                thread.key, name, turn.held, turn.left, shown, top, codec.sealer
+                thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
             )
         state_now = working.visible(moved)
-        steps += projection.changes(thread.key, name, shown, state_now, top, codec.sealer)
+        steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
     moved.state = ThreadState(shown, known.early)
     return working.pack_events(events, said), ahead, columns, steps
@@ -455,7 +455,7 @@ def _shown_after(
     top = thread.head or ""
     now_ = working.visible(after)
     steps = projection.changes(
-        thread.key, given(thread.thread_id), thread.state.shown, now_, top, codec.sealer
+        thread.key, thread.thread_id, thread.state.shown, now_, top, codec.sealer
     )
     after.state = ThreadState(now_, thread.state.early)
     return after, projection.columns(now_, thread.key, codec.sealer), steps

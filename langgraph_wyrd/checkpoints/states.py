@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from langgraph_wyrd.checkpoints import journal, read, working
 from langgraph_wyrd.checkpoints import path as paths
-from langgraph_wyrd.checkpoints import read, working
-from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
+from langgraph_wyrd.checkpoints.journal import Entry
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.projection import due_of
-from langgraph_wyrd.checkpoints.working import NamespaceState, ThreadState
+from langgraph_wyrd.checkpoints.working import NamespaceState, Pending, ThreadState
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
@@ -19,15 +21,13 @@ from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.overlay import along, moment_of, rank
 from langgraph_wyrd.storage.keys import found_by
-from langgraph_wyrd.storage.rows import select, unsound
+from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
-    JOURNAL,
     SNAPSHOTS,
     WRITES,
     CheckpointRow,
-    JournalRow,
     Key,
     WriteRow,
 )
@@ -38,7 +38,6 @@ _SAID = (
     "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? AND events IS NOT NULL "
     "ORDER BY seq"
 )
-_JOURNAL = select(JOURNAL, "thread", "ns", order="seq")
 _WRITES = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
     "WHERE thread = ? AND ns = ? AND checkpoint = ?"
@@ -61,9 +60,11 @@ def namespace_state(
     thread_id: str,
     found: Found,
     said: Sequence[WriteRow],
-    journal: Sequence[JournalRow],
+    declared: Sequence[Entry] = (),
+    facts_until: int | None = None,
 ) -> NamespaceState:
-    """The state at the end of a path: events of its checkpoints, of their tasks, and edits."""
+    """The state at the end of a path: events of its checkpoints, of their tasks, and what was
+    declared on it; and the facts that were declared on other branches until a `seq`."""
     path = found.path
     target = path[0]
     start = WorkingState(thread_id=given(thread_id))
@@ -75,17 +76,13 @@ def namespace_state(
             at = Moment(
                 given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
             )
-            events = tuple(
-                Event.from_dict(each) for each in unpacked(codec.opened(WRITES, write, "events"))
-            )
-            _add(pending, write.checkpoint, at, events)
-    for entry in journal:
-        said_at = entry.said_at
-        if said_at is not None and said_at in times:
-            task = f"edit:{entry.at}:{entry.seq}"
-            moment = moment_of(given(said_at), given(target.ns), times[said_at], task)
-            body = unpacked(codec.opened(JOURNAL, entry, "body"))
-            _add(pending, said_at, moment, tuple(Event.from_dict(each) for each in body))
+            events = working.events_of(codec.opened(WRITES, write, "events"))
+            add(pending, write.checkpoint, at, events)
+    ns = given(target.ns)
+    for entry in declared:
+        if entry.said_at in times and not entry.read:
+            moment = moment_of(given(entry.said_at), ns, times[entry.said_at], entry.task)
+            add(pending, entry.said_at, moment, entry.events)
     last = path[-1]
     snapshot = next(
         (s for s in found.snapshots if s.channel == "" and s.checkpoint == last.id and s.state),
@@ -96,17 +93,42 @@ def namespace_state(
         at = Moment(given(row.id), given(row.ns), row.ts)
         own, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
         for moment, events in tasks:
-            _add(pending, row.id, moment, events, first=True)
+            add(pending, row.id, moment, events, first=True)
         if row is last and snapshot is not None:
             start = from_dict(WorkingState, unpacked(codec.opened(SNAPSHOTS, snapshot, "state")))
             own = ()
         over = pending.get(row.id, {})
         steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
+    if last.built_on is None:
+        steps.insert(0, (Moment("", ns), (), unborn(declared, ns, last.seq)))
     lasting = along(start, steps)
-    return NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
+    state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
+    if declared and target.ns == "":
+        known = [e for e in declared if facts_until is None or e.seq <= facts_until]
+        for task, event in journal.elsewhere(state.seen(), known, times, target.ns):
+            at = moment_of(given(target.id), ns, target.ts, task)
+            state = state.also(at, (event,))
+    return state
 
 
-def _add(
+def unborn(declared: Sequence[Entry], ns: str, until: int | None = None) -> Pending:
+    """What was said before a thread's first checkpoint was stored, in the order of an overlay."""
+    return tuple(
+        (moment_of("", ns, None, entry.task), entry.events)
+        for entry in declared
+        if entry.said_at is None and (until is None or entry.seq < until)
+    )
+
+
+def before_first(thread_id: str, declared: Sequence[Entry]) -> NamespaceState | None:
+    """The state of a root that has no checkpoint yet; None where nothing was said."""
+    said = unborn(declared, "")
+    if not said:
+        return None
+    return NamespaceState("", WorkingState(thread_id=given(thread_id)), pending=said)
+
+
+def add(
     pending: dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]],
     checkpoint: str,
     at: Moment,
@@ -127,30 +149,40 @@ def load_namespace(
     ns: str,
     id: str,
     found: Found | None = None,
+    *,
+    until: int | None = None,
+    past: bool = False,
+    values: bool = True,
 ) -> Script[tuple[Found, NamespaceState | None]]:
-    """A namespace's state at a checkpoint, with what its tasks wrote there."""
+    """A namespace's state at a checkpoint, with what its tasks wrote there.
+
+    What was declared there after `until` is left out; with `past`, also what other branches
+    declared after the checkpoint was stored. Without `values`, those of the writes are left packed.
+    """
     if found is None:
         found = yield from paths.find(dialect, found_by(dialect, thread_id), ns, id)
     if not found.path:
         return found, None
-    said, journal = yield [
+    said, rows = yield [
         Query(
             _SAID, (key, ns, min(row.id for row in found.path), max(row.id for row in found.path))
         ),
-        Query(_JOURNAL, (key, ns)),
+        journal.query(key, ns),
     ]
-    writes = [WriteRow._make(row) for row in said]
-    entries = [JournalRow._make(row) for row in journal]
-    state = namespace_state(codec, thread_id, found, writes, entries)
-    state.writes.extend(task_writes(codec, found.writes))
+    declared = journal.entries(codec, rows, until)
+    facts_until = found.path[0].seq if past and until is None else until
+    state = namespace_state(
+        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until
+    )
+    state.writes.extend(task_writes(codec, found.writes, values))
     return found, state
 
 
-def task_writes(codec: Codec, rows: Sequence[WriteRow]) -> list[TaskWrite]:
+def task_writes(codec: Codec, rows: Sequence[WriteRow], values: bool = True) -> list[TaskWrite]:
     """What a checkpoint's tasks wrote, as the next checkpoint's extractors see it."""
     made = []
     for write in read.merged(codec, rows):
-        plain = write.channel.startswith(("branch:to:",))
+        plain = not values or write.channel.startswith("branch:to:")
         value = None if plain else codec.load_written(write.form, write.data)
         made.append(TaskWrite(given(write.task), given(write.path), write.channel, value))
     return made
@@ -163,24 +195,50 @@ def early_writes(codec: Codec, key: Key, ns: str, id: str) -> Script[list[TaskWr
 
 
 def load_thread(
-    dialect: str, codec: Codec, thread: Thread, known: dict[tuple[str, str], Found] | None = None
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    known: dict[tuple[str, str], Found] | None = None,
+    *,
+    until: int | None = None,
+    past: bool = False,
+    values: bool = True,
 ) -> Script[None]:
-    """Set the working state of a thread, as of its head, with the subgraphs that run there."""
+    """Set the working state of a thread, as of its head, with the subgraphs that run there.
+
+    `until`, `past` and `values`: see `load_namespace`.
+    """
+    when = (until, past, values)
     if thread.head is not None:
         held = (known or {}).get(("", thread.head))
-        yield from _into(dialect, codec, thread, "", thread.head, held)
+        yield from _into(dialect, codec, thread, "", thread.head, held, *when)
         children = yield Query(CHILDREN, (thread.key, thread.head))
         for ns, newest in children:
-            yield from _into(dialect, codec, thread, ns, newest, (known or {}).get((ns, newest)))
+            found = (known or {}).get((ns, newest))
+            yield from _into(dialect, codec, thread, ns, newest, found, *when)
+    elif thread.version:
+        declared = journal.entries(codec, (yield journal.query(thread.key, "")), until)
+        state = before_first(thread.thread_id, declared)
+        if state is not None:
+            thread.spaces[""] = replace(beginning(), state=state)
     thread.state = ThreadState(working.visible(thread))
 
 
 def _into(
-    dialect: str, codec: Codec, thread: Thread, ns: str, id: str, found: Found | None
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    ns: str,
+    id: str,
+    found: Found | None,
+    until: int | None,
+    past: bool,
+    values: bool,
 ) -> Script[None]:
     held, state = yield from load_namespace(
-        dialect, codec, thread.thread_id, thread.key, ns, id, found
-    )
+        dialect, codec, thread.thread_id, thread.key, ns, id, found, until=until, past=past,
+        values=values,
+    )  # fmt: skip
     if state is None:
         return
     space = thread.spaces.get(ns)

@@ -260,6 +260,11 @@ def unpack_events(
     return tuple(Event.from_dict(event) for event in own), tasks
 
 
+def events_of(data: bytes | None) -> tuple[Event, ...]:
+    """The events of a task's writes."""
+    return () if data is None else tuple(Event.from_dict(each) for each in unpacked(data))
+
+
 def base_of(state: WorkingState) -> Event:
     """The whole state as an event, for a row that builds on no other."""
     return base(state)

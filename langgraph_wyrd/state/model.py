@@ -28,9 +28,9 @@ LoopKind = Literal[
     "promise",  # said in prose that it will be done
     "decision",  # decided, and its outcome is not known yet
     "note",  # opened by a person or by the agent
-    "decision",  # made, its outcome not recorded
 ]
 FINISHED = ("completed", "cancelled")  # of a todo's statuses; one that is not known counts as open
+ELSEWHERE = "elsewhere"  # in a loop's `extra`: it was declared on another branch of its thread
 Aim = Literal["explicit", "request", "task"]
 Status = Literal["idle", "interrupted", "error", "due", "done"]
 
@@ -121,6 +121,11 @@ class OpenLoop:
     @property
     def resolved(self) -> bool:
         return self.closed_at is not None or self.closed_in is not None
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it was declared on a branch that the thread has left."""
+        return self.extra.get(ELSEWHERE) is True
 
 
 @viewed

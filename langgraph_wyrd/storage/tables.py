@@ -209,8 +209,13 @@ JOURNAL = Table(
         "sum": ("thread", "seq", "item", "kind", "ns", "said_at", "run_id", "author", "at", "body")
     },
     encrypted=("body",),
+    checks={
+        "kind": (
+            "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "thread",
+        )
+    },
     rowid=True,
-)
+)  # fmt: skip
 
 
 class SnapshotRow(NamedTuple):
@@ -278,6 +283,9 @@ TODOS = Table(
     checks={"confidence": CONFIDENCE},
     indexes=(
         Index("wyrd_todos_open", "checkpoint, thread, id", "status IN ('pending', 'in_progress')"),
+        Index(
+            "wyrd_todos_over", "checkpoint, thread, id", "status NOT IN ('pending', 'in_progress')"
+        ),
     ),
 )
 
@@ -344,6 +352,7 @@ class LoopRow(NamedTuple):
     rule: str | None
     author: str | None
     confidence: str
+    elsewhere: bool  # declared on a branch that the thread has left
     changed_in: str | None
     extra: Json | None
 
@@ -367,6 +376,11 @@ OPEN_LOOPS = Table(
             "wyrd_open_loops_kind",
             "kind, checkpoint, thread, id",
             "closed_at IS NULL AND closed_in IS NULL",
+        ),
+        Index(
+            "wyrd_open_loops_over",
+            "checkpoint, thread, id",
+            "closed_at IS NOT NULL OR closed_in IS NOT NULL",
         ),
     ),
 )
@@ -412,6 +426,11 @@ INTENTIONS = Table(
             "wyrd_intentions_open",
             "checkpoint, thread, id",
             "closed_at IS NULL AND closed_in IS NULL",
+        ),
+        Index(
+            "wyrd_intentions_over",
+            "checkpoint, thread, id",
+            "closed_at IS NOT NULL OR closed_in IS NOT NULL",
         ),
     ),
 )

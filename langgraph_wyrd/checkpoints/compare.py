@@ -1,0 +1,286 @@
+"""Two points of the past compared, and where between two points something changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.checkpoints import history, working
+from langgraph_wyrd.checkpoints import path as paths
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.outline import Outline, delta_of, deltas, differ, outline
+from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
+from langgraph_wyrd.checkpoints.restore import Restored, restore
+from langgraph_wyrd.codec.delta import Value
+from langgraph_wyrd.codec.values import Codec, bare
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.diff import StateDiff, diff
+from langgraph_wyrd.state.model import Item, WorkingState
+from langgraph_wyrd.state.pairing import PILLARS, Change
+from langgraph_wyrd.state.past import HistoryEntry
+from langgraph_wyrd.state.values import NOTHING, diff_values, is_same_at, is_users, keys_of
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, CheckpointRow
+from langgraph_wyrd.store.names import given, stored
+
+# ---- two points
+
+
+class Side(NamedTuple):
+    """What a diff compares: the state at a point and, where asked for, the channels' values."""
+
+    state: WorkingState
+    values: Mapping[str, Any] | None = None
+    versions: Mapping[str, Any] = {}
+    deltas: frozenset[str] = frozenset()  # channels that are kept as deltas, and have no value here
+
+
+def sides(
+    dialect: str, codec: Codec, thread_id: str, points: Sequence[Point], channels: bool
+) -> Script[list[Side]]:
+    """What there is to compare at points of a thread. A value that is the same at all of them is
+    not decoded."""
+    thread = yield from known(dialect, thread_id)
+    places = []
+    for at in points:
+        places.append((yield from found_at(thread, at)))
+    made = []
+    for place in places:
+        then = yield from thread_at(dialect, codec, thread, place)
+        made.append(Side(working.visible(then)))
+    if not channels:
+        return made
+    found = []
+    for place in places:
+        found.append((yield from history.found_path(dialect, thread, place.id)))
+    outlines = [outline(codec, each) for each in found]
+    same = _same(codec, found, outlines) if len(found) == 2 else set()
+    return [
+        _with_values(codec, side, each, here, same)
+        for side, each, here in zip(made, found, outlines, strict=True)
+    ]
+
+
+def _same(codec: Codec, found: Sequence[Found], outlines: Sequence[Outline]) -> set[str]:
+    """The channels that can't differ: of the same version at both points."""
+    a, b = outlines
+    return {
+        name
+        for name in a.shapes.keys() & b.shapes.keys()
+        if name in a.versions and a.versions[name] == b.versions.get(name)
+    }
+
+
+def _with_values(codec: Codec, side: Side, found: Found, here: Outline, same: set[str]) -> Side:
+    restored = restore(codec, found)
+    values = {
+        name: bare(value.get())[1]
+        for name, value in restored.channels.items()
+        if is_users(name) and name not in same
+    }
+    counted = deltas(codec, found.path[0], restored.metadata)
+    hidden = frozenset(n for n in restored.versions if n not in restored.channels)
+    return Side(side.state, values, restored.versions, hidden.intersection(counted))
+
+
+def compared(a: Side, b: Side) -> StateDiff:
+    """What changed from one side to the other."""
+    found = diff(a.state, b.state)
+    if a.values is None or b.values is None:
+        return found
+    hidden = sorted(a.deltas | b.deltas)
+    one, other = (
+        {name: value for name, value in each.items() if name not in hidden}
+        for each in (a.values, b.values)
+    )
+    unread = tuple(name for name in hidden if a.versions.get(name) != b.versions.get(name))
+    return replace(found, channels=replace(diff_values(one, other), unread=unread))
+
+
+# ---- the first change
+
+_LINE = """
+WITH RECURSIVE line(id, parent, depth) AS (
+  SELECT id, parent, 0 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
+  UNION ALL
+  SELECT c.id, c.parent, line.depth + 1 FROM line JOIN wyrd_checkpoints c
+  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
+  WHERE line.depth < 1000000 AND line.id <> ?
+) SELECT id FROM line ORDER BY depth DESC"""
+_ROW = (
+    f"SELECT {', '.join(CHECKPOINTS.names)} FROM wyrd_checkpoints "
+    "WHERE thread = ? AND ns = '' AND id = ?"
+)
+# An item of a subgraph: its root's checkpoint is the one at which it ran.
+_ROOTS = (
+    "SELECT root, ns, id FROM wyrd_checkpoints WHERE thread = ? AND ns <> '' AND root IS NOT NULL "
+    "ORDER BY id"
+)
+_PAGE = 64  # rows that are held at once
+
+
+def first_change(
+    dialect: str, codec: Codec, thread_id: str, what: str | Item, a: Point, b: Point
+) -> Script[HistoryEntry | None]:
+    """The first checkpoint after `a`, on the way to `b`, that changed something."""
+    thread = yield from known(dialect, thread_id)
+    end = yield from found_at(thread, b)
+    start = None if a is None else (yield from found_at(thread, a))
+    line = yield from _line(thread, start, end)
+    if isinstance(what, str):
+        channel, keys = yield from _channel(dialect, codec, thread, what, end)
+    else:
+        channel, keys, what = None, (), what.id
+    if channel is None:
+        found = yield from _of_item(dialect, codec, thread, what, start, line)
+    else:
+        found = yield from _of_channel(dialect, codec, thread, channel, keys, start, line)
+    if found is None:
+        return None
+    return (yield from history.entry(dialect, codec, thread, found))
+
+
+def _line(thread: Thread, start: Place | None, end: Place) -> Script[list[str]]:
+    """The checkpoints behind `start` that lead to `end`, oldest first."""
+    first = "" if start is None else start.id
+    rows = yield Query(_LINE, (thread.key, end.id, thread.key, first))
+    line = [row[0] for row in rows]
+    if start is None:
+        return line
+    if line[:1] != [start.id]:
+        raise InvalidInput(
+            f"checkpoint {given(start.id)} is not on the way to {given(end.id)}: they are on "
+            "different forks, or it is the newer one. `diff(a, b)` compares any two"
+        )
+    return line[1:]
+
+
+def _channel(
+    dialect: str, codec: Codec, thread: Thread, what: str, end: Place
+) -> Script[tuple[str | None, tuple[Any, ...]]]:
+    """The channel that is meant, and the keys of a path into it; None if it must be an item."""
+    here = outline(codec, (yield from history.found_path(dialect, thread, end.id)))
+    if what in here.versions or what in here.shapes:
+        return what, ()
+    channel, keys = keys_of(what)
+    return (channel, keys) if keys else (None, ())
+
+
+def _of_item(
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    item: str,
+    start: Place | None,
+    line: Sequence[str],
+) -> Script[str | None]:
+    """Where an item changed first, from the events of the line."""
+    before = None
+    if start is not None:
+        _, state = yield from root_at(dialect, codec, thread, start)
+        before = _item(state.seen(), item)
+    for first in range(0, len(line), _PAGE):
+        page = line[first : first + _PAGE]
+        about = yield from history.states_of(dialect, codec, thread, page)
+        for id in page:
+            now = _item(about[id].seen, item)
+            if _has_changed(before, now):
+                return id
+            before = now
+    held = stored(item, "an item's id")
+    roots = yield from _roots_of(dialect, codec, thread, held)
+    return next((id for id in line if id in roots), None)
+
+
+def _roots_of(dialect: str, codec: Codec, thread: Thread, item: str) -> Script[set[str]]:
+    """The root checkpoints at which a subgraph said something of an item."""
+    rows = yield Query(_ROOTS, (thread.key,))
+    found: set[str] = set()
+    for root, ns, id in rows:
+        if root in found:
+            continue
+        names = yield from history.items_named(codec, thread.key, ns, id)
+        if item in names:
+            found.add(root)
+    return found
+
+
+def _item(state: WorkingState, id: str) -> Item | None:
+    return next((each for name in PILLARS for each in getattr(state, name) if each.id == id), None)
+
+
+def _has_changed(before: Item | None, now: Item | None) -> bool:
+    if before is now:
+        return False
+    return Change(before, now).verb is not None
+
+
+def _of_channel(
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    channel: str,
+    keys: tuple[Any, ...],
+    start: Place | None,
+    line: Sequence[str],
+) -> Script[str | None]:
+    """Where a channel changed first, or what is behind keys in it: only then are values decoded, of
+    those checkpoints whose channel changed."""
+    made, value = Outline(), Value(codec)
+    has_value = False
+    last: str | None = None
+    if start is not None:
+        found = yield from history.found_path(dialect, thread, start.id)
+        made, restored = outline(codec, found), restore(codec, found)
+        has_value, value, last = _taken(restored, channel, codec, start.id)
+    before = _bare(value) if has_value else NOTHING
+    for id in line:
+        (held,) = yield Query(_ROW, (thread.key, id))
+        row = CheckpointRow._make(held)
+        if row.built_on == last:
+            delta = delta_of(codec, row)
+            here = made.then(delta)
+            if keys:
+                if channel in delta.changes:
+                    value.apply(delta.changes[channel])
+                    has_value = True
+                elif channel in delta.removed:
+                    has_value, value = False, Value(codec)
+        else:
+            found = yield from paths.find(
+                dialect, found_by(dialect, thread.thread_id), "", id, writes=False
+            )
+            here = outline(codec, found)
+            if keys:
+                has_value, value, _ = _taken(restore(codec, found), channel, codec, id)
+        changed = differ(made, here, channel)
+        if changed is None:
+            changed = channel in deltas(codec, row, here.metadata)
+        if changed:
+            if not keys:
+                return id
+            now = _bare(value) if has_value else NOTHING
+            if now is NOTHING and channel in deltas(codec, row, here.metadata):
+                raise InvalidInput(
+                    f"channel {channel!r} is kept as deltas, most checkpoints hold no value of "
+                    f"it: first_change({channel!r}) tells where it was written to"
+                )
+            if not is_same_at(keys, before, now):
+                return id
+            before = now
+        made, last = here, id
+    return None
+
+
+def _taken(
+    restored: Restored, channel: str, codec: Codec, id: str
+) -> tuple[bool, Value, str | None]:
+    value = restored.channels.get(channel)
+    return value is not None, Value(codec) if value is None else value, id
+
+
+def _bare(value: Value) -> Any:
+    return bare(value.get())[1]

@@ -1,0 +1,186 @@
+"""The journal: what a person or an agent declared, as rows of wyrd_journal.
+
+Facts about the world (decisions, their outcomes, loops opened by hand) belong to the thread: they
+are seen from every branch. Opinions about the plan (todos, context, intentions) follow the path of
+the checkpoint at which they were said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state.editing import TRACKER, task_of
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import ELSEWHERE, OpenLoop, WorkingState
+from langgraph_wyrd.storage.rows import insert, summed, unsound
+from langgraph_wyrd.storage.scripts import Query, Step
+from langgraph_wyrd.storage.tables import JOURNAL, JournalRow, Key
+from langgraph_wyrd.store.names import given, stored
+
+FACTS = frozenset(("decision", "outcome", "loop"))
+ROWS = f"SELECT {', '.join(JOURNAL.names)} FROM wyrd_journal WHERE thread = ? AND ns = ?"
+
+
+class Entry(NamedTuple):
+    """What was said at once, at one place."""
+
+    said_at: str | None
+    seq: int
+    at: str
+    facts: frozenset[str]  # the items of which it says something that holds on every branch
+    read: bool  # a put read it out of a tool call: its checkpoint's events say it as well
+    events: tuple[Event, ...]
+
+    @property
+    def task(self) -> str:
+        """The name under which it lies over its checkpoint."""
+        return task_of(self.at, str(self.seq))
+
+
+def query(key: Key, ns: str) -> Query:
+    """The statement for the journal of a namespace."""
+    return Query(ROWS, (key, ns))
+
+
+def entries(codec: Codec, rows: Iterable[Sequence[Any]], until: int | None = None) -> list[Entry]:
+    """What these rows say, in the order in which it was said; damaged rows are refused."""
+    found: dict[int, list[JournalRow]] = {}
+    for held in rows:
+        row = JournalRow._make(held)
+        if until is not None and row.seq > until:
+            continue
+        if unsound(JOURNAL, row):
+            raise CheckpointDamaged(f"entry {row.seq} of the journal fails its checksum")
+        found.setdefault(row.seq, []).append(row)
+    made = []
+    for seq in sorted(found):
+        group = found[seq]
+        bodies = [unpacked(codec.opened(JOURNAL, row, "body")) for row in group]
+        said = sorted((each for body in bodies for each in body["events"]), key=itemgetter(0))
+        made.append(
+            Entry(
+                group[0].said_at, seq, group[0].at,
+                frozenset(given(row.item) for row in group if row.kind in FACTS),
+                bool(bodies[0].get("read")), tuple(Event.from_dict(event) for _, event in said),
+            )
+        )  # fmt: skip
+    return made
+
+
+def rows_of(
+    codec: Codec, key: Key, seq: int, ns: str, said_at: str | None, run_id: str | None,
+    author: str | None, at: str, events: Sequence[Event], kind_of: Mapping[str, str], *,
+    read: bool = False,
+    token: str | None = None,
+) -> list[JournalRow]:  # fmt: skip
+    """The rows that store what was said at once: one an item."""
+    items: dict[str, list[Any]] = {}
+    kinds: dict[str, str] = {}
+    for n, event in enumerate(events):
+        items.setdefault(event.item, []).append([n, event.to_dict()])
+        kinds[event.item] = kind(event, kind_of)
+    body: dict[str, Any] = {"read": True} if read else {}
+    if token is not None:
+        body["token"] = token
+    return [
+        summed(
+            JOURNAL,
+            JournalRow(
+                key, seq, stored(item, "an item's id"), kinds[item], ns, said_at, run_id,
+                None if author is None else stored(author, "an author"), at, 0,
+                packed({**body, "events": held}),
+            ),
+            codec.sealer,
+        )
+        for item, held in items.items()
+    ]  # fmt: skip
+
+
+def steps_of(rows: Iterable[JournalRow]) -> list[Step]:
+    return [Step(insert(JOURNAL), row) for row in rows]
+
+
+def kind(event: Event, declared: Mapping[str, str]) -> str:
+    """The kind of a row; `declared` has the kinds of the loops that were opened by hand."""
+    if event.pillar != "loop":
+        return event.pillar
+    if event.op == "open":
+        return "decision" if event.body.get("kind") == "decision" else "loop"
+    known = declared.get(event.item)
+    if known is None:
+        return "resolved"
+    return "outcome" if known == "decision" and event.op == "close" else "loop"
+
+
+def declared(state: WorkingState) -> dict[str, str]:
+    """The kinds of a state's loops that somebody declared, by id."""
+    return {loop.id: loop.kind for loop in state.loops if is_fact(loop)}
+
+
+def is_fact(loop: OpenLoop) -> bool:
+    return loop.source.rule == TRACKER or loop.kind == "decision"
+
+
+def of_events(
+    codec: Codec, key: Key, seq: int, id: str, run_id: str | None, at: str | None,
+    events: Sequence[Event], before: WorkingState,
+) -> list[Step]:  # fmt: skip
+    """The rows for the decisions, and their outcomes, that a put read out of tool calls."""
+    known = {loop.id: loop.kind for loop in before.loops if loop.kind == "decision"}
+    said = []
+    for event in events:
+        if event.pillar != "loop":
+            continue
+        if event.op == "open" and event.body.get("kind") == "decision":
+            known[event.item] = "decision"
+        elif event.op == "base" or event.item not in known:
+            continue
+        said.append(event)
+    if not said:
+        return []
+    return steps_of(
+        rows_of(codec, key, seq, "", id, run_id, None, at or "", said, known, read=True)
+    )
+
+
+# ---- what other branches said
+
+
+def elsewhere(
+    seen: WorkingState, entries: Sequence[Entry], path: Mapping[str, Any], ns: str
+) -> list[tuple[str, Event]]:
+    """The facts that were said on other branches, as (task, event) for the end of a path.
+
+    A fact that the path's state has already is not said again: the path goes back further than
+    what was read of it.
+    """
+    held = {loop.id: loop for loop in seen.loops}
+    opened: dict[str, tuple[str, list[Event]]] = {}
+    found: list[tuple[str, Event]] = []
+    for entry in entries:
+        if entry.said_at is None or entry.said_at in path or not entry.facts:
+            continue
+        here = Moment(given(entry.said_at), given(ns))
+        for event in entry.events:
+            if event.item not in entry.facts:
+                continue
+            if event.item in held:
+                if event.op != "open" and not held[event.item].resolved:
+                    found.append((entry.task, event))
+            elif event.op == "open":
+                source = {"checkpoint_id": here.checkpoint_id, **event.source}
+                extra = {**(event.body.get("extra") or {}), ELSEWHERE: True}
+                body = {**event.body, "extra": extra}
+                marked = Event("loop", "open", event.item, body, source)
+                opened[event.item] = (entry.task, [marked])
+            elif event.item in opened and event.op == "close":
+                del opened[event.item]
+            elif event.item in opened:
+                opened[event.item][1].append(event)
+    found += [(task, event) for task, events in opened.values() for event in events]
+    return found

@@ -1,0 +1,401 @@
+"""Listings across threads: pages of the public tables, and their rows as models.
+
+What is open is found by an index, newest first, and what is over by another; filters only narrow
+what an index gives, and a page is read until it is full.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timezone
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from langgraph_wyrd import filters
+from langgraph_wyrd.checkpoints.projection import due_of
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.state.listed import Page, ThreadInfo
+from langgraph_wyrd.state.model import Intention, OpenLoop, Source, Todo
+from langgraph_wyrd.storage.keys import thread_key
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import (
+    INTENTIONS,
+    OPEN_LOOPS,
+    THREADS,
+    TODOS,
+    Key,
+    Table,
+    ThreadRow,
+)
+from langgraph_wyrd.store.names import given
+
+T = TypeVar("T")
+Values = Sequence[str] | None
+OPEN_TODOS = ("in_progress", "pending")
+
+_MOST_READ = 1000  # rows in one go, where text has to be looked at here
+_FEW_THREADS = 200  # so many are looked up one by one; a user with more is met along the index
+
+
+class Filter(NamedTuple):
+    """A filter of a listing: `check` makes what is stored of what a caller passes; `{}` in `sql`
+    are the marks of its values."""
+
+    check: Callable[[Any, str], Any]
+    sql: str
+
+
+# In a CASE nothing is estimated: else Postgres takes what it knows nothing of for rare, and reads
+# and sorts all there is. To go along the index until a page is full is right in either case.
+_ANY = "CASE WHEN i.{0} IN ({{}}) THEN TRUE ELSE FALSE END"
+
+
+def _of(column: str, check: Callable[[Any, str], Any] = filters.values) -> Filter:
+    return Filter(check, _ANY.format(column))
+
+
+TIMES = {
+    "since": Filter(filters.moment, "i.opened_at >= {}"),
+    "until": Filter(filters.moment, "i.opened_at <= {}"),
+    "closed_since": Filter(filters.moment, "i.closed_at >= {}"),
+}
+ITEMS: dict[str, Filter] = {
+    "node": _of("node"),
+    "ns": _of("ns", filters.ids),
+    "agent": _of("agent"),
+    "author": _of("author", filters.ids),
+    "run_id": _of("run_id", filters.ids),
+    "confidence": Filter(lambda given, _: filters.trust(given), _ANY.format("confidence")),
+    **TIMES,
+}
+BRANCHES = {"head": "NOT i.elsewhere", "elsewhere": "i.elsewhere", "any": "1 = 1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """A table to list, and what its rows become."""
+
+    name: str
+    table: Table
+    make: Callable[[Any], T]
+    texts: Callable[[T], Sequence[str | None]]
+    text: tuple[str, ...]  # the columns that `text=` looks into
+    open: str
+    over: str
+    order: tuple[str, ...] = ("checkpoint", "thread", "id")
+
+
+class Asked(NamedTuple):
+    """A listing with its filters, as they are stored: conditions that all rows meet, and branches
+    of which each has an index."""
+
+    listing: Listing[Any]
+    limit: int
+    after: str | None
+    conditions: list[tuple[str, tuple[Any, ...]]]
+    branches: list[tuple[str, tuple[Any, ...]]]
+    thread_ids: Values = None
+    user_ids: Values = None
+    text: str | None = None
+    nothing: bool = False  # one of the filters allows no value at all
+
+
+def asked(
+    listing: Listing[Any], known: Mapping[str, Filter], wanted: Mapping[str, Any], *,
+    limit: int, after: str | None, text: str | None, encrypted: bool, status: Values = None,
+    thread_id: Any = None, user_id: Any = None, kind: Values = None, branch: str | None = None,
+) -> Asked:  # fmt: skip
+    """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
+    conditions: list[tuple[str, tuple[Any, ...]]] = []
+    nothing = False
+    for name, value in wanted.items():
+        found = known[name].check(value, name)
+        if name == "confidence" and value is None:
+            conditions.append(("i.confidence <> 'heuristic'", ()))
+        if found is None:
+            continue
+        some = (found,) if isinstance(found, str) else tuple(found)
+        nothing = nothing or not some
+        if some:
+            conditions.append(_among(known[name].sql, some))
+    if branch is not None:
+        filters.one_of(branch, "branch", tuple(BRANCHES))
+        conditions.append((BRANCHES[branch], ()))
+    said = filters.wording(text, encrypted)
+    if said is not None:
+        like = " OR ".join(f"lower(i.{name}) LIKE ? ESCAPE '!'" for name in listing.text)
+        params = (filters.like(said),) * len(listing.text)
+        conditions.append((f"CASE WHEN {like} THEN TRUE ELSE FALSE END", params))
+    threads, users = filters.ids(thread_id, "thread_id"), filters.ids(user_id, "user_id")
+    nothing = nothing or () in (threads, users, status, kind)
+    branches = [] if nothing else _branches(listing, status, kind)
+    return Asked(
+        listing, filters.count(limit), after, conditions, branches, threads, users, said, nothing
+    )
+
+
+def _among(sql: str, values: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    # Lists come in a few lengths only: a query text for each is prepared and kept.
+    length = 1 << (len(values) - 1).bit_length()
+    padded = (*values, *[values[-1]] * (length - len(values)))
+    return sql.format(", ".join("?" * length)), padded
+
+
+def _branches(
+    listing: Listing[Any], status: Values, kind: Values
+) -> list[tuple[str, tuple[Any, ...]]]:
+    """Where to look: each has its index."""
+    if listing is LIST_TODOS:
+        being = [each for each in OPEN_TODOS if status is None or each in status]
+        over = None if status is None else [each for each in status if each not in OPEN_TODOS]
+        made = []
+        if being:
+            narrowed = [] if len(being) == len(OPEN_TODOS) else being
+            made.append(_narrowed(listing.open, "status", narrowed))
+        if over is None or over:
+            made.append(_narrowed(listing.over, "status", over or []))
+        return made
+    (chosen,) = status or ("any",)
+    found = [] if chosen == "closed" else [(listing.open, ())]
+    if chosen != "open":
+        found.append((listing.over, ()))
+    if kind is None:
+        return found
+    made = []
+    for sql, _ in found:  # open loops of a kind have an index of their own
+        if sql == listing.open:
+            made += [(f"{sql} AND i.kind = ?", (each,)) for each in kind]
+        else:
+            made.append(_narrowed(sql, "kind", kind))
+    return made
+
+
+def _narrowed(sql: str, column: str, values: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+    if not values:
+        return sql, ()
+    more, params = _among(_ANY.format(column), values)
+    return f"{sql} AND {more}", params
+
+
+# ---- pages
+
+
+def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
+    """The next items of several queries together, in the order that they share."""
+    listing = wanted.listing
+    after = None
+    if wanted.after is not None:
+        after = _place(dialect, wanted.after, listing)
+    if wanted.nothing:
+        return Page()
+    narrowed = yield from _of_threads(dialect, wanted)
+    if narrowed is None:
+        return Page()
+    places = [listing.table.names.index(name) for name in listing.order]
+
+    def key(row: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(row[at] for at in places)
+
+    found: list[tuple[Any, Any]] = []
+    size = wanted.limit + 1  # one more tells whether there is a next page
+    while True:
+        answers = yield [
+            _query(wanted, branch, narrowed, after, size) for branch in wanted.branches
+        ]
+        rows = sorted((row for answer in answers for row in answer), key=key, reverse=True)
+        for row in rows[:size]:
+            held = listing.table.row._make(row)
+            if codec.sealer is not None:
+                held = codec.sealer.shown(listing.table, held)
+            item = listing.make(held)
+            if wanted.text is None or any(
+                text is not None and filters.says(text, wanted.text) for text in listing.texts(item)
+            ):
+                found.append((row, item))
+        if len(found) > wanted.limit or len(rows) < size:
+            break
+        after, size = key(rows[size - 1]), min(size * 2, _MOST_READ)
+    shown = found[: wanted.limit]
+    end = None
+    if len(found) > wanted.limit:
+        end = filters.cursor(listing.name, [_shown(part) for part in key(shown[-1][0])])
+    if listing is LIST_TODOS:
+        shown = _as_listed(shown)
+    return Page((item for _, item in shown), end)
+
+
+def _query(
+    wanted: Asked,
+    branch: tuple[str, tuple[Any, ...]],
+    narrowed: Sequence[tuple[str, tuple[Any, ...]]],
+    after: tuple[Any, ...] | None,
+    size: int,
+) -> Query:
+    listing = wanted.listing
+    conditions = [branch, *narrowed, *wanted.conditions]
+    columns = [f"i.{name}" for name in listing.order]
+    if after is not None:
+        marks = ", ".join("?" * len(after))
+        conditions.append((f"({', '.join(columns)}) < ({marks})", after))
+    where = " AND ".join(sql for sql, _ in conditions)
+    order = ", ".join(f"{column} DESC" for column in columns)
+    names = ", ".join(f"i.{name}" for name in listing.table.names)
+    params = [value for _, values in conditions for value in values]
+    return Query(
+        f"SELECT {names} FROM {listing.table.name} i WHERE {where} ORDER BY {order} LIMIT ?",
+        (*params, size),
+    )
+
+
+def _of_threads(dialect: str, wanted: Asked) -> Script[list[tuple[str, tuple[Any, ...]]] | None]:
+    """The conditions for the threads that are asked for; None if there are no such threads."""
+    if wanted.listing is LIST_THREADS:
+        users = wanted.user_ids
+        return [] if users is None else [_among("i.user_id IN ({})", users)]
+    conditions = []
+    keys: set[Key] | None = None
+    if wanted.thread_ids is not None:
+        if dialect == "postgres":
+            keys = {thread_key(id) for id in wanted.thread_ids}
+        else:
+            sql, params = _among("thread_id IN ({})", wanted.thread_ids)
+            rows = yield Query(f"SELECT key FROM wyrd_threads WHERE {sql}", params)
+            keys = {row[0] for row in rows}
+    if wanted.user_ids is not None:
+        sql, params = _among("user_id IN ({})", wanted.user_ids)
+        rows = yield Query(
+            f"SELECT key FROM wyrd_threads WHERE {sql} LIMIT ?", (*params, _FEW_THREADS + 1)
+        )
+        if len(rows) <= _FEW_THREADS:
+            own = {row[0] for row in rows}
+            keys = own if keys is None else keys & own
+        else:
+            # Looked up for each row that the index gives: a join may be planned upside down.
+            whose = "(SELECT user_id FROM wyrd_threads WHERE key = i.thread) IN ({})"
+            conditions.append(_among(whose, wanted.user_ids))
+    if keys is not None:
+        if not keys:
+            return None
+        conditions.append(_among("i.thread IN ({})", sorted(keys)))
+    return conditions
+
+
+def _as_listed(found: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Todos that were opened together, in the order of their list."""
+    made = [(TODOS.row._make(row), item) for row, item in found]
+    groups: dict[Any, list[tuple[Any, Any]]] = {}
+    for row, item in made:
+        groups.setdefault((row.checkpoint, row.thread), []).append((row, item))
+    return [
+        each for group in groups.values() for each in sorted(group, key=lambda each: each[0].place)
+    ]
+
+
+# ---- cursors
+
+
+def _shown(part: Any) -> Any:
+    return part.hex() if isinstance(part, bytes) else part
+
+
+def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
+    """The place that a cursor of this listing names."""
+    kinds: dict[str, type] = {
+        "thread": str if dialect == "postgres" else int, "updated": datetime,
+    }  # fmt: skip
+    kinds["key"] = kinds["thread"]
+    found = filters.place(after, listing.name, [kinds.get(name, str) for name in listing.order])
+    if dialect != "postgres":
+        return found
+    try:
+        return tuple(
+            bytes.fromhex(part) if kinds.get(name) is str else part
+            for name, part in zip(listing.order, found, strict=True)
+        )
+    except ValueError:
+        raise filters.no_cursor(after, listing.name) from None
+
+
+# ---- rows to models
+
+_SOURCE = tuple(each.name for each in fields(Source) if each.name != "extra")
+
+
+def _item(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
+    """What makes an item of a row: columns have the names of its fields."""
+    mine = {each.name for each in fields(model)}  # type: ignore[arg-type]
+    kinds = {column.name: column.kind for column in table.columns}
+    names = [n for n in table.names if n in mine and n not in ("thread_id", "extra")]
+    sources = [name for name in _SOURCE if name in table.names]
+
+    def made(row: Any) -> T:
+        held = row._asdict()
+        where = {name: held[name] for name in sources}
+        where["ns"] = given(held["ns"])
+        return model(
+            **{name: _value(kinds[name], name, held[name]) for name in names},
+            extra=_json(held["extra"]) or {},
+            source=Source(given(held["checkpoint"]) or None, **where),
+            thread_id=given(held["thread_id"]),
+        )
+
+    return made
+
+
+def _value(kind: str, name: str, held: Any) -> Any:
+    if kind == "json":
+        return _json(held) if held is not None or name == "value" else {}
+    if kind == "time":
+        return time_of(held)
+    if kind == "bool":
+        return bool(held)
+    return given(held) if name == "closed_in" and held is not None else held
+
+
+def _json(held: Any) -> Any:
+    return json.loads(held) if isinstance(held, str) else held
+
+
+def time_of(held: str | datetime | None) -> str | None:
+    """A time as LangGraph writes it: microseconds where there are any."""
+    if isinstance(held, datetime):
+        return held.astimezone(timezone.utc).isoformat()
+    return None if held is None else held.replace(".000000+", "+")
+
+
+def _thread(row: ThreadRow) -> ThreadInfo:
+    return ThreadInfo(
+        thread_id=given(row.thread_id),
+        status=row.status,  # type: ignore[arg-type]
+        reason=row.reason or None,
+        title=row.title,
+        due=due_of(row.due),
+        user_id=None if row.user_id is None else given(row.user_id),
+        created_at=time_of(row.created),
+        updated_at=time_of(row.updated),
+        head=None if row.head is None else given(row.head),
+        open_loops=row.open_loops,
+        open_todos=row.open_todos,
+    )
+
+
+_STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
+_OVER = "(i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)"
+LIST_LOOPS: Listing[OpenLoop] = Listing(
+    "open_loops", OPEN_LOOPS, _item(OpenLoop, OPEN_LOOPS), lambda loop: (loop.description,),
+    ("description",), _STILL, _OVER,
+)  # fmt: skip
+LIST_TODOS: Listing[Todo] = Listing(
+    "todos", TODOS, _item(Todo, TODOS), lambda todo: (todo.content,), ("content",),
+    "i.status IN ('pending', 'in_progress')", "i.status NOT IN ('pending', 'in_progress')",
+)  # fmt: skip
+LIST_INTENTIONS: Listing[Intention] = Listing(
+    "intentions", INTENTIONS, _item(Intention, INTENTIONS), lambda each: (each.text,), ("text",),
+    _STILL, _OVER,
+)  # fmt: skip
+LIST_THREADS: Listing[ThreadInfo] = Listing(
+    "threads", THREADS, _thread, lambda info: (info.title, info.reason), ("title", "reason"),
+    "i.deleted_at IS NULL AND (i.head IS NOT NULL OR i.status IS NOT NULL)", "",
+    ("updated", "key"),
+)  # fmt: skip

@@ -1,0 +1,131 @@
+"""Points of a thread's past: which checkpoint a name means, and what was being done there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from langgraph_wyrd.checkpoints import states, working
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.filters import moment
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.store.names import given
+
+# A checkpoint id, a label, a run id (in stored form), a time; None: the head.
+Point = str | datetime | None
+
+_ONE = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?"
+_LABEL = (
+    "SELECT l.checkpoint, l.seq FROM wyrd_labels l JOIN wyrd_checkpoints c "
+    "ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint "
+    "WHERE l.thread = ? AND l.name = ? ORDER BY l.checkpoint DESC LIMIT 1"
+)
+_RUN = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?"
+# LangGraph's times are ISO text in UTC, so they sort as they are.
+_UNTIL = (
+    "SELECT id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND ts <= ? "
+    "ORDER BY id DESC LIMIT 1"
+)
+
+
+class Place(NamedTuple):
+    """A root checkpoint; with `until`, what was said there after that `seq` is left out."""
+
+    id: str
+    until: int | None = None
+
+
+def known(dialect: str, thread_id: str) -> Script[Thread]:
+    """The row of a thread that is there; raises ThreadNotFound."""
+    thread = yield from thread_row(dialect, thread_id)
+    if not thread.version or thread.deleted:
+        raise ThreadNotFound(f"thread {given(thread_id)!r} has no checkpoints")
+    return thread
+
+
+def place_at(thread: Thread, at: Point) -> Script[Place | None]:
+    """The root checkpoint that a point names: by its id, else by a label, a run, a time."""
+    if at is None:
+        return None if thread.head is None else Place(thread.head)
+    if isinstance(at, str):
+        if (yield Query(_ONE, (thread.key, at))):
+            return Place(at)
+        labelled = yield Query(_LABEL, (thread.key, at))
+        if labelled:
+            return Place(*labelled[0])
+        ((newest,),) = yield Query(_RUN, (thread.key, at))
+        if newest is not None:
+            return Place(newest)
+    until = _time(at)
+    if until is None:
+        return None
+    rows = yield Query(_UNTIL, (thread.key, until))
+    return Place(rows[0][0]) if rows else None
+
+
+def found_at(thread: Thread, at: Point) -> Script[Place]:
+    """The root checkpoint that a point names; raises ThreadNotFound if there is none."""
+    place = yield from place_at(thread, at)
+    if place is not None:
+        return place
+    name = f"thread {given(thread.thread_id)!r}"
+    if at is None:
+        raise ThreadNotFound(f"{name} has no checkpoints")
+    if isinstance(at, datetime) or _time(at) is not None:
+        raise ThreadNotFound(f"{name} has no checkpoint until {at}")
+    raise ThreadNotFound(
+        f"{name} has no checkpoint {given(at)!r}: it is neither the id of one of its root's "
+        "checkpoints, nor a label, nor a run id, nor a time (ISO text). `history()` lists what "
+        "there is, in a terminal `langgraph-wyrd log`"
+    )
+
+
+def _time(at: str | datetime) -> str | None:
+    try:
+        return moment(at, "at")
+    except InvalidInput:
+        return None
+
+
+# ---- what was being done
+
+
+def thread_at(dialect: str, codec: Codec, thread: Thread, place: Place) -> Script[Thread]:
+    """The thread as it was at a root checkpoint, with the subgraphs that ran there."""
+    past = place.until is not None or place.id != thread.head
+    then = replace(thread, head=place.id, spaces={}, state=None)
+    yield from states.load_thread(dialect, codec, then, until=place.until, past=past, values=False)
+    return then
+
+
+def state_at(dialect: str, codec: Codec, thread_id: str, at: Point) -> Script[WorkingState]:
+    """The thread's working state at a point; raises ThreadNotFound if there is none."""
+    thread = yield from known(dialect, thread_id)
+    if at is None and thread.head is None:  # nothing but declarations so far
+        yield from states.load_thread(dialect, codec, thread, values=False)
+        if thread.spaces:
+            return working.visible(thread)
+    place = yield from found_at(thread, at)
+    return working.visible((yield from thread_at(dialect, codec, thread, place)))
+
+
+def root_at(
+    dialect: str, codec: Codec, thread: Thread, place: Place
+) -> Script[tuple[Found, working.NamespaceState]]:
+    """The rows and the working state of a root checkpoint alone."""
+    found, state = yield from states.load_namespace(
+        dialect, codec, thread.thread_id, thread.key, "", place.id, until=place.until,
+        past=place.until is not None or place.id != thread.head, values=False,
+    )  # fmt: skip
+    if state is None:
+        raise ThreadNotFound(
+            f"checkpoint {given(place.id)} of thread {given(thread.thread_id)!r} is not there any "
+            "more"
+        )
+    return found, state

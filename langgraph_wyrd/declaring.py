@@ -1,0 +1,5 @@
+"""Declaring."""
+
+
+class Declaring:
+    pass

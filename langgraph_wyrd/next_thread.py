@@ -1,0 +1,239 @@
+"""The handle on one thread: what it was doing, now or at any point of its past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph_wyrd import filters
+from langgraph_wyrd.checkpoints import compare, history, points
+from langgraph_wyrd.checkpoints.points import Point
+from langgraph_wyrd.declaring import Declaring
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
+from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Intention,
+    Item,
+    OpenLoop,
+    Todo,
+    WorkingState,
+)
+from langgraph_wyrd.state.past import HistoryEntry, Tree
+from langgraph_wyrd.storage.scripts import Script
+from langgraph_wyrd.store.names import given, stored
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.codec.values import Codec
+    from langgraph_wyrd.next_saver import WyrdSaver
+
+T = TypeVar("T")
+When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
+
+_MOST = 1_000_000  # checkpoints of a tree
+
+
+def checked(at: When) -> Point:
+    """A point as a caller may give it, text in stored form."""
+    if isinstance(at, HistoryEntry):
+        at = at.checkpoint_id
+    if isinstance(at, str):
+        return stored(at, "a point")
+    if at is None or isinstance(at, datetime):
+        return at
+    raise InvalidInput(
+        f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "
+        "text) or None for the head"
+    )
+
+
+class Thread(Declaring):
+    """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
+
+    A point in its past is a checkpoint id, else a label, else a run id (the run's newest
+    checkpoint), else a time (`datetime` or ISO text: the newest checkpoint until then), or an entry
+    of `history`. None is the head. A point that is not there raises `ThreadNotFound`.
+    """
+
+    def __init__(self, saver: WyrdSaver, stored_id: str) -> None:
+        self._saver = saver
+        self._stored = stored_id
+
+    @property
+    def id(self) -> str:
+        return given(self._stored)
+
+    def __repr__(self) -> str:
+        return f"Thread({self.id!r})"
+
+    # ---- reading
+
+    @operation
+    def working_state(self, at: When = None) -> Operation[WorkingState]:
+        """What the agent was doing.
+
+        Args:
+            at: A point in the thread's past. None: the head.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        return (yield from self._read(points.state_at, self._stored, checked(at)))
+
+    aworking_state = asynchronous(working_state)
+
+    @operation
+    def history(self, limit: int = 50, before: When = None) -> Operation[Page[HistoryEntry]]:
+        """The checkpoints in short, newest first, forks included: what each changed, in a line.
+
+        ```python
+        for entry in thread.history(limit=10):
+            print(entry.step, entry.nodes, entry.summary)
+        ```
+
+        No channel value is decoded. What subgraphs did is not in the line of the checkpoint at
+        which they ran; `working_state(entry)` has it.
+
+        Args:
+            limit: At most so many, 1 to 1000.
+            before: Only those that are older than this point: the next page is asked for with the
+                last entry of this one.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        most, point = filters.count(limit), checked(before)
+        return Page((yield from self._read(history.history, self._stored, most, point)))
+
+    ahistory = asynchronous(history)
+
+    @operation
+    def tree(self, limit: int = 10_000) -> Operation[Tree]:
+        """How all checkpoints hang together; `print` shows it.
+
+        Args:
+            limit: At most so many, the newest ones.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        if type(limit) is not int or not 0 < limit <= _MOST:
+            raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
+        dialect = self._saver._dialect
+        found: Tree = yield self._reading(partial(history.tree, dialect, self._stored, limit))
+        return found
+
+    atree = asynchronous(tree)
+
+    # ---- comparing
+
+    @operation
+    def diff(self, a: Compared, b: Compared = None, channels: bool = True) -> Operation[StateDiff]:
+        """What changed from `a` to `b`.
+
+        ```python
+        print(thread.diff("before-deploy").summary())   # +1 todos, 1 loop resolved, +2 messages
+        thread.diff((other_thread, "before-deploy"), thread)
+        ```
+
+        Args:
+            a: A point in the thread's past, another thread (its head), or a pair of a thread and a
+                point.
+            b: The same. None: this thread's head.
+            channels: Also compare the values of the channels. False decodes none of them.
+
+        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
+        be compared: where it was written to, `channels.unread` has its name.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            CheckpointDamaged: A point can't be read.
+        """
+        one, other = self._point(a), self._point(b)
+        groups = [(one[0], [one[1], other[1]])]
+        if (one[0]._saver._engine, one[0]._stored) != (other[0]._saver._engine, other[0]._stored):
+            groups = [(handle, [at]) for handle, at in (one, other)]
+        found: list[compare.Side] = []
+        for handle, at in groups:
+            found += yield from handle._read(compare.sides, handle._stored, at, channels)
+        return compare.compared(*found)
+
+    adiff = asynchronous(diff)
+
+    @operation
+    def first_change(
+        self, what: str | Item, a: When = None, b: When = None
+    ) -> Operation[HistoryEntry | None]:
+        """The first checkpoint behind `a`, on the way to `b`, at which something changed.
+
+        ```python
+        thread.first_change("budget")                  # a channel
+        thread.first_change('files["/notes.md"]')      # what is behind a path, as a diff prints it
+        thread.first_change(state.todos[0])            # an item, or its id
+        ```
+
+        Where an item changed is found in the events, where a channel changed from the deltas. Only
+        for a path are values decoded, of those checkpoints whose channel changed.
+
+        Args:
+            what: An item of a working state (known by its id), an item's id, a channel, or a path
+                into a channel's value; `messages["id"]` is the message of this id. Of a
+                `DeltaChannel`, only the channel.
+            a: A point on the way to `b`. None: the beginning.
+            b: A point. None: the head.
+
+        Returns:
+            The checkpoint's entry, as `history` has it; None if nothing changed.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            InvalidInput: `a` is not on the way to `b`; a path into a `DeltaChannel`; or an item of
+                another thread.
+        """
+        if not isinstance(what, (str, Todo, ContextItem, OpenLoop, Intention)):
+            raise InvalidInput(f"{what!r}: use an item, its id, a channel, or a path into one")
+        if not isinstance(what, str) and what.thread_id not in (None, self.id):
+            raise InvalidInput(f"item {what.id} is of thread {what.thread_id!r}, not {self.id!r}")
+        asked = (what, checked(a), checked(b))
+        return (yield from self._read(compare.first_change, self._stored, *asked))
+
+    afirst_change = asynchronous(first_change)
+
+    def _point(self, given: Compared) -> tuple[Thread, Point]:
+        handle: Any = self
+        at: Any = given
+        if isinstance(given, tuple) and len(given) == 2:
+            handle, at = given
+        elif isinstance(given, Thread):
+            handle, at = given, None
+        if not isinstance(handle, Thread):
+            raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
+        return handle, checked(at)
+
+    # ---- what the methods share
+
+    @property
+    def _codec(self) -> Codec:
+        return self._saver._codec
+
+    def _reading(self, script: Callable[[], Script[Any]]) -> Read:
+        return Read(self._saver._engine, script)
+
+    def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
+        """What a script reads; what is damaged is said with the thread that it is of."""
+        try:
+            found: T = yield self._reading(
+                partial(script, self._saver._dialect, self._codec, *args)
+            )
+        except CheckpointDamaged as error:
+            if repr(self.id) not in str(error):
+                error.args = (f"thread {self.id!r}: {error}",)
+            raise
+        return found
+
+
+Compared = When | Thread | tuple[Thread, When]
