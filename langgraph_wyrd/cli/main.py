@@ -15,6 +15,7 @@ from langgraph_wyrd.cli import (
     changing,
     completing,
     doctoring,
+    inspecting,
     looking,
     serving,
     starting,
@@ -29,6 +30,7 @@ from langgraph_wyrd.views.plain import line
 COMMANDS: tuple[Command, ...] = (
     *looking.COMMANDS,
     *watching.COMMANDS,
+    *inspecting.COMMANDS,
     *changing.COMMANDS,
     *tidying.COMMANDS,
     *doctoring.COMMANDS,
