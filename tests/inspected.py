@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, TypedDict
 
+import uvicorn
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -195,3 +199,27 @@ def many(saver: WyrdSaver, messages: int) -> str:
     builder.add_edge(START, "load")
     builder.compile(checkpointer=saver).invoke({"budget": 1}, config("long"))
     return "long"
+
+
+# ---- a server to look at
+
+
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """Serve an app on a free port, in a thread of its own; its address."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(100)
+    settings = uvicorn.Config(
+        app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1, access_log=False
+    )
+    server = uvicorn.Server(settings)
+    running = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    running.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        running.join(10)
+        listener.close()
+        assert not running.is_alive()

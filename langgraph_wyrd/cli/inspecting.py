@@ -59,4 +59,6 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.epilog = f"The token is a new one each time, or the environment's {_TOKEN}."
 
 
-COMMANDS = (Command("ui", "the web inspector: threads and the inbox in a browser", inspect, _arguments),)
+COMMANDS = (
+    Command("ui", "the web inspector: threads and the inbox in a browser", inspect, _arguments),
+)

@@ -7,8 +7,8 @@ saver = WyrdSaver.from_conn_string("sqlite:///agents.db")
 app = ui.app(saver)  # `uvicorn module:app`, or mount it in another ASGI app
 ```
 
-Needs `pip install 'langgraph-wyrd[ui]'`. Nothing of Starlette or uvicorn is imported before `app` or
-`serve` is called.
+Needs `pip install 'langgraph-wyrd[ui]'`. Starlette and uvicorn are imported by `app` and `serve`,
+not by this module.
 """
 
 from __future__ import annotations

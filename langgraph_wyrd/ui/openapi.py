@@ -11,7 +11,7 @@ from langgraph_wyrd import __version__
 from langgraph_wyrd.state.listed import ThreadInfo
 from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.past import HistoryEntry
-from langgraph_wyrd.ui.operations import ONE, Field, Operation
+from langgraph_wyrd.ui.operations import Field, Operation
 from langgraph_wyrd.ui.security import HEADER
 
 Schema = dict[str, Any]
@@ -41,11 +41,11 @@ def document(operations: Iterable[Operation], root: str = "") -> Schema:
 
 
 _ABOUT = (
-    "What LangGraph agents were doing, as WyrdSaver has stored it. A thread's id is one part of the "
-    "path, percent-encoded (`encodeURIComponent`), slashes too. `/api/thread/…?id=…` is the same as "
-    "`/api/threads/{id}/…`, for ids that a path can't carry (`.` and `..`) and for proxies that "
-    f"decode slashes. Every POST needs the header `{HEADER}`, with any value. Integers beyond 2^53 "
-    "are strings, so are NaN and infinities."
+    "What LangGraph agents were doing, as WyrdSaver has stored it. A thread's id is one part of "
+    "the path, percent-encoded (`encodeURIComponent`), slashes too. `/api/thread/…?id=…` is the "
+    "same as `/api/threads/{id}/…`, for ids that a path can't carry (`.` and `..`) and for proxies "
+    f"that decode slashes. Every POST needs the header `{HEADER}`, with any value. Integers beyond "
+    "2^53 are strings, so are NaN and infinities."
 )
 _SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer"},
@@ -168,7 +168,9 @@ def _of(hint: Any, *, flat: bool = False) -> Schema:
         return {"type": "string", "examples": list(args)}
     if origin in (Union, types.UnionType):
         kinds = [_of(each, flat=flat).get("type", "object") for each in args]
-        return {"type": [one for kind in kinds for one in ([kind] if isinstance(kind, str) else kind)]}
+        return {
+            "type": [one for kind in kinds for one in ([kind] if isinstance(kind, str) else kind)]
+        }
     if origin is tuple:
         return _list(_TEXT if flat and is_dataclass(args[0]) else _of(args[0]))
     if is_dataclass(hint) and isinstance(hint, type):

@@ -13,7 +13,6 @@ from starlette.responses import FileResponse, Response
 from langgraph_wyrd import __version__
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.records import record
-from langgraph_wyrd.ui import messages as transcript
 from langgraph_wyrd.ui.data import Plain
 from langgraph_wyrd.ui.inbox import entries
 from langgraph_wyrd.ui.operations import ONE, Call, Field, Operation
@@ -63,8 +62,8 @@ async def state(call: Call) -> Any:
 
 async def messages(call: Call) -> Any:
     asked = dict(call.query)
-    at, whole = asked.get("at"), asked.get("all", False)
-    found = await transcript.of_thread(call.saver, call.id, at, whole)
+    where = {name: asked[name] for name in ("all", "channel", "ns") if name in asked}
+    found = await call.thread.amessages(asked.get("at"), as_dicts=True, **where)
     end = min(asked.get("before", len(found)), len(found))
     start = max(0, end - asked["limit"]) if "limit" in asked else 0
     return {
@@ -170,6 +169,8 @@ OPERATIONS = (
         query=(
             _AT,
             Field("all", "also what was summarised or removed since", "boolean"),
+            Field("channel", "the channel that holds them, if it is another than `messages`"),
+            Field("ns", "the namespace of a subgraph"),
             Field("limit", "only the last so many", "integer", least=1, most=100_000),
             Field("before", "only those before this index", "integer", least=0, most=10**9),
             Field("cut", "shorten texts to so many characters", "integer", least=20, most=CUT),

@@ -1,7 +1,7 @@
 // The working state: what waits, the plan, what the agent is after, what it knows.
 
 import {allowed, author, post} from "./api.js";
-import {answering, resolving} from "./answer.js";
+import {resolving} from "./answer.js";
 import {fold, h, toast} from "./dom.js";
 import {brief, count, kind, link, status, value, when} from "./format.js";
 
@@ -17,16 +17,15 @@ export function panel(threadId, state, text, may, done) {
   const todos = state.todos ?? [];
   const aims = (state.intentions ?? []).filter((each) => !each.closed_at && !each.closed_in && each.confidence !== "heuristic");
   open.sort((a, b) => (b.kind === "interrupt") - (a.kind === "interrupt"));
-  const asks = open.filter((each) => each.kind === "interrupt").length;
   return h("div", {class: "state"},
     h("p", {class: "standing"}, status(state.status), h("span", {dir: "auto"}, state.reason ?? "")),
     state.due?.length ? h("p", {class: "soft small"}, `next: ${[...new Set(state.due.map((each) => each.node))].join(", ")}`) : null,
-    section("Open", open.length, open.length ? h("ul", {class: "items"}, open.map((each) => loop(threadId, each, may, done, asks))) : none("Nothing is open.")),
+    section("Open", open.length, open.length ? h("ul", {class: "items"}, open.map((each) => loop(threadId, each, may, done))) : none("Nothing is open.")),
     section("Todos", todos.length && `${todos.filter((each) => FINISHED.includes(each.status)).length} of ${todos.length} done`,
       todos.length ? plan(threadId, todos, may, done) : none("There is no plan.")),
     section("After", null, aims.length ? h("ul", {class: "items"}, aims.map(aim)) : none("Nothing is known.")),
     section("Context", state.context?.length, state.context?.length ? h("dl", {class: "context"}, state.context.map(item)) : none("Nothing is kept.")),
-    guessed.length ? fold("guessed", `${count(guessed.length, "guess", "guesses")} from prose`, () => h("ul", {class: "items"}, guessed.map((each) => loop(threadId, each, may, done, 0)))) : null,
+    guessed.length ? fold("guessed", `${count(guessed.length, "guess", "guesses")} from prose`, () => h("ul", {class: "items"}, guessed.map((each) => loop(threadId, each, may, done)))) : null,
     closed.length ? fold("closed", `Closed lately (${closed.length})`, () => h("ul", {class: "items"}, closed.map(over))) : null,
     text ? fold("brief", "Brief, in words", () => h("div", null, copying(text), value(text))) : null);
 }
@@ -44,14 +43,13 @@ function seen(threadId, each) {
     at ? h("a", {href: link(threadId, {at}), title: "the checkpoint where it was seen"}, when(each.opened_at) ?? "where") : when(each.opened_at));
 }
 
-function loop(threadId, each, may, done, asks) {
+function loop(threadId, each, may, done) {
   const more = each.context && Object.keys(each.context).length;
   const waits = each.kind === "interrupt";
   return h("li", {class: waits ? "item waits" : "item"},
     h("div", {class: "item-head"}, kind(each.kind), h("span", {class: "spacer"}), may && !waits && resolving(threadId, each, done)),
     h("p", {class: "item-text", dir: "auto"}, each.description), seen(threadId, each),
-    more ? fold(`loop-${each.id}`, "Details", () => value(each.context)) : null,
-    may && waits ? answering({thread_id: threadId, loop_id: each.id, kind: each.kind, value: each.context}, done) : null);
+    more ? fold(`loop-${each.id}`, "Details", () => value(each.context)) : null);
 }
 
 function over(each) {

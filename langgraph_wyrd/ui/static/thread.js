@@ -1,9 +1,10 @@
 // One thread: its conversation, its working state, its timeline; now, or at any checkpoint.
 
+import {answering} from "./answer.js";
 import {address, allowed, get, post} from "./api.js";
 import {ask} from "./dialogs.js";
-import {h, keepOpen, keyed, replace, toast} from "./dom.js";
-import {clock, link, short, status, when} from "./format.js";
+import {fold, h, keepOpen, keyed, replace, toast} from "./dom.js";
+import {clock, kind, link, prose, short, status, value, when} from "./format.js";
 import {onChange} from "./live.js";
 import {CUT, gathered, message} from "./messages.js";
 import {mayChange, panel} from "./state.js";
@@ -11,6 +12,10 @@ import {laidOut, timelineRow} from "./timeline.js";
 
 const TABS = {messages: "Messages", state: "State", timeline: "Timeline"};
 const PAGE = 100;
+
+/** The loops that the conversation ends with: questions for a person, and failures. */
+const standing = (state) => (state.loops ?? []).filter((each) =>
+  ["interrupt", "error"].includes(each.kind) && !each.closed_at && !each.closed_in && each.confidence !== "heuristic");
 
 export async function thread(main, parts, query, signal) {
   const id = parts[1];
@@ -29,7 +34,8 @@ export async function thread(main, parts, query, signal) {
   const banner = h("div", {class: "banners"});
   const earlier = h("button", {type: "button", hidden: true, onclick: () => earlierMessages().catch(tell)}, "Show earlier messages");
   const list = h("div", {class: "messages", id: "messages"});
-  const talk = h("section", {class: "pane talk", tabindex: "0", "aria-label": "Messages"}, h("p", {class: "center"}, earlier), list);
+  const waits = h("div", {class: "messages waiting"}); // what the thread waits for, or failed with
+  const talk = h("section", {class: "pane talk", tabindex: "0", "aria-label": "Messages"}, h("p", {class: "center"}, earlier), list, waits);
   const state = h("section", {class: "pane side state-pane", tabindex: "0", "aria-label": "Working state"});
   const rows = h("ol", {class: "moments"});
   const more = h("button", {type: "button", hidden: true, onclick: () => olderMoments().catch(tell)}, "Show older checkpoints");
@@ -80,6 +86,7 @@ export async function thread(main, parts, query, signal) {
     const low = nearEnd();
     keyed(list, gathered(said.messages, said.start), (each) => each.id ?? `#${each.index}`, (each) => message(id, at, each));
     if (!said.messages.length) replace(list, h("p", {class: "soft empty-note"}, at ? "Nothing was said by then." : "Nothing has been said in this thread."));
+    keyed(waits, at ? [] : standing(here.state), (each) => each.id, waiting);
     earlier.hidden = said.start === 0;
     earlier.textContent = `Show earlier messages (${said.start.toLocaleString("en")})`;
     if (low) toEnd();
@@ -129,6 +136,17 @@ export async function thread(main, parts, query, signal) {
   }
 
   // ---- what can be done
+
+  function waiting(loop) {
+    const more = loop.context && Object.keys(loop.context).length;
+    const asks = loop.kind === "interrupt";
+    return h("section", {class: asks ? "card waits" : "card failed", "aria-label": asks ? "Waits for an answer" : "Failed"},
+      h("div", {class: "card-head"}, kind(loop.kind), loop.source?.node && h("span", {class: "soft"}, loop.source.node),
+        h("span", {class: "spacer"}), when(loop.opened_at, {class: "soft"})),
+      h("div", {class: asks ? "question" : null}, prose(loop.description)),
+      more ? fold(`waits-${loop.id}`, "Details", () => value(loop.context)) : null,
+      asks && !allowed.read_only ? answering({thread_id: id, loop_id: loop.id, value: loop.context}, load) : null);
+  }
 
   function buttons() {
     const point = at ? here.state.checkpoint_id : undefined;
