@@ -10,11 +10,12 @@ from langgraph_wyrd.state.records import record
 if TYPE_CHECKING:
     from langgraph_wyrd.saver import WyrdSaver
 
-_FIELDS = (
-    "thread_id", "loop_id", "kind", "question", "value", "allowed", "config", "node", "ns",
-    "agent", "since",
-)  # fmt: skip
 WAITING = ("interrupt", "question")
+_FIELDS: dict[str, Any] = {
+    "thread_id": None, "kind": None, "question": None, "allowed": [], "since": None, "node": None,
+    "ns": "", "agent": None, "loop_id": None, "value": None, "actions": [], "form": "plain",
+    "schema": None, "interrupt_id": None, "user_id": None, "assigned_to": None, "expires_at": None,
+}  # fmt: skip
 
 
 async def entries(saver: WyrdSaver, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,25 +23,15 @@ async def entries(saver: WyrdSaver, asked: Mapping[str, Any]) -> dict[str, Any]:
     inbox: Any = getattr(saver, "ainbox", None)
     if inbox is not None:
         page = await inbox(**asked)
-        made = [{name: getattr(each, name, None) for name in _FIELDS} for each in page]
-        return {"entries": made, "next": getattr(page, "next", None)}
+        made = [{name: getattr(each, name) for name in _FIELDS} for each in page]
+        return {"entries": made, "next": page.next}
     # Until `saver.ainbox` is there.
-    kinds = asked.get("kind") or WAITING
-    page = await saver.aopen_loops(**{**asked, "kind": kinds})
-    return {"entries": [_of_loop(record(each)) for each in page], "next": page.next}
+    named = {"user_id" if name == "user" else name: held for name, held in asked.items()}
+    loops = await saver.aopen_loops(**{**named, "kind": asked.get("kind") or WAITING})
+    return {"entries": [_of_loop(record(each)) for each in loops], "next": loops.next}
 
 
 def _of_loop(loop: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "thread_id": loop["thread_id"],
-        "loop_id": loop["id"],
-        "kind": loop["kind"],
-        "question": loop["description"],
-        "value": loop["context"],
-        "allowed": [],
-        "config": {},
-        "node": loop["node"],
-        "ns": loop["ns"],
-        "agent": None,
-        "since": loop["opened_at"],
-    }
+    same = {name: loop[name] for name in ("thread_id", "kind", "node", "ns")}
+    said = {"question": loop["description"], "value": loop["context"], "since": loop["opened_at"]}
+    return {**_FIELDS, **same, **said, "loop_id": loop["id"], "interrupt_id": loop["ref"]}

@@ -197,18 +197,15 @@ def _schemas() -> dict[str, Schema]:
         "in_state": _FLAG,
         "pending": _FLAG,
     }
+    action = {"name": _TEXT, "args": _ANY, "allowed": _list(_TEXT), "description": _MAYBE}
     entry = {
-        "thread_id": _TEXT,
-        "loop_id": _MAYBE,
-        "kind": _TEXT,
-        "question": _ANY,
+        **dict.fromkeys(("thread_id", "kind", "question", "form"), _TEXT),
+        **dict.fromkeys(("since", "node", "ns", "agent", "loop_id", "interrupt_id"), _MAYBE),
+        **dict.fromkeys(("user_id", "assigned_to", "expires_at"), _MAYBE),
+        "allowed": _list(_TEXT),
         "value": _ANY,
-        "allowed": _ANY,
-        "config": _ANY,
-        "node": _MAYBE,
-        "ns": _MAYBE,
-        "agent": _MAYBE,
-        "since": _MAYBE,
+        "actions": _list(_object(action)),
+        "schema": {"type": ["object", "null"]},
     }
     label = {
         "name": _TEXT,

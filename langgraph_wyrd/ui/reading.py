@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,10 @@ async def threads(call: Call) -> Any:
 
 
 async def inbox(call: Call) -> Any:
-    return await entries(call.saver, call.query)
+    asked = dict(call.query)
+    if "older_than" in asked:
+        asked["older_than"] = timedelta(seconds=asked["older_than"])
+    return await entries(call.saver, asked)
 
 
 async def loops(call: Call) -> Any:
@@ -145,9 +149,14 @@ OPERATIONS = (
     Operation(
         "GET", "/inbox", inbox, "What waits for a person, in all threads.", "Inbox",
         query=(
-            Field("user_id", "in the threads of these users", many=True),
-            Field("node", "of these nodes", many=True),
-            Field("kind", "of these kinds", many=True),
+            Field("kind", "approval, interrupt, question or breakpoint", many=True),
+            Field("user", "in the threads of these users", many=True),
+            Field("thread_id", "in these threads", many=True),
+            Field("node", "asked by these nodes", many=True),
+            Field("agent", "asked by the agent of this name"),
+            Field("assigned_to", "assigned to this person"),
+            Field("older_than", "waiting for more seconds than this", "integer", least=0,
+                  most=10**9),
             _LIMIT,
             _AFTER,
         ),

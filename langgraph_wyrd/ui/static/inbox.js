@@ -1,9 +1,9 @@
 // What waits for a person, in all threads.
 
+import {question} from "./answer.js";
 import {allowed, get} from "./api.js";
-import {answering} from "./answer.js";
-import {h, fold, keyed, replace} from "./dom.js";
-import {count, kind, link, prose, value, when} from "./format.js";
+import {h, keyed, replace} from "./dom.js";
+import {count} from "./format.js";
 import {onChange} from "./live.js";
 
 export async function inbox(main, parts, query, signal) {
@@ -12,12 +12,13 @@ export async function inbox(main, parts, query, signal) {
   const list = h("ul", {class: "cards"});
   const said = h("p", {class: "soft", role: "status"});
   const more = h("button", {type: "button", hidden: true, onclick: () => load(next)}, "Show more");
+  const how = {may: !allowed.read_only, done: () => load()};
 
   async function load(after = null) {
     const page = await get("inbox", {limit: 50, after}, signal);
     held = after ? [...held, ...page.entries] : page.entries;
     next = page.next;
-    keyed(list, held, (each) => `${each.thread_id}\0${each.loop_id}`, (each) => card(each, load));
+    keyed(list, held, (each) => `${each.thread_id}\0${each.interrupt_id ?? each.loop_id}`, (each) => question(each, how));
     more.hidden = !next;
     if (held.length) replace(said, `${count(held.length, "question")}${next ? ", and more," : ""} for a person`);
     else replace(said);
@@ -30,16 +31,4 @@ export async function inbox(main, parts, query, signal) {
   replace(main, h("section", {class: "narrow"}, h("h1", null, "Inbox"), said, list, more, empty));
   signal.addEventListener("abort", onChange(() => load().catch(() => {})));
   await load();
-}
-
-function card(entry, reload) {
-  const details = entry.value && typeof entry.value === "object" && Object.keys(entry.value).length;
-  return h("li", {class: "card waits"},
-    h("div", {class: "card-head"}, kind(entry.kind),
-      h("a", {href: link(entry.thread_id), class: "id"}, entry.thread_id),
-      (entry.agent || entry.node) && h("span", {class: "soft"}, entry.agent || entry.node),
-      h("span", {class: "spacer"}), when(entry.since, {class: "soft"})),
-    h("div", {class: "question"}, prose(typeof entry.question === "string" ? entry.question : JSON.stringify(entry.question))),
-    details ? fold("value", "What was asked, whole", () => value(entry.value)) : null,
-    allowed.read_only ? null : answering(entry, reload));
 }

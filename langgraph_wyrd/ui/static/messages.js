@@ -73,8 +73,8 @@ function toolCall(threadId, at, call, result, n) {
     h("span", {class: "call-name"}, call.name || "(no name)"),
     h("span", {class: "call-args"}, brief(args, 160)), ended);
   return fold(`call${n}`, line, () => h("div", null,
-    h("h4", null, "Arguments"), value(call.args ?? null),
-    h("h4", null, "Result"),
+    h("p", {class: "label"}, "Arguments"), value(call.args ?? null),
+    h("p", {class: "label"}, "Result"),
     result ? h("div", null, content(result), result.cut && whole(threadId, at, result)) : h("p", {class: "soft"}, "None was recorded: look whether it was done before it is done again.")),
     {class: "call"});
 }

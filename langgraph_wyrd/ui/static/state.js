@@ -31,7 +31,7 @@ export function panel(threadId, state, text, may, done) {
 }
 
 function section(title, aside, content) {
-  return h("section", {class: "part"}, h("h3", null, title, aside ? h("span", {class: "aside"}, aside) : null), content);
+  return h("section", {class: "part"}, h("h2", null, title, aside ? h("span", {class: "aside"}, aside) : null), content);
 }
 
 const none = (text) => h("p", {class: "soft small"}, text);

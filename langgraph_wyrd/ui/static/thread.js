@@ -1,6 +1,6 @@
 // One thread: its conversation, its working state, its timeline; now, or at any checkpoint.
 
-import {answering} from "./answer.js";
+import {question} from "./answer.js";
 import {address, allowed, get, post} from "./api.js";
 import {ask} from "./dialogs.js";
 import {fold, h, keepOpen, keyed, replace, toast} from "./dom.js";
@@ -13,9 +13,9 @@ import {laidOut, timelineRow} from "./timeline.js";
 const TABS = {messages: "Messages", state: "State", timeline: "Timeline"};
 const PAGE = 100;
 
-/** The loops that the conversation ends with: questions for a person, and failures. */
-const standing = (state) => (state.loops ?? []).filter((each) =>
-  ["interrupt", "error"].includes(each.kind) && !each.closed_at && !each.closed_in && each.confidence !== "heuristic");
+/** Failures that nobody has got over. */
+const failures = (state) => (state.loops ?? []).filter((each) =>
+  each.kind === "error" && !each.closed_at && !each.closed_in && each.confidence !== "heuristic");
 
 export async function thread(main, parts, query, signal) {
   const id = parts[1];
@@ -23,6 +23,7 @@ export async function thread(main, parts, query, signal) {
   let about = null; // the thread as it stands
   let here = null; // the state that is shown
   let said = {messages: [], start: 0, total: 0};
+  let asked = []; // its entries of the inbox
   let moments = [];
   let older = true;
 
@@ -61,12 +62,14 @@ export async function thread(main, parts, query, signal) {
 
   async function load() {
     const limit = Math.max(PAGE, said.total - said.start || 0);
-    const [whole, now, history, talked] = await Promise.all([
+    const [whole, now, history, talked, inbox] = await Promise.all([
       get("thread", {id}, signal),
       get("thread/state", {id, at}, signal),
       get("thread/history", {id, limit: 60}, signal),
       get("thread/messages", {id, at, limit, cut: CUT}, signal),
+      get("inbox", {thread_id: id, limit: 50}, signal),
     ]);
+    asked = inbox.entries;
     about = whole;
     here = now;
     said = talked;
@@ -86,7 +89,7 @@ export async function thread(main, parts, query, signal) {
     const low = nearEnd();
     keyed(list, gathered(said.messages, said.start), (each) => each.id ?? `#${each.index}`, (each) => message(id, at, each));
     if (!said.messages.length) replace(list, h("p", {class: "soft empty-note"}, at ? "Nothing was said by then." : "Nothing has been said in this thread."));
-    keyed(waits, at ? [] : standing(here.state), (each) => each.id, waiting);
+    keyed(waits, at ? [] : [...asked, ...failures(here.state)], (each) => each.interrupt_id ?? each.loop_id ?? each.id, waiting);
     earlier.hidden = said.start === 0;
     earlier.textContent = `Show earlier messages (${said.start.toLocaleString("en")})`;
     if (low) toEnd();
@@ -137,15 +140,13 @@ export async function thread(main, parts, query, signal) {
 
   // ---- what can be done
 
-  function waiting(loop) {
-    const more = loop.context && Object.keys(loop.context).length;
-    const asks = loop.kind === "interrupt";
-    return h("section", {class: asks ? "card waits" : "card failed", "aria-label": asks ? "Waits for an answer" : "Failed"},
-      h("div", {class: "card-head"}, kind(loop.kind), loop.source?.node && h("span", {class: "soft"}, loop.source.node),
-        h("span", {class: "spacer"}), when(loop.opened_at, {class: "soft"})),
-      h("div", {class: asks ? "question" : null}, prose(loop.description)),
-      more ? fold(`waits-${loop.id}`, "Details", () => value(loop.context)) : null,
-      asks && !allowed.read_only ? answering({thread_id: id, loop_id: loop.id, value: loop.context}, load) : null);
+  function waiting(each) {
+    if (each.question !== undefined) return question(each, {may: !allowed.read_only, done: load, inThread: true});
+    const more = each.context && Object.keys(each.context).length;
+    return h("article", {class: "card failed"},
+      h("div", {class: "card-head"}, kind(each.kind), each.source?.node && h("span", {class: "soft"}, each.source.node),
+        h("span", {class: "spacer"}), when(each.opened_at, {class: "soft"})),
+      prose(each.description), more ? fold(`failed-${each.id}`, "Details", () => value(each.context)) : null);
   }
 
   function buttons() {

@@ -43,6 +43,6 @@ export function timelineRow(threadId, current, most) {
         h("span", {class: "moment-line"}, each.labels.map((name) => h("span", {class: "tag violet"}, name)), each.head && h("span", {class: "tag green"}, "head"),
           h("span", {class: "moment-text", dir: "auto"}, title)),
         h("span", {class: "moment-under"}, [each.nodes?.length ? each.nodes.join(", ") : each.source, each.step !== null && `step ${each.step}`].filter(Boolean).join(" · "), " · ", when(each.ts))),
-      each.parent_id && h("a", {class: "quiet small diff-link", href: link(threadId, {a: each.parent_id, b: each.checkpoint_id}, "diff"), "aria-label": `What changed in ${title}`}, "diff"));
+      each.parent_id && h("a", {class: "quiet small diff-link", href: link(threadId, {a: each.parent_id, b: each.checkpoint_id}, "diff"), "aria-label": `diff: what changed in ${title.slice(0, 120)}`}, "diff"));
   };
 }
