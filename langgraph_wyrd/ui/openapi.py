@@ -230,8 +230,8 @@ def _schemas() -> dict[str, Schema]:
         "WorkingState": state,
         "Label": _object(label),
         "Thread": _object(
-            {**at, "state": _ref("WorkingState"), "labels": _list(_ref("Label")),
-             "heals": _list(_OBJECT)}
+            {**at, "state": _ref("WorkingState"), "brief": _TEXT,
+             "labels": _list(_ref("Label")), "heals": _list(_OBJECT)}
         ),
         "State": _object({**at, "state": _ref("WorkingState"), "brief": _TEXT}),
         "Message": _object({**message, "cut": _FLAG}, message),

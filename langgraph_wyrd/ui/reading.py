@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 
 from langgraph_wyrd import __version__
 from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.records import record
 from langgraph_wyrd.ui.data import Plain
 from langgraph_wyrd.ui.inbox import entries
@@ -52,16 +53,22 @@ async def loops(call: Call) -> Any:
 async def thread(call: Call) -> Any:
     handle = call.thread
     state = await handle.aworking_state()
-    labels = [{k: v for k, v in record(each).items() if k != "context"}
-              for each in await handle.alabels()]  # fmt: skip
+    labels = [
+        {k: v for k, v in record(each).items() if k != "context"} for each in await handle.alabels()
+    ]
     heals = [record(each) for each in await handle.aheals()]
-    return {"thread_id": call.id, "state": state.to_dict(), "labels": labels, "heals": heals}
+    return {**await run_in_threadpool(_stated, call.id, state), "labels": labels, "heals": heals}
 
 
 async def state(call: Call) -> Any:
     found = await call.thread.aworking_state(call.query.get("at"))
-    brief = await run_in_threadpool(found.brief)
-    return {"thread_id": call.id, "state": found.to_dict(), "brief": brief}
+    return await run_in_threadpool(_stated, call.id, found, now="at" not in call.query)
+
+
+def _stated(thread_id: str, state: WorkingState, *, now: bool = True) -> dict[str, Any]:
+    """A state; its brief counts ages up to now, or for a point of the past up to then."""
+    brief = state.brief(now=datetime.now(timezone.utc) if now else None)
+    return {"thread_id": thread_id, "state": state.to_dict(), "brief": brief}
 
 
 async def messages(call: Call) -> Any:

@@ -64,14 +64,14 @@ export async function thread(main, parts, query, signal) {
     const limit = Math.max(PAGE, said.total - said.start || 0);
     const [whole, now, history, talked, inbox] = await Promise.all([
       get("thread", {id}, signal),
-      get("thread/state", {id, at}, signal),
+      at ? get("thread/state", {id, at}, signal) : null,
       get("thread/history", {id, limit: 60}, signal),
       get("thread/messages", {id, at, limit, cut: CUT}, signal),
       get("inbox", {thread_id: id, limit: 50}, signal),
     ]);
     asked = inbox.entries;
     about = whole;
-    here = now;
+    here = now ?? whole;
     said = talked;
     const known = new Set(history.entries.map((each) => each.checkpoint_id));
     const rest = moments.filter((each) => !known.has(each.checkpoint_id));
