@@ -9,12 +9,23 @@ from contextlib import contextmanager, suppress
 from typing import Annotated, Any, TypedDict
 
 import uvicorn
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
+from tests.test_agents import Scripted, calls
 
 
 class State(TypedDict, total=False):
@@ -161,10 +172,50 @@ def run(saver: WyrdSaver, name: str) -> Any:
     return made
 
 
+OFFICE = "office/17"
+
+
+def office(saver: WyrdSaver) -> Any:
+    """A langchain agent whose mails and deletions a person approves."""
+
+    def rule(messages: list[BaseMessage]) -> AIMessage:
+        if messages[-1].type == "human":
+            mail = {"to": "ada@example.org", "text": "Your invoice for March is attached."}
+            return calls(messages, ("send_mail", mail), ("delete_file", {"path": "/drafts/3.md"}))
+        return AIMessage("The mail is sent, and the draft is gone.")
+
+    @tool
+    def send_mail(to: str, text: str) -> str:
+        """Send a mail."""
+        return f"sent to {to}: {text}"
+
+    @tool
+    def delete_file(path: str) -> str:
+        """Delete a file."""
+        return f"deleted {path}"
+
+    gate = HumanInTheLoopMiddleware(
+        {"send_mail": True, "delete_file": {"allowed_decisions": ["approve", "reject"]}}
+    )
+    return create_agent(
+        Scripted(rule=rule), [send_mail, delete_file], middleware=[gate], checkpointer=saver,
+        name="office",
+    )  # fmt: skip
+
+
+def approve(saver: WyrdSaver) -> Any:
+    """A thread that waits for the approval of two actions; its agent."""
+    made = office(saver)
+    asks = HumanMessage("Mail Ada her invoice, and throw the draft away.", id="asks")
+    made.invoke({"messages": [asks]}, {"configurable": {"thread_id": OFFICE, "user_id": "eve"}})
+    return made
+
+
 def fill(saver: WyrdSaver) -> None:
     """All of them; a trip that was booked, taken back to the offers, and asks again."""
     for name in ("chat-0193", "wochenbericht-46-größe", "deploy/api#42"):
         run(saver, name)
+    approve(saver)
     trip = run(saver, "trip/paris")
     thread = saver.thread("trip/paris")
     thread.label("offers")

@@ -80,7 +80,7 @@ def test_threads(api: TestClient) -> None:
     found = got(api.get("/api/threads"))
     names = [each["thread_id"] for each in found["threads"]]
     assert names[0] == "refund-4821"
-    assert set(names) == set(inspected.SCRIPTS)
+    assert set(names) == {*inspected.SCRIPTS, inspected.OFFICE}
     first = got(api.get("/api/threads", params={"limit": 2}))
     second = got(api.get("/api/threads", params={"limit": 9, "after": first["next"]}))
     assert [each["thread_id"] for each in first["threads"] + second["threads"]] == names
@@ -195,6 +195,42 @@ def test_a_file(api: TestClient, saver: WyrdSaver, tmp_path: Path) -> None:
 # ---- changing
 
 
+def test_answers(api: TestClient, saver: WyrdSaver) -> None:
+    """The inbox lists what waits; an answer that was posted is what the next run goes on with."""
+    entries = got(api.get("/api/inbox"))["entries"]
+    waits = {each["thread_id"]: each for each in entries if each["kind"] != "question"}
+    assert set(waits) == {"refund-4821", "trip/paris", inspected.OFFICE}
+    office = waits[inspected.OFFICE]
+    assert [each["name"] for each in office["actions"]] == ["send_mail", "delete_file"]
+    asked = {"user": "eve", "kind": "approval", "older_than": 0}
+    assert got(api.get("/api/inbox", params=asked))["entries"] == [office]
+    body = {"value": "yes, by bank transfer", "by": "eve"}
+    stored = got(api.post(of("refund-4821", "/answer"), json=body))["answers"]
+    assert list(stored.values()) == ["yes, by bank transfer"]
+    again = api.post(of("refund-4821", "/answer"), json={"value": "no"})
+    assert (again.status_code, kind(again)) == (409, "AlreadyAnswered")
+    wrong = {"value": "respond", "loop": office["loop_id"]}
+    refused = api.post(of(inspected.OFFICE, "/answer"), json=wrong)
+    assert (refused.status_code, kind(refused)) == (400, "AnswerNotAllowed")
+    decisions = {"value": ["approve", {"type": "reject", "message": "keep it"}]}
+    got(api.post(of(inspected.OFFICE, "/answer"), json=decisions))
+    refund = inspected.graph(saver, inspected.SCRIPTS["refund-4821"][1])
+    found = refund.invoke(None, inspected.config("refund-4821"))["messages"]
+    assert found[-2].text == "yes, by bank transfer"
+    config: Any = {"configurable": {"thread_id": inspected.OFFICE, "user_id": "eve"}}
+    said = [each.text for each in inspected.office(saver).invoke(None, config)["messages"]]
+    assert any(each.startswith("sent to ada@example.org") for each in said)
+    assert any("keep it" in each for each in said)
+    assert got(api.post(of("trip/paris", "/assign"), json={"to": "ben"})) == {
+        "thread_id": "trip/paris"
+    }
+    (mine,) = got(api.get("/api/inbox", params={"assigned_to": "ben"}))["entries"]
+    assert mine["thread_id"] == "trip/paris"
+    missing = api.post(of("chat-0193", "/answer"), json={"value": 1})
+    assert (missing.status_code, kind(missing)) == (404, "ItemNotFound")
+    assert api.post(of("chat-0193", "/answer"), json={}).status_code == 400
+
+
 def test_changes(api: TestClient, saver: WyrdSaver) -> None:
     """Each verb does what the handle's verb does."""
     thread = saver.thread("trip/paris")
@@ -265,7 +301,7 @@ def test_nothing_without_the_token(saver: WyrdSaver) -> None:
         "version": None, "read_only": False, "token": True, "known": False,
     }  # fmt: skip
     right = {"authorization": f"Bearer {TOKEN}"}
-    assert len(got(api.get("/api/threads", headers=right))["threads"]) == 5
+    assert len(got(api.get("/api/threads", headers=right))["threads"]) == 6
 
 
 def test_logging_in(saver: WyrdSaver) -> None:

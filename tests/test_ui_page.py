@@ -77,7 +77,7 @@ def test_from_the_list_to_a_checkpoint(browser: Chromium, saver: WyrdSaver) -> N
         tab.go(url)
         tab.says("Refund 148.00 EUR to Ada Lindqvist")
         tab.click("nav a", "Threads")
-        tab.wait("document.querySelectorAll('.thread-row').length === 5")
+        tab.wait("document.querySelectorAll('.thread-row').length === 6")
         tab.click("#search")
         tab.type("NIGHTS")
         tab.wait("document.querySelectorAll('.thread-row').length === 1")
@@ -154,11 +154,50 @@ def test_verbs(browser: Chromium, saver: WyrdSaver) -> None:
         assert tab.js(exported)["thread_id"] == "trip/paris-fork"
 
 
+def test_answering(browser: Chromium, saver: WyrdSaver) -> None:
+    """Answer in words from the inbox, decide on actions, and the runs go on with it."""
+    with looking(browser, writing(saver)) as (tab, url):
+        tab.go(url)
+        tab.wait("document.querySelector('#waiting').innerText === '4'")
+        tab.click("li:has(a[href*='refund']) textarea")
+        tab.type("yes")
+        tab.key("Enter", control=True)
+        tab.says("Answered: the next run goes on with it.")
+        tab.wait("!document.querySelector('li a[href*=refund]')")
+        tab.wait("document.querySelector('#waiting').innerText === '3'")
+        tab.click("a", inspected.OFFICE)
+        tab.says("Mail Ada her invoice")
+        send = tab.element("button", "Send the decisions")
+        assert tab.js(f"{send}.disabled")
+        tab.click(".action:nth-child(1) button", "Edit…")
+        tab.wait("document.activeElement.id === 'ask-args'")
+        tab.js('document.activeElement.value = \'{"to": "bob@example.org", "text": "Hi"}\'')
+        tab.click("dialog button", "Use these")
+        tab.wait("!document.querySelector('dialog')")
+        tab.click(".action:nth-child(2) button", "Reject…")
+        tab.wait("document.activeElement.id === 'ask-message'")
+        tab.type("I want to keep it")
+        tab.click("dialog button", "Reject")
+        tab.says("reject: I want to keep it")
+        tab.click("button", "Send the decisions")
+        tab.says("Answered: the next run goes on with it.")
+        tab.wait("!document.querySelector('.card.waits')")
+        refund = inspected.graph(saver, inspected.SCRIPTS["refund-4821"][1])
+        refund.invoke(None, inspected.config("refund-4821"))
+        config: Any = {"configurable": {"thread_id": inspected.OFFICE, "user_id": "eve"}}
+        inspected.office(saver).invoke(None, config)
+        tab.says("The mail is sent, and the draft is gone.")  # seen without a reload
+        tab.click(".call summary", "send_mail")
+        tab.says("sent to bob@example.org: Hi")
+        tab.go(f"{url}#/thread/refund-4821")
+        tab.says("Good news, Ada")
+
+
 def test_the_keyboard_alone(browser: Chromium, saver: WyrdSaver) -> None:
     """Without a mouse: skip to the content, open a thread, a fold and a dialog, and come back."""
     with looking(browser, writing(saver)) as (tab, url):
         tab.go(url + "#/threads")
-        tab.wait("document.querySelectorAll('.thread-row').length === 5")
+        tab.wait("document.querySelectorAll('.thread-row').length === 6")
         focused = "document.activeElement"
         tab.key("Tab")
         assert tab.js(f"{focused}.innerText") == "Skip to the content"
@@ -244,7 +283,7 @@ def test_it_follows(browser: Chromium, saver: WyrdSaver) -> None:
     """What an agent does is seen without a reload; what is typed and unfolded stays."""
     with looking(browser, writing(saver)) as (tab, url):
         tab.go(url + "#/threads")
-        tab.wait("document.querySelectorAll('.thread-row').length === 5")
+        tab.wait("document.querySelectorAll('.thread-row').length === 6")
         tab.wait("document.querySelector('#live.on')")
         inspected.graph(saver, inspected.SCRIPTS["chat-0193"][1]).invoke(
             {"messages": [("human", "A new one")]}, {"configurable": {"thread_id": "new"}}
@@ -283,9 +322,10 @@ def test_accessible(browser: Chromium, saver: WyrdSaver, axe: str, width: int, d
     point = saver.thread("trip/paris").history()[3].checkpoint_id
     views = {
         "#/inbox": "for a person",
-        "#/threads": "5 threads",
+        "#/threads": "6 threads",
         "#/threads?text=nothing-like-this": "No thread fits",
         TRIP: "264 EUR",
+        f"#/thread/{quote(inspected.OFFICE, safe='')}": "Send the decisions",
         f"{TRIP}?tab=state": "next: tools",
         f"{TRIP}?tab=timeline": "new input",
         f"{TRIP}?at={point}": "The past:",

@@ -41,6 +41,8 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.ThreadNotFound, 404),
     (errors.ItemNotFound, 404),
     (errors.InvalidTransition, 409),
+    (errors.AlreadyAnswered, 409),
+    (errors.QuestionExpired, 409),
     (errors.EditConflict, 409),
     (errors.ThreadDeleted, 409),
     (errors.ConcurrentRun, 409),

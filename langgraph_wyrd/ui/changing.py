@@ -9,9 +9,19 @@ from langgraph_wyrd.ui.operations import ONE, Call, Field, Operation
 
 
 async def answer(call: Call) -> Any:
-    asked = dict(call.body)
-    value = asked.pop("value")
-    await call.thread.aanswer(value, **asked)  # type: ignore[attr-defined]
+    asked = call.body
+    stored = await call.thread.aanswer(
+        asked["value"], asked.get("loop"), asked.get("by"), replace=asked.get("replace", False)
+    )
+    return {"thread_id": call.id, "answers": stored}
+
+
+async def assign(call: Call) -> Any:
+    asked = call.body
+    await call.thread.aassign(
+        asked.get("loop"), to=asked.get("to"), expires_at=asked.get("expires_at"),
+        by=asked.get("by"),
+    )  # fmt: skip
     return {"thread_id": call.id}
 
 
@@ -75,9 +85,16 @@ OPERATIONS = (
         body=(Field("token", "the token", required=True),),
     ),
     _change(
-        "answer", answer, "Answer what waits for a person: the next run goes on with it.", "Done",
-        Field("value", "the answer, any JSON", "any", required=True),
-        Field("loop", "the id of what is answered, where several wait"), _BY,
+        "answer", answer, "Answer an interrupt: the next run goes on with it.", "Answered",
+        Field("value", "the answer: a decision, a list of them, or any JSON", "any", required=True),
+        Field("loop", "the id of the loop or the interrupt; without it, the only one that waits"),
+        Field("by", "who answers"),
+        Field("replace", "take the place of an answer that no run has taken up", "boolean"),
+    ),
+    _change(
+        "assign", assign, "Say whose question an interrupt is, and until when.", "Done",
+        Field("loop", "as for `answer`"), Field("to", "whose it is"),
+        Field("expires_at", "answers after this time are refused"), _BY,
     ),
     _change(
         "resolve", resolve, "Say that an open loop is over.", "ChangedLoop",

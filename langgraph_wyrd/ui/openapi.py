@@ -246,6 +246,7 @@ def _schemas() -> dict[str, Schema]:
         ),
         "File": _OBJECT,
         "Done": _object(at),
+        "Answered": _object({**at, "answers": _OBJECT}),
         "ChangedLoop": _object({**at, "loop": _ref("OpenLoop")}),
         "ChangedTodo": _object({**at, "todo": _ref("Todo")}),
         "Labelled": _object({**at, "name": _TEXT, "checkpoint_id": _TEXT}),

@@ -56,6 +56,8 @@ class Field:
         """A body's value, if it is of this kind."""
         if self.kind == "string" and not isinstance(value, str):
             raise InvalidInput(f"{self.name}={value!r:.80}: use a string")
+        if self.kind == "boolean" and not isinstance(value, bool):
+            raise InvalidInput(f"{self.name}={value!r:.80}: use true or false")
         return value
 
 

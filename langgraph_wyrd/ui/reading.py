@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from starlette.responses import FileResponse, Response
 
 from langgraph_wyrd import __version__
 from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.inbox import InboxEntry
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.records import record
 from langgraph_wyrd.ui.data import Plain
-from langgraph_wyrd.ui.inbox import entries
 from langgraph_wyrd.ui.operations import ONE, Call, Field, Operation
 
 CUT = 100_000  # the shortest `cut` that anybody needs is far below; the longest is this
@@ -42,7 +43,13 @@ async def inbox(call: Call) -> Any:
     asked = dict(call.query)
     if "older_than" in asked:
         asked["older_than"] = timedelta(seconds=asked["older_than"])
-    return await entries(call.saver, asked)
+    page = await call.saver.ainbox(**asked)
+    return {"entries": [_entry(each) for each in page], "next": page.next}
+
+
+def _entry(each: InboxEntry) -> dict[str, Any]:
+    """Without the config: who answers here needs none."""
+    return {one.name: getattr(each, one.name) for one in fields(each) if one.name != "config"}
 
 
 async def loops(call: Call) -> Any:
