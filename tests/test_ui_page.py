@@ -178,7 +178,7 @@ def test_answering(browser: Chromium, saver: WyrdSaver) -> None:
         tab.wait("document.activeElement.id === 'ask-message'")
         tab.type("I want to keep it")
         tab.click("dialog button", "Reject")
-        tab.says("reject: I want to keep it")
+        tab.says("“I want to keep it”")
         tab.click("button", "Send the decisions")
         tab.says("Answered: the next run goes on with it.")
         tab.wait("!document.querySelector('.card.waits')")

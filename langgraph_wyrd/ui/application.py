@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import mimetypes
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -155,7 +156,7 @@ def _log_in(access: Access, request: Request, token: str) -> Response:
     answer.set_cookie(
         access.cookie,
         access.session,
-        path=request.scope.get("root_path") or "/",
+        path=quote(request.scope.get("root_path", "")) or "/",
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -199,10 +200,11 @@ def _events(saver: WyrdSaver, access: Access) -> Callable[[Request], Awaitable[R
         except Exception as error:
             return await failed(error)
 
-        async def sent() -> Any:
-            yield first
-            async for each in running:
-                yield each
+        async def sent() -> AsyncIterator[bytes]:
+            async with aclosing(running):
+                yield first
+                async for each in running:
+                    yield each
 
         headers = {"x-accel-buffering": "no"}
         return StreamingResponse(sent(), media_type="text/event-stream", headers=headers)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.errors import StoreError
+from langgraph_wyrd.errors import SaverClosed, StoreError
 from langgraph_wyrd.state.records import record
 from langgraph_wyrd.ui.data import Plain
 
@@ -42,7 +42,7 @@ async def since(saver: WyrdSaver, moment: str) -> list[dict[str, Any]]:
     return [record(each) for each in page if (each.updated_at or "") > moment][::-1]
 
 
-async def stream(saver: WyrdSaver, start: str | None) -> AsyncIterator[bytes]:
+async def stream(saver: WyrdSaver, start: str | None) -> AsyncGenerator[bytes, None]:
     """Server-sent events: `ready`, then a `thread` for each change; an event's id is its time."""
     seen: Seen = {}
     await changes(saver, seen)
@@ -58,6 +58,8 @@ async def stream(saver: WyrdSaver, start: str | None) -> AsyncIterator[bytes]:
         except StoreError as error:  # the database may come back
             yield _event("trouble", {"message": str(error)}, None)
             continue
+        except SaverClosed:
+            return
         for each in found:
             silent = 0.0
             yield _event("thread", each, each["updated_at"])

@@ -21,7 +21,9 @@ export function question(entry, {may, done, inThread = false}) {
       entry.user_id && !inThread && h("span", {class: "soft user-name"}, entry.user_id),
       entry.assigned_to && h("span", {class: "tag blue"}, `for ${entry.assigned_to}`),
       h("span", {class: "spacer"}), when(entry.since, {class: "soft"})),
-    h("div", {class: "question"}, prose(typeof entry.question === "string" ? entry.question : JSON.stringify(entry.question))),
+    h("div", {class: "question"}, entry.form !== "elicitation" && entry.actions?.length
+      ? `May ${entry.agent || "the agent"} do ${entry.actions.length === 1 ? "this" : `these ${entry.actions.length} things`}?`
+      : prose(String(entry.question))),
     asked ? fold("value", "What was asked, whole", () => value(entry.value)) : null,
     entry.expires_at && h("p", {class: "soft small"}, "Can be answered until ", new Date(entry.expires_at).toLocaleString(), "."),
     may ? form(entry, done) : entry.actions?.length ? entry.actions.map((each) => action(each)) : null);
@@ -97,7 +99,7 @@ function action(each, buttons) {
   const args = each.args && typeof each.args === "object" ? Object.entries(each.args).map(([name, held]) => `${name}: ${brief(held, 60)}`).join(", ") : brief(each.args ?? "");
   return h("div", {class: "action"},
     fold(`action-${each.name}`, h("span", {class: "call-line"}, h("span", {class: "call-name"}, each.name), h("span", {class: "call-args"}, brief(args, 160))),
-      () => h("div", null, each.description && prose(each.description), value(each.args ?? null)), {class: "call"}),
+      () => h("div", null, each.description && prose(each.description), value(each.args ?? null)), {class: "call", open: true}),
     buttons);
 }
 
@@ -117,11 +119,12 @@ function deciding(entry, done) {
     const choose = async (decision) => {
       decided[n] = decision;
       if (alone) return finish();
-      replace(said, `${decision.type}${decision.message ? `: ${brief(decision.message, 60)}` : ""}`);
+      for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.word === decision.type));
+      replace(said, decision.message ? `“${brief(decision.message, 60)}”` : "");
       go.disabled = decided.includes(null);
     };
     const buttons = (each.allowed ?? []).map((word) => h("button", {
-      type: "button", class: alone && YES.includes(word) ? "main" : null, onclick: () => decide(each, word, choose, wrong),
+      type: "button", "data-word": word, "aria-pressed": alone ? null : "false", class: alone && YES.includes(word) ? "main" : null, onclick: () => decide(each, word, choose, wrong),
     }, WORDS[word] ?? word));
     return action(each, h("div", {class: "answer-row", role: "group", "aria-label": `Decide on ${each.name}`}, buttons, said));
   });

@@ -114,7 +114,7 @@ export function keepOpen(from, to) {
 export function fold(name, summary, content, props = {}) {
   const body = h("div", {class: "fold-body"});
   let made = false;
-  const details = h("details", {"data-fold": name, ...props, open: false}, h("summary", null, summary), body);
+  const details = h("details", {"data-fold": name, class: props.class}, h("summary", null, summary), body);
   const make = () => {
     if (made || !details.open) return;
     made = true;

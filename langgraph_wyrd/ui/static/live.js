@@ -31,19 +31,30 @@ function show(word, tone) {
   box.querySelector(".word").textContent = word;
 }
 
+/** Resolves when changes are listened to, so that what is read after it misses none; or after a second. */
 export function listen() {
   stop();
   source = new EventSource(address("events"));
-  source.addEventListener("ready", () => show("live", "on"));
+  let before = false;
+  const ready = new Promise((resolve) => {
+    source.addEventListener("ready", () => {
+      show("live", "on");
+      if (before) tell(null); // it was away: anything may have changed
+      before = true;
+      resolve();
+    });
+    setTimeout(resolve, 1000);
+  });
   source.addEventListener("thread", (event) => tell(JSON.parse(event.data)));
   source.addEventListener("trouble", () => show("database away", "off"));
   source.addEventListener("error", () => {
     show("reconnecting", "off");
     if (source?.readyState === EventSource.CLOSED) {
       clearTimeout(retry);
-      retry = setTimeout(listen, 4000);
+      retry = setTimeout(() => listen().then(() => tell(null)), 4000);
     }
   });
+  return ready;
 }
 
 export function stop() {
@@ -54,8 +65,5 @@ export function stop() {
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) stop();
-  else {
-    listen();
-    tell(null);
-  }
+  else listen().then(() => tell(null));
 });

@@ -1,6 +1,7 @@
 // The page: which view a link shows, the token, the count of what waits.
 
-import {allowed, get, post} from "./api.js";
+import {allowed, author, get, post} from "./api.js";
+import {ask} from "./dialogs.js";
 import {h, replace, toast} from "./dom.js";
 import {freshenAges} from "./format.js";
 import {inbox} from "./inbox.js";
@@ -101,8 +102,10 @@ async function start() {
   }
   Object.assign(allowed, await get("about"));
   document.getElementById("read-only").hidden = !allowed.read_only;
+  document.getElementById("name").hidden = allowed.read_only || !allowed.known;
+  named();
   if (!allowed.known) return logIn();
-  listen();
+  await listen();
   countWaiting();
   shown = null;
   await route();
@@ -122,6 +125,17 @@ async function countWaiting() {
     badge.setAttribute("aria-label", `${badge.textContent} waiting`);
   }, 200);
 }
+
+function named() {
+  const button = document.getElementById("name");
+  replace(button, author() ?? "Your name");
+}
+
+document.getElementById("name").addEventListener("click", () => ask({
+  title: "Your name", about: "It is stored with every answer and every change that you make, as whose word it is.",
+  fields: [{name: "name", label: "Name", value: author() ?? "", optional: true}], does: "Keep it",
+  run: async ({name}) => { localStorage.setItem("wyrd-by", name.trim().slice(0, 100)); named(); },
+}));
 
 const themes = {auto: "light", light: "dark", dark: "auto"};
 function theme(name) {
