@@ -99,8 +99,14 @@ function action(each, buttons) {
   const args = each.args && typeof each.args === "object" ? Object.entries(each.args).map(([name, held]) => `${name}: ${brief(held, 60)}`).join(", ") : brief(each.args ?? "");
   return h("div", {class: "action"},
     fold(`action-${each.name}`, h("span", {class: "call-line"}, h("span", {class: "call-name"}, each.name), h("span", {class: "call-args"}, brief(args, 160))),
-      () => h("div", null, each.description && prose(each.description), value(each.args ?? null)), {class: "call", open: true}),
+      () => h("div", null, described(each), value(each.args ?? null)), {class: "call", open: true}),
     buttons);
+}
+
+/** What is said of an action; langchain's own words for it only repeat its name and arguments. */
+function described({description}) {
+  const said = (description ?? "").split(/\n\nTool: .*\nArgs: /)[0];
+  return said && said !== "Tool execution requires approval" ? prose(said) : null;
 }
 
 /** One action is decided at once; several are decided one by one, and sent together. */
