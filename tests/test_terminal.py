@@ -461,10 +461,10 @@ def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", "--url", busy]) == 0
     assert "3 threads verified: no damage" in capsys.readouterr().out
     with contextlib.closing(sqlite3.connect(busy)) as database:
-        database.execute("UPDATE wyrd_splices SET data = x'00' WHERE thread = 1")
+        database.execute("UPDATE wyrd_checkpoints SET metadata = '{}'")
         database.commit()
     assert cli.main(["doctor", busy]) == 1
-    assert "wyrd_splices" in capsys.readouterr().out
+    assert "wyrd_checkpoints" in capsys.readouterr().out
     assert cli.main(["verify", "--json", "--url", busy]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
     assert cli.main(["verify", "--repair", "--url", busy]) == 2
