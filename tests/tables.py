@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from langgraph_wyrd.state.listed import ThreadInfo
-from langgraph_wyrd.state.model import UNFINISHED, WorkingState
+from langgraph_wyrd.state.model import WorkingState
 from tests.outside import raw, tables
 
 TABLES = {
@@ -127,7 +127,7 @@ def check_tables(saver: Any, url: str, where: str) -> None:
 
 def _is_over(table: str, row: dict[str, Any]) -> bool:
     if table == "wyrd_todos":
-        return row["status"] not in UNFINISHED
+        return row["status"] not in ("pending", "in_progress")
     return table != "wyrd_context" and bool(row["closed_at"] or row["closed_in"])
 
 
