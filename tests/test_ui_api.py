@@ -540,7 +540,7 @@ def test_without_the_extra() -> None:
         "import sys\n"
         "sys.modules['starlette'] = None\n"
         "from langgraph_wyrd import WyrdSaver, ui\n"
-        "from langgraph_wyrd.cli import main\n"
+        "from langgraph_wyrd.cli import main, parsing\n"
         "assert 'uvicorn' not in sys.modules\n"
         "for run in (ui.app, ui.serve):\n"
         "    try: run(None)\n"
