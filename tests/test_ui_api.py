@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from langgraph_wyrd.ui.application import OPERATIONS
 from langgraph_wyrd.ui.data import Plain, encoded
 from langgraph_wyrd.ui.security import host_name, is_loopback
 from tests import inspected
-from tests.conftest import Backend
+from tests.conftest import DURABLE, Backend, fresh_postgres, url_database
 
 ROOT = Path(__file__).parent.parent
 LOCAL = "http://127.0.0.1"
@@ -47,11 +48,32 @@ def client(saver: Any, **options: Any) -> TestClient:
     return TestClient(ui.app(saver, **options), base_url=LOCAL, headers=MINE)
 
 
-@pytest.fixture
-def saver(durable: Backend) -> WyrdSaver:
-    made = durable.open()
-    inspected.fill(made)
-    return made
+@pytest.fixture(scope="module")
+def filled(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: str, postgres_template: str
+) -> Iterator[dict[str, str]]:
+    """Databases with threads, which each test gets a copy of."""
+    file = tmp_path_factory.mktemp("filled") / "wyrd.db"
+    inspected.filled(f"sqlite:///{file}")
+    with fresh_postgres(postgres_server, postgres_template) as url:
+        inspected.filled(url)
+        yield {"sqlite": str(file), "postgres": url_database(url)}
+
+
+@pytest.fixture(params=DURABLE)
+def saver(
+    request: pytest.FixtureRequest, filled: dict[str, str], postgres_server: str, tmp_path: Path
+) -> Iterator[WyrdSaver]:
+    if request.param == "sqlite":
+        shutil.copy(filled["sqlite"], tmp_path / "wyrd.db")
+        with WyrdSaver.from_conn_string(tmp_path / "wyrd.db", synchronous="OFF") as made:
+            yield made
+        return
+    with (
+        fresh_postgres(postgres_server, filled["postgres"]) as url,
+        WyrdSaver.from_conn_string(url) as made,
+    ):
+        yield made
 
 
 @pytest.fixture
@@ -317,7 +339,8 @@ def test_logging_in(saver: WyrdSaver) -> None:
     assert got(api.get("/api/about"))["known"] is True
     assert api.get("/api/threads").status_code == 200
     stale = client(saver, token=f"{TOKEN} another")
-    assert stale.get("/api/threads", cookies=dict(api.cookies)).status_code == 401
+    stale.cookies = api.cookies
+    assert stale.get("/api/threads").status_code == 401
 
 
 def test_other_sites_can_do_nothing(saver: WyrdSaver) -> None:
@@ -551,11 +574,11 @@ def test_without_the_extra() -> None:
     assert ended.stdout.count("pip install 'langgraph-wyrd[ui]'") == 2
 
 
-def test_the_command(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """`langgraph-wyrd ui` prints an address that works, and ends with Ctrl-C."""
-    with durable.open() as saver:
+    with sqlite.open() as saver:
         inspected.run(saver, "chat-0193")
-    monkeypatch.setenv("WYRD_URL", durable.url)
+    monkeypatch.setenv("WYRD_URL", sqlite.url)
     monkeypatch.delenv("WYRD_UI_TOKEN", raising=False)
     command = [sys.executable, "-m", "langgraph_wyrd", "ui", "--port", "0", "--json"]
     running = subprocess.Popen(

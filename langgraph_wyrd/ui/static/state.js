@@ -23,7 +23,7 @@ export function panel(threadId, state, text, may, done) {
     section("Open", open.length, open.length ? h("ul", {class: "items"}, open.map((each) => loop(threadId, each, may, done))) : none("Nothing is open.")),
     section("Todos", todos.length && `${todos.filter((each) => FINISHED.includes(each.status)).length} of ${todos.length} done`,
       todos.length ? plan(threadId, todos, may, done) : none("There is no plan.")),
-    section("After", null, aims.length ? h("ul", {class: "items"}, aims.map(aim)) : none("Nothing is known.")),
+    section("Intention", null, aims.length ? h("ul", {class: "items"}, aims.map(aim)) : none("None was stated.")),
     section("Context", state.context?.length, state.context?.length ? h("dl", {class: "context"}, state.context.map(item)) : none("Nothing is kept.")),
     guessed.length ? fold("guessed", `${count(guessed.length, "guess", "guesses")} from prose`, () => h("ul", {class: "items"}, guessed.map((each) => loop(threadId, each, may, done)))) : null,
     closed.length ? fold("closed", `Closed lately (${closed.length})`, () => h("ul", {class: "items"}, closed.map(over))) : null,
