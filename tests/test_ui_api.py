@@ -189,6 +189,9 @@ def test_mounted_somewhere(sqlite: Backend) -> None:
     assert got(api.get(f"/a%20b/look{of('trip/paris')}"))["thread_id"] == "trip/paris"
     assert "main.js" in api.get("/a%20b/look/").text
     assert "import" in api.get("/a%20b/look/main.js").text
+    deeper = Starlette(routes=[Mount("/{id}/{tool}", ui.app(saver))])
+    found = TestClient(deeper, base_url=LOCAL).get("/x/y/api/thread?id=trip/paris")
+    assert got(found)["thread_id"] == "trip/paris"
     label = {"name": "here"}
     assert got(api.post(f"/a%20b/look{of('trip/paris', '/label')}", json=label))["name"] == "here"
 

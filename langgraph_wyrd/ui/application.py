@@ -71,7 +71,8 @@ def make(
         routes.append(Raw(f"/api{each.path}", run, methods=[each.method]))
         if each.of_thread:  # an id that no path can carry, as `..`, is given as a parameter
             path = f"/api{BY_QUERY}{each.path.removeprefix(ONE)}"
-            routes.append(Route(path, run, methods=[each.method]))
+            named = _endpoint(each, looked_at, access, by_query=True)
+            routes.append(Route(path, named, methods=[each.method]))
     routes.append(Route("/api/events", _events(looked_at, access), methods=["GET"]))
     routes.append(Route("/openapi.json", _document, methods=["GET"]))
     routes += [Route(f"/{name}", _file(name), methods=["GET"]) for name in files()]
@@ -115,20 +116,26 @@ def _segments(scope: Scope) -> list[str]:
 
 
 def _endpoint(
-    operation: Operation, saver: WyrdSaver, access: Access
+    operation: Operation, saver: WyrdSaver, access: Access, *, by_query: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
+    def id_of(request: Request) -> str:
+        if not operation.of_thread:
+            return ""
+        if not by_query:
+            return str(request.path_params["id"])
+        if not (found := request.query_params.get("id")):
+            raise InvalidInput("'id' is missing: the thread's id")
+        return found
+
     async def run(request: Request) -> Response:
         try:
             access.check(request, changes=operation.changes, public=operation.public)
             body = await _body(operation, request) if operation.body else {}
             if operation.name == "login":
                 return _log_in(access, request, body["token"])
-            by_query = operation.of_thread and "id" not in request.path_params
-            id = request.query_params.get("id", "") if by_query else request.path_params.get("id")
-            if by_query and not id:
-                raise InvalidInput("'id' is missing: the thread's id")
             query = query_of(operation, request, with_id=by_query)
-            found = await operation.run(Call(saver, access, request, id or "", query, body))
+            call = Call(saver, access, request, id_of(request), query, body)
+            found = await operation.run(call)
             return found if isinstance(found, Response) else await _json(found)
         except Exception as error:
             return await failed(error)
