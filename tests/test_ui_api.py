@@ -341,6 +341,10 @@ def test_logging_in(saver: WyrdSaver) -> None:
     assert TOKEN not in said
     assert got(api.get("/api/about"))["known"] is True
     assert api.get("/api/threads").status_code == 200
+    forged = client(saver, token=TOKEN)
+    (name,) = api.cookies
+    forged.cookies.set(name, "0" * 64)
+    assert forged.get("/api/threads").status_code == 401
     stale = client(saver, token=f"{TOKEN} another")
     stale.cookies = api.cookies
     assert stale.get("/api/threads").status_code == 401
