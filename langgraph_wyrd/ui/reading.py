@@ -102,7 +102,10 @@ def _shortened(found: list[dict[str, Any]], cut: int | None) -> list[Any]:
 
 
 async def history(call: Call) -> Any:
-    page = await call.thread.ahistory(call.query.get("limit", 50), call.query.get("before"))
+    asked = call.query
+    page = await call.thread.ahistory(
+        asked.get("limit", 50), asked.get("before"), changed_only=asked.get("changed_only", False)
+    )
     return {"thread_id": call.id, "entries": [record(each) for each in page]}
 
 
@@ -202,7 +205,11 @@ OPERATIONS = (
     Operation(
         "GET", f"{ONE}/history", history, "A thread's checkpoints, newest first, with forks.",
         "History",
-        query=(_LIMIT, Field("before", "only those older than this point")),
+        query=(
+            _LIMIT,
+            Field("before", "only those older than this point"),
+            Field("changed_only", "leave out those that changed nothing", "boolean"),
+        ),
     ),
     Operation(
         "GET", f"{ONE}/state", state, "What the agent was doing at a point.", "State", query=(_AT,)
