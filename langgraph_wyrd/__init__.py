@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd import errors, interrupted
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.views.attach import attach
 
 if TYPE_CHECKING:
@@ -18,11 +16,13 @@ if TYPE_CHECKING:
     from langgraph_wyrd.hooks import Happening
     from langgraph_wyrd.repair import repair_messages
     from langgraph_wyrd.retention import Retention
+    from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.state.diff import StateDiff, apply, diff
+    from langgraph_wyrd.state.inbox import InboxEntry
     from langgraph_wyrd.state.labels import AutoLabels, Label
     from langgraph_wyrd.state.listed import Page, ThreadInfo
     from langgraph_wyrd.state.merge import merge
-    from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo
+    from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo, WorkingState
     from langgraph_wyrd.state.past import HistoryEntry
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
@@ -38,6 +38,7 @@ __all__ = [
     "Extractors",
     "Happening",
     "HistoryEntry",
+    "InboxEntry",
     "Intention",
     "Kept",
     "KeyRing",
@@ -62,7 +63,7 @@ __all__ = [
     "repair_node",
 ]
 
-# Where to find what not every program needs.
+# Where each is: it is imported when it is first asked for, so that `--version` is quick.
 _HOMES = {
     "AutoLabels": "state.labels",
     "Channels": "extraction.policy",
@@ -70,6 +71,7 @@ _HOMES = {
     "Extractors": "extraction.registry",
     "Happening": "hooks",
     "HistoryEntry": "state.past",
+    "InboxEntry": "state.inbox",
     "Intention": "state.model",
     "Kept": "types.kept",
     "KeyRing": "storage.keyring",
@@ -82,6 +84,8 @@ _HOMES = {
     "Thread": "thread",
     "ThreadInfo": "state.listed",
     "Todo": "state.model",
+    "WorkingState": "state.model",
+    "WyrdSaver": "saver",
     "apply": "state.diff",
     "diff": "state.diff",
     "extract": "extraction.extracting",

@@ -38,6 +38,11 @@ def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
 
 
 def thread(thread_id: Any) -> str:
+    """A thread's id as it is stored, of the id or of a config that names it."""
+    if isinstance(thread_id, Mapping):
+        thread_id = place(thread_id)[0]  # type: ignore[arg-type]
+    if thread_id is None:
+        raise InvalidInput("thread None: say which, by its id or a config that names it")
     return stored(str(thread_id), "thread_id")
 
 

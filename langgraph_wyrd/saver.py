@@ -244,8 +244,8 @@ class WyrdSaver(
 
     # ---- one thread
 
-    def thread(self, thread_id: str) -> Thread:
-        """The handle on one conversation: what it was doing, now or at any point of its past."""
+    def thread(self, thread_id: str | RunnableConfig) -> Thread:
+        """The handle on one conversation, by its id or a config that names it."""
         return threads.Thread(
             self._core, lambda: self._codec, self._weaver, thread(thread_id),
             heals_damage=self._heals, saver=self,

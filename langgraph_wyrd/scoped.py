@@ -206,7 +206,7 @@ class UserSaver(Inbox, BaseCheckpointSaver[str]):
 
     # ---- one thread
 
-    def thread(self, thread_id: str) -> Thread:
+    def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one of the user's threads; another's is not found."""
         saver, id = self._saver, thread(thread_id)
         core: Any = OneUsers(self._core, partial(self._must_be_mine, id))

@@ -8,7 +8,6 @@ import secrets
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +16,12 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.healing import whole
-from langgraph_wyrd.store.postgres import PostgresDriver
-from langgraph_wyrd.store.sqlite import SqliteDriver
-from langgraph_wyrd.store.statements import Ask, Tell
+from tests import edition
+
+if not edition.SECOND:
+    from tests.first_edition import asked, looks_end
+
+    __all__ = ["asked", "looks_end"]
 
 BACKENDS = ("sqlite", "memory", "postgres")
 DURABLE = ("sqlite", "postgres")  # what another process, or another saver, can open again
@@ -70,6 +71,7 @@ def postgres_server() -> Iterator[str]:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "empty: wants a Postgres database without our tables")
     config.addinivalue_line("markers", "ends_early: has looks at threads end early")
+    config.addinivalue_line("markers", "inside: looks inside the storage of the first edition")
 
 
 @pytest.fixture(scope="session")
@@ -173,27 +175,6 @@ def saver(backend: Backend) -> WyrdSaver:
     return backend.open()
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each statement of a plan was sent; `round trips` on Postgres."""
-    found: Counter[str] = Counter()
-    on_sqlite, on_postgres = SqliteDriver._execute, PostgresDriver._execute
-
-    def here(self: Any, raw: Any, statement: Ask | Tell) -> Any:
-        found[statement.name] += 1
-        return on_sqlite(self, raw, statement)
-
-    async def there(self: Any, connection: Any, step: Any) -> Any:
-        if not isinstance(step, Ask | Tell):
-            found["round trips"] += 1
-            found.update(each.name for each in step)
-        return await on_postgres(self, connection, step)
-
-    monkeypatch.setattr(SqliteDriver, "_execute", here)
-    monkeypatch.setattr(PostgresDriver, "_execute", there)
-    return found
-
-
 @pytest.fixture(params=["async", "sync"])
 def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """`await call(saver, "get_tuple", config)` through the sync or the async method."""
@@ -206,6 +187,12 @@ def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
         return [item async for item in found] if name == "list" else await found
 
     return run
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def asynchronous(request: pytest.FixtureRequest) -> bool:
+    """For what plays whole programs."""
+    return bool(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -222,32 +209,18 @@ def nothing_left_running() -> Iterator[None]:
     raise AssertionError(f"threads left running: {left}")
 
 
-@pytest.fixture(autouse=True)
-def looks_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No look at a thread meets what it does not expect: it would tell of it, and go on."""
-    met: list[Exception] = []
-    told = whole.of_look
-
-    def of_look(error: Exception, thread_id: str | None) -> Any:
-        found = told(error, thread_id)
-        met.append(error)
-        return found
-
-    monkeypatch.setattr(whole, "of_look", of_look)
-    yield
-    if met and request.node.get_closest_marker("ends_early") is None:
-        raise met[0]
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs on several databases, and both sync and async, runs crosswise: each database and
     each way, but not each pair, which half of the time is for. `WYRD_MORE=1` runs all of them, and
     the contract is always tried whole."""
-    if os.environ.get("WYRD_MORE"):
-        return
-    left = [item for item in items if _is_crosswise(item)]
+    more = bool(os.environ.get("WYRD_MORE"))
+    left = [item for item in items if (more or _is_crosswise(item)) and _is_for_this_edition(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
     items[:] = left
+
+
+def _is_for_this_edition(item: pytest.Item) -> bool:
+    return not (edition.SECOND and item.get_closest_marker("inside"))
 
 
 _WHOLE = ("test_conformance.py", "test_contract.py")

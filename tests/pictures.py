@@ -20,7 +20,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import WyrdSaver, ui
+from tests import inspected
+from tests.chromium import Chromium
 from tests.test_browser import BROWSER
 from tests.test_notebooks import NOTEBOOKS, executed
 
@@ -121,6 +123,31 @@ def shoot(folder: Path, name: str, html: str, width: int) -> None:
     print(f"{made.relative_to(ROOT)}: {width} x {high}, {made.stat().st_size / 1e3:.0f} kB")
 
 
+def inspect(folder: Path) -> None:
+    """The web inspector's threads, and one of them."""
+    views = {
+        "ui": ("#/threads", "document.querySelectorAll('.thread-row').length === 6", 680, False),
+        "ui-thread": (
+            "#/thread/refund-4821",
+            "document.querySelector('.card.waits') && document.querySelector('.todo')",
+            860,
+            True,
+        ),
+    }
+    with WyrdSaver.from_conn_string(f"sqlite:///{folder / 'inspected.db'}") as saver:
+        inspected.fill(saver)
+        app = ui.app(saver, read_only=False)
+        with inspected.served(app) as url, Chromium(folder / "inspector") as browser:
+            for name, (view, seen, high, dark) in views.items():
+                tab = browser.tab(1280, high, dark=dark)
+                tab.go(url + view)
+                tab.wait(f"{seen} && document.querySelector('#waiting:not([hidden])')")
+                tab.js("document.querySelector('.talk')?.scrollTo(0, 1e6)")
+                made = ROOT / "docs" / f"{name}.png"
+                tab.shot(made)
+                print(f"{made.relative_to(ROOT)}: 1280 x {high}")
+
+
 def rerun(notebook: Path, folder: Path) -> None:
     """Run a notebook again, and keep what it gives; but nothing of when, or on which machine."""
     folder.mkdir()
@@ -140,6 +167,7 @@ def main() -> None:
         url = f"sqlite:///{folder / 'agents.db'}"
         shoot(folder, "notebook", f"<style>body{{margin:8px}}</style>{filled(url)}", 860)
         shoot(folder, "terminal", session(url), 880)
+        inspect(folder)
         os.environ["PYTHONPATH"] = str(ROOT)
         for notebook in NOTEBOOKS:
             rerun(notebook, folder / notebook.stem)

@@ -19,10 +19,7 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.plans import query
-from langgraph_wyrd.plans.filters import Asked, cursor
 from langgraph_wyrd.state.listed import Page
-from tests.bench.across import INTERRUPTS, Filling, codec, explained, fill
 from tests.conftest import Backend
 from tests.rows import put
 
@@ -272,10 +269,13 @@ async def test_filters_of_open_loops(saver: WyrdSaver, call: Call) -> None:
         assert await found(**{name: []}) == set(), name
 
 
+@pytest.mark.inside
 async def test_a_user_with_many_threads(
     saver: WyrdSaver, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user whose threads are too many to be looked up one by one finds the same."""
+    from langgraph_wyrd.plans import query
+
     office(saver)
     for most in (200, 1):
         monkeypatch.setattr(query, "_FEW_THREADS", most)
@@ -398,12 +398,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("todos", {"after": "nonsense"}, "next"),
     ("todos", {"after": ""}, "next"),
     ("todos", {"after": 7}, "next"),
-    ("todos", {"after": cursor("open_loops", ("c", 1, "l"))}, "todos"),
-    ("todos", {"after": cursor("todos", ("c", 1 << 70, "l"))}, "next"),
-    ("todos", {"after": cursor("todos", ("c\0", 1, "l"))}, "next"),
-    ("todos", {"after": cursor("todos", ("c", 1))}, "next"),
-    ("threads", {"after": cursor("threads", ("never", 1))}, "next"),
-    ("threads", {"after": cursor("threads", (5, 1))}, "next"),
 ]
 
 
@@ -414,6 +408,40 @@ async def test_what_cannot_be_asked(
     """A filter that can't be used is refused in words that say what can."""
     with pytest.raises(InvalidInput, match=says):
         await call(sqlite.open(), name, **filters)
+
+
+async def test_a_page_of_another_listing(saver: WyrdSaver, call: Call) -> None:
+    """Where one listing goes on is no place in another; nor is a part of such a text one."""
+    for n in range(3):
+        put(saver, f"t{n}", {"x": n})
+        saver.thread(f"t{n}").add_open_loop("look")
+    after = (await call(saver, "open_loops", limit=1)).next
+    assert after is not None
+    assert len(await call(saver, "open_loops", after=after)) == 2
+    with pytest.raises(InvalidInput, match="todos"):
+        await call(saver, "todos", after=after)
+    for cut in (after[:-1], after[1:], after[: len(after) // 2]):
+        with pytest.raises(InvalidInput, match="next"):
+            await call(saver, "open_loops", after=cut)
+
+
+@pytest.mark.inside
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("todos", ("c", 1 << 70, "l")),
+        ("todos", ("c\0", 1, "l")),
+        ("todos", ("c", 1)),
+        ("threads", ("never", 1)),
+        ("threads", (5, 1)),
+    ],
+)
+async def test_a_place_that_can_not_be(sqlite: Backend, call: Call, name: str, place: Any) -> None:
+    """A cursor of the right form whose place is none."""
+    from langgraph_wyrd.plans.filters import cursor
+
+    with pytest.raises(InvalidInput, match="next"):
+        await call(sqlite.open(), name, after=cursor(name, place))
 
 
 # ---- pages
@@ -576,8 +604,12 @@ def test_a_listed_item_tells_its_thread_as_json() -> None:
 # ---- how the databases go about it
 
 
+@pytest.mark.inside
 def test_a_page_is_one_question() -> None:
     """A page that is full, or the last one, needs one statement a kind, and no more."""
+    from langgraph_wyrd.plans import query
+    from tests.bench.across import INTERRUPTS, codec
+
     where = ("", *[None] * 6)
     rows: list[tuple[Any, ...]] = [
         ("cp", 1, f"l-{n}", "t", "interrupt", "?", *[None] * 7, *where, "structural", None)
@@ -592,10 +624,15 @@ def test_a_page_is_one_question() -> None:
         assert (ended.value.value.next is not None) == more
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("known", [False, True], ids=["fresh", "analyzed"])
 def test_pages_come_from_an_index(durable: Backend, known: bool) -> None:
     """A page of what is open, or over, is read along an index, in order, from where the last one
     ended: nothing is sorted, whether or not the database knows the tables' statistics."""
+    from langgraph_wyrd.plans import query
+    from langgraph_wyrd.plans.filters import Asked, cursor
+    from tests.bench.across import INTERRUPTS, Filling, codec, explained, fill
+
     durable.open().setup()
     fill(durable.url, Filling(10_000, 2))
     if known:
@@ -648,9 +685,14 @@ def test_pages_come_from_an_index(durable: Backend, known: bool) -> None:
             assert "checkpoint,thread,id)<" in told.replace(" ", "").replace("ROW", ""), told
 
 
+@pytest.mark.inside
 def test_a_page_of_threads_looks_up_its_own_heads(durable: Backend) -> None:
     """Threads come in the order of an index, or are sorted by a few columns before anything is
     looked up for them."""
+    from langgraph_wyrd.plans import query
+    from langgraph_wyrd.plans.filters import Asked
+    from tests.bench.across import Filling, codec, explained, fill
+
     durable.open().setup()
     fill(durable.url, Filling(400, 6))
     told = "\n".join(explained(durable.url, query.threads(codec(), Asked(limit=50))))
@@ -686,6 +728,7 @@ async def test_times_read_as_they_were_written(saver: WyrdSaver, call: Call) -> 
     assert replace(each, thread_id=None) == state.intention
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("file", ["queries.sql", "queries_sqlite.sql", "queries_postgres.sql"])
 def test_a_statement_has_a_name_of_its_own(file: str) -> None:
     """No file of statements has a name twice: the later one would silently win."""

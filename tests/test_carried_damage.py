@@ -16,6 +16,8 @@ from langgraph_wyrd import Channels, WyrdSaver, errors, port
 from tests.conftest import Backend
 from tests.damage import Rows, at
 
+pytestmark = pytest.mark.inside
+
 
 class Out(TypedDict, total=False):
     out: Annotated[list[str], operator.add]

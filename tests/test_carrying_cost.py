@@ -10,7 +10,6 @@ from conftest import Backend
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
-from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.transfer import passage, reading
 
 TURNS = 160  # five pages of what is held at once
@@ -32,10 +31,13 @@ def chat(saver: Any, thread: str = "t") -> None:
         config = saver.put(config, point, metadata, point["channel_versions"])
 
 
+@pytest.mark.inside
 def test_what_is_looked_at(
     durable: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a chat, each message is packed a few times, each record of the file read a few times."""
+    from langgraph_wyrd.store.values import Codec
+
     saver = durable.open()
     chat(saver)
     count = {"exported": 0, "compared": 0, "read": 0}

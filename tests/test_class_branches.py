@@ -20,14 +20,14 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
-from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.types import finding, telling
 from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.types.migrations import Classes
+from tests import edition
 from tests.vanishing import app
 
 SERDE = JsonPlusSerializer()
-CODEC = Codec(SERDE)
+CODEC = edition.codec(SERDE)
 GONE = ("nowhere.at_all", "Gone", {"goal": "ship"})
 
 
@@ -36,7 +36,7 @@ def ext(code: int, *held: Any) -> bytes:
     return ormsgpack.packb(ormsgpack.Ext(code, ormsgpack.packb(held)))
 
 
-def load(packed: bytes, codec: Codec = CODEC) -> Any:
+def load(packed: bytes, codec: Any = CODEC) -> Any:
     return codec.load_typed("msgpack", packed)
 
 
@@ -239,7 +239,7 @@ def test_an_encrypting_serde_is_guarded() -> None:
     """What it opens is loaded with the same care."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16)
     name, sealed = serde.cipher.encrypt(ext(FIELDS, *GONE))
-    assert isinstance(Codec(serde).load_typed(f"msgpack+{name}", sealed), Kept)
+    assert isinstance(edition.codec(serde).load_typed(f"msgpack+{name}", sealed), Kept)
 
 
 def test_aliases_of_aliases() -> None:
@@ -256,7 +256,7 @@ def test_a_hook_of_the_users_own() -> None:
         seen.append(code)
         return "mine"
 
-    codec = Codec(JsonPlusSerializer(__unpack_ext_hook__=hook))
+    codec = edition.codec(JsonPlusSerializer(__unpack_ext_hook__=hook))
     assert codec.load_typed("msgpack", ext(FIELDS, *GONE)) == "mine"
     assert seen == [FIELDS]
 

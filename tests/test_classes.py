@@ -27,7 +27,7 @@ from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver, errors
 from langgraph_wyrd.port import copy as copy_threads
-from langgraph_wyrd.store.values import Codec
+from tests import edition
 from tests.conftest import Backend
 from tests.damage import Rows, at, splices_of
 from tests.vanishing import EXAMPLES, NAME, SOURCE, App, app
@@ -87,7 +87,7 @@ def test_a_value_outlives_its_class(kind: str, serde: str) -> None:
     again with its class; LangGraph's load loses the class."""
     text, data = EXAMPLES[kind]
     theirs = JsonPlusSerializer()
-    codec = Codec(theirs if serde == "default" else EncryptedSerializer(Ciphered()))
+    codec = edition.codec(theirs if serde == "default" else EncryptedSerializer(Ciphered()))
     for shape in SHAPES.values():
         with app() as made:
             value = shape(made.made(text))
@@ -118,7 +118,7 @@ def test_a_value_outlives_its_class(kind: str, serde: str) -> None:
 
 def test_what_stands_for_an_object_reads_like_it() -> None:
     """Fields as attributes and as entries; it can't be changed, and says why."""
-    codec = Codec(JsonPlusSerializer())
+    codec = edition.codec(JsonPlusSerializer())
     with app() as made:
         packed = codec.pack([made.made("Step('dig', notes={'a': 1})"), made.made("Color.RED")], "c")
         with made.away():
@@ -211,6 +211,7 @@ async def test_a_thread_goes_on_without_the_classes(durable: Backend, call: str)
         assert now["messages"][0].volume == 11
 
 
+@pytest.mark.inside
 def test_what_was_not_touched_is_not_written(durable: Backend) -> None:
     """Its channel's rows stay; of a list and of a dict only what is new is written."""
     with app() as made:

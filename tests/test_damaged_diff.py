@@ -15,6 +15,8 @@ from langgraph_wyrd.healing.placeholders import TEXT
 from tests.conftest import Backend
 from tests.damage import Rows, at, garbled, splices_of, spoil_splice, talk
 
+pytestmark = pytest.mark.inside
+
 Lose = Callable[[bytes], None]
 
 

@@ -11,6 +11,8 @@ from langgraph_wyrd.plans import past
 from tests.conftest import Backend
 from tests.damage import Rows, talk
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.fixture
 def made(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:

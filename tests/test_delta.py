@@ -13,8 +13,6 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from conftest import Backend
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -26,11 +24,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.plans import read
-from langgraph_wyrd.store import frames
-from langgraph_wyrd.store.frames import EMPTY, Entry, Frame
-from langgraph_wyrd.store.statements import Ask
-from langgraph_wyrd.store.strands import Place
 from tests.outside import raw
 from tests.rows import config, new_id, put, version
 from tests.story import Plain
@@ -242,6 +235,9 @@ async def test_writes_come_in_the_order_of_a_run(saver: Any, call: Call) -> None
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that histories ask for from now on, by name."""
+    from langgraph_wyrd.plans import read
+    from langgraph_wyrd.store.statements import Ask
+
     asked: list[str] = []
     history = read.delta_history
 
@@ -271,6 +267,7 @@ COUNTERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("counters", COUNTERS)
 def test_a_walk_takes_few_statements(
     saver: Any, counters: str, monkeypatch: pytest.MonkeyPatch
@@ -319,49 +316,7 @@ async def test_branches_that_grow_in_turns(saver: Any, call: Call, ids: str) -> 
         await expect_history(call, saver, reference, config("t", row.id), ["log", "files"])
 
 
-names_ = st.sampled_from(["log", "lo", "log2", "files", "f", "ü", "x" * 40])
-versions_ = (
-    st.integers(0, 300)
-    | st.none()
-    | st.just("0" * 31 + "7.00000000000000ff")
-    | st.floats(allow_nan=False)
-)
-like_entries = st.sampled_from([b"", b"\xa3log\x93", b"\xa5files\x96\x01", b"x" * 300])
-places = st.tuples(
-    st.integers(1, 9), st.integers(0, 70000), st.integers(0, 9), st.integers(0, 2**62)
-).map(Place._make)
-entries = st.one_of(
-    st.tuples(versions_),
-    st.tuples(versions_, st.sampled_from(["l", "wmsgpack"]), like_entries),
-    st.tuples(versions_, st.just("Dl"), st.none(), places),
-).map(lambda fields: Entry(*fields))
-frames_ = st.builds(
-    Frame,
-    st.dictionaries(names_, entries, max_size=5),
-    st.dictionaries(names_, st.dictionaries(names_, versions_, max_size=3), max_size=2),
-    st.dictionaries(names_, st.tuples(st.just("l"), st.binary(max_size=5)), max_size=2),
-)
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.lists(frames_, max_size=12), st.lists(names_, unique=True, max_size=4))
-def test_a_look_at_patches_sees_what_the_frames_hold(
-    several: list[Frame], wanted: list[str]
-) -> None:
-    """Without building a frame, a walk knows which channels have a value in it, and where."""
-    patches, before = [], EMPTY
-    for frame in several:
-        packed = frames.patch(before, frame)
-        if packed is None:
-            continue  # such a frame starts a strand of its own
-        patches.append((packed, frame))
-        before = frame
-    found = frames.held([packed for packed, _ in patches], wanted)
-    for (_, frame), held in zip(patches, found, strict=True):
-        want = {n: e for n, e in frame.channels.items() if n in wanted and e.has_value}
-        assert repr(sorted(held.items())) == repr(sorted(want.items()))
-
-
+@pytest.mark.inside
 def test_damage_on_the_way(durable: Backend) -> None:
     """A frame of an ancestor that was changed stops the walk; one beside the path does not."""
     saver = durable.open()

@@ -58,6 +58,7 @@ def damaged(durable: Backend) -> Backend:
     return durable
 
 
+@pytest.mark.inside
 def test_what_is_wrong_and_what_to_do(damaged: Backend, run: Run) -> None:
     """Each thread's damage below its name, alike damages on one line; then the next command."""
     code, out, err = run("doctor", damaged.url)
@@ -85,6 +86,7 @@ def test_what_is_wrong_and_what_to_do(damaged: Backend, run: Run) -> None:
     assert [each for each in out if "can be put right" in each] == []
 
 
+@pytest.mark.inside
 def test_a_repair_is_quiet_and_does_nothing_again(
     durable: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -237,6 +239,7 @@ def test_a_schema_that_is_not_there(postgres: Backend, run: Run) -> None:
     assert "schema 'nosuch' of the Postgres database" in err[0]
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("table", ["wyrd_splices", "wyrd_checkpoints"])
 def test_pages_of_postgres(postgres_server: str, postgres: Backend, run: Run, table: str) -> None:
     """What can't be read is told once, in Postgres's words, and what may be done about it."""

@@ -19,15 +19,15 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 from test_agents import APPROVE, CONFIG, decide, firm, plain
-from test_pillar_tables import check_tables, played
 from test_port import assert_same_checkpoints, healed, marked, same_contents
-from test_reweave import talk
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.state.model import WorkingState
 from tests.outside import raw
+from tests.programs import played, talk
 from tests.rows import config, put
+from tests.tables import check_tables
 
 Call = Callable[..., Any]
 KEY = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
@@ -52,7 +52,7 @@ async def test_random_threads_come_back_as_they_were(
             await call(saver.thread(teller.thread), "export", path, payloads=True)
             assert await call(target, "import_thread", path) == teller.thread
             assert_same_checkpoints(saver, target, teller.thread)
-        same_contents(other.url, durable.url)
+        same_contents(target, other.url, saver, durable.url)
         check_tables(target, other.url, "imported")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.campaigns import faults, mutants
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.inside, pytest.mark.timeout(900)]
 
 
 def test_some_faults_in_sqlite() -> None:

@@ -46,13 +46,13 @@ from tests.steps import (
 
 pytestmark = [pytest.mark.timeout(120, method="thread"), pytest.mark.empty]
 
-WRITTEN = ("wyrd_threads", "wyrd_checkpoints", "wyrd_splices", "wyrd_writes")
+WRITTEN = ("wyrd_threads", "wyrd_checkpoints")
 
 
 # ---- a write that fails in the middle
 
 
-@pytest.mark.parametrize("table", WRITTEN[:3])
+@pytest.mark.parametrize("table", WRITTEN)
 async def test_a_put_that_fails_leaves_nothing(durable: Any, table: str, call: Any) -> None:
     """Refused at any table: nothing of it is stored, and the next put has no hole where it was."""
     saver = durable.open()
@@ -138,7 +138,7 @@ async def test_a_longer_operation_that_fails_is_undone(durable: Any, verb: str, 
         "prune": (["t"],),
         "delete_for_runs": (["run-1"],),
     }
-    with forbidding(durable.url, "wyrd_splices" if verb == "copy_thread" else "wyrd_checkpoints"):
+    with forbidding(durable.url, "wyrd_checkpoints"):
         with pytest.raises(errors.StoreError, match="refused by a test"):
             await call(saver, verb, *arguments[verb])
         assert tree(saver, "t") == before
@@ -334,7 +334,7 @@ def test_a_full_server(postgres: Any) -> None:
     """What Postgres says when its disk is full becomes DatabaseFull, and passes."""
     saver = postgres.open()
     append(saver, "t", "a")
-    with refusing(postgres.url, "wyrd_splices", "disk_full"):
+    with refusing(postgres.url, "wyrd_checkpoints", "disk_full"):
         with pytest.raises(errors.DatabaseFull, match="Make room"):
             append(saver, "t", "b")
         assert head_tokens(saver, "t") == ["a"]
@@ -475,7 +475,7 @@ FOREIGN = {
     "a table with columns like ours": (
         "CREATE TABLE wyrd_checkpoints (thread bigint, ns text, id text, metadata text)"
     ),
-    "a view": "CREATE VIEW wyrd_splices AS SELECT 1 AS data",
+    "a view": "CREATE VIEW wyrd_writes AS SELECT 1 AS data",
     "another ledger": "CREATE TABLE wyrd_migrations (name TEXT, applied TEXT)",
     "a ledger alone, of another make": "CREATE TABLE wyrd_migrations (version TEXT, done INTEGER)",
 }

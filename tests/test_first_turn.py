@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from langgraph_wyrd import WyrdSaver
 from tests.bench.graphs import Script, chat
 from tests.conftest import Backend
+
+pytestmark = pytest.mark.inside
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 

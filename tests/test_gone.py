@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from conftest import Backend
-from test_pillar_tables import check_tables, played
-from test_retention import assert_nothing_over, counting, seen, stepwise
-from test_reweave import talk
 
 from langgraph_wyrd import AutoLabels, Retention, WyrdSaver
 from langgraph_wyrd.errors import ThreadDeleted
+from tests.edition import stepwise
 from tests.outside import is_postgres, path_of, raw, tables
+from tests.programs import assert_nothing_over, counting, played, seen, talk
 from tests.rows import config, put
+from tests.tables import check_tables
 
 Call = Callable[..., Any]
 
@@ -164,7 +164,7 @@ def test_random_threads_swept_while_they_are_written(
             assert found == wanted[0], f"seed {seed} at {key}"
             if key[0] or key[1] in newest:
                 assert (history, state) == wanted[1:], f"seed {seed} at {key}"
-        assert_nothing_over(durable.open(), durable.url)
+        assert_nothing_over(durable.open())
         check_tables(durable.open(), durable.url, f"seed {seed}")
         assert saver.sweep(Retention(keep_last=8)).checkpoints == 0
         assert saver.verify(thread).ok

@@ -27,6 +27,8 @@ from tests.damage import (
 from tests.outside import path_of
 from tests.rows import put
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.fixture
 def made(durable: Backend) -> Backend:

@@ -15,6 +15,8 @@ from langgraph_wyrd import Channels, KeyRing
 from tests.conftest import Backend
 from tests.damage import Rows, at, extend, garbled
 
+pytestmark = pytest.mark.inside
+
 ANN = at("t", user="ann")
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},

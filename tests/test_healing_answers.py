@@ -15,6 +15,8 @@ from langgraph_wyrd.plans import marks
 from tests.conftest import Backend
 from tests.damage import Rows, at, garbled
 
+pytestmark = pytest.mark.inside
+
 QUESTIONS = ("__interrupt__", "__resume__")
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 

@@ -34,6 +34,8 @@ from tests.conftest import Backend
 from tests.damage import Rows, at, garbled, spoil_splice
 from tests.rows import put
 
+pytestmark = pytest.mark.inside
+
 CODEC = Codec(JsonPlusSerializer())
 Row = tuple[Any, ...]
 Version = Sequence[tuple[int, int, list[Any]]]  # keep, cut, new elements: the splices of one

@@ -11,6 +11,8 @@ from langgraph_wyrd import errors
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, talk
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.fixture
 def made(durable: Backend) -> Backend:

@@ -21,6 +21,8 @@ from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, flipped, garbled, splices_of, spoil_splice, talk
 from tests.outside import path_of
 
+pytestmark = pytest.mark.inside
+
 _built: list[bytes] = []  # an SQLite file is built once, and copied
 
 

@@ -15,6 +15,8 @@ from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, garbled, splices_of, spoil_splice, talk
 from tests.story import tell, without_loop
 
+pytestmark = pytest.mark.inside
+
 
 @pytest.fixture
 def made(durable: Backend) -> Backend:

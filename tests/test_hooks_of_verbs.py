@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.conftest import Backend
 from tests.damage import Rows
 from tests.test_edit import CONFIG, agent, ask
@@ -32,6 +34,7 @@ async def test_a_label_and_a_rewind(durable: Backend, call: Call) -> None:
     assert heard[1].detail == {"how": "rewind", "to": "start", "deliberate": True}
 
 
+@pytest.mark.inside
 async def test_damage_is_told_once(durable: Backend, call: Call) -> None:
     """The first load that meets it tells; the caller's own code runs the hook, and may ask more."""
     await call(agent(durable.open()), "invoke", ask("one"), CONFIG)

@@ -13,6 +13,8 @@ from tests.conftest import Backend
 from tests.damage import Rows, talk
 from tests.damage import at as of
 
+pytestmark = pytest.mark.inside
+
 OLD, NEW = b"o" * 32, b"n" * 32
 SPOIL = {
     "gone": "DELETE FROM {}",

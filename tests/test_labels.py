@@ -359,6 +359,7 @@ def test_what_can_not_be_watched(backend: Backend) -> None:
     backend.open(labels=AutoLabels(), pillars=False).setup()
 
 
+@pytest.mark.inside
 def test_automatic_labels_cost_no_round_trip(sqlite: Backend) -> None:
     """They are rows of the put's own transaction: as many transactions with them as without."""
     counts: list[dict[str, int]] = []

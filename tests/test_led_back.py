@@ -17,6 +17,8 @@ from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, talk
 from tests.outside import is_postgres, path_of
 
+pytestmark = pytest.mark.inside
+
 ELSE = b"x" * 32
 LATE = "2026-01-01T00:00:00+00:00"
 _built: list[bytes] = []  # an SQLite file is built once, and copied

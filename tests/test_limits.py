@@ -44,7 +44,7 @@ def test_damaged_pages_of_a_server(postgres: Any) -> None:
     """What Postgres says of a page whose checksum fails becomes DatabaseDamaged."""
     saver = postgres.open()
     append(saver, "t", "a")
-    with refusing(postgres.url, "wyrd_splices", "data_corrupted"):
+    with refusing(postgres.url, "wyrd_checkpoints", "data_corrupted"):
         with pytest.raises(errors.DatabaseDamaged, match="REINDEX"):
             append(saver, "t", "b")
         assert head_tokens(saver, "t") == ["a"]

@@ -15,6 +15,8 @@ from tests.damage import Rows, at, talk
 from tests.rows import put
 from tests.test_healing_branches import IDS, checkpoints
 
+pytestmark = pytest.mark.inside
+
 TABLES = ("wyrd_context", "wyrd_intentions", "wyrd_open_loops", "wyrd_todos")
 RINGS = [None, KeyRing({"k": b"k" * 32})]
 

@@ -14,6 +14,8 @@ from langgraph_wyrd import errors
 from tests.conftest import Backend
 from tests.damage import Rows, at
 
+pytestmark = pytest.mark.inside
+
 Call = Callable[..., Any]
 
 

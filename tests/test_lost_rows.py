@@ -14,6 +14,8 @@ from tests.damage import Agent, Rows, at, talk
 from tests.outside import path_of
 from tests.rows import new_id, put
 
+pytestmark = pytest.mark.inside
+
 KEYS = {"k": bytes(range(32))}
 _built: list[bytes] = []  # an SQLite file is built once, and copied
 

@@ -15,7 +15,6 @@ from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, Migration, errors
-from langgraph_wyrd.store.values import Codec
 from tests.conftest import Backend
 from tests.damage import at, extend
 from tests.test_odd_input import JsonSerde
@@ -157,10 +156,13 @@ async def test_a_channel_without_a_version(durable: Backend, call: Call, store: 
     assert {name: found[name] for name in want} == want
 
 
+@pytest.mark.inside
 def test_a_list_is_not_stored_again_at_each_start(
     durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a new process appends is all that it stores."""
+    from langgraph_wyrd.store.values import Codec
+
     graph(durable.open()).invoke({"log": [{"points": n} for n in range(200)]}, at("t"))
     migrations = [Migration("log", 1, scored)]
     graph(durable.open(migrations=migrations), again).invoke({}, at("t"))

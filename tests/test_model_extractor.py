@@ -17,7 +17,6 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import Field
 from test_middleware import Strict, config, person, says
-from test_pillar_tables import check_tables
 from test_redaction import MARKER, anywhere
 
 from langgraph_wyrd import WorkingState, WyrdSaver
@@ -33,6 +32,7 @@ from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.state.model import OpenLoop
 from langgraph_wyrd.state.reported import weighed
 from tests.damage import Rows, flipped, garbled, splices_of, spoil_splice
+from tests.tables import check_tables
 
 Call = Callable[..., Any]
 
@@ -563,6 +563,7 @@ async def test_messages_that_are_kept_as_deltas(durable: Backend, call: Call) ->
     assert model.heard[0][1].text.count("wer kocht?") >= 2
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("how", ["row", "value", "lost in part", "no row"])
 async def test_a_damaged_thread(durable: Backend, call: Call, how: str) -> None:
     """A model is asked about what can be had of it, and what it finds is stored."""

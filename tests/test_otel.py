@@ -23,9 +23,9 @@ from opentelemetry.trace import StatusCode
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import WyrdSaver, errors, otel
+from tests import edition
 from tests.conftest import Backend
 from tests.damage import at
-from tests.outside import raw
 
 Call = Callable[..., Any]
 HERE = Path(__file__).parent
@@ -159,7 +159,7 @@ async def test_heals_are_counted(durable: Backend, call: Call, told: Told) -> No
     saver = durable.open()
     await call(graph(saver), "invoke", {"messages": [("user", "hi" * 500)]}, at("t"))
     saver.close()
-    damage(durable)
+    edition.spoil(durable.url, "t")
     saver = durable.open()
     told.instrument(saver)
     await call(saver, "get_tuple", at("t"))
@@ -230,9 +230,3 @@ def test_nothing_is_imported_for_who_does_not_use_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
-
-
-def damage(backend: Backend) -> None:
-    """The first value that is stored in a row of its own is gone."""
-    with raw(backend.url) as connection:
-        connection.execute("DELETE FROM wyrd_splices")

@@ -24,10 +24,6 @@ from test_odd_input import as_serde_gives, assert_same, at, checkpoint
 
 from langgraph_wyrd import Kept
 from langgraph_wyrd.errors import SchemaTooNew
-from langgraph_wyrd.store import messages
-from langgraph_wyrd.store.blocks import ROW
-from langgraph_wyrd.store.messages import CLASSES, FIELDS
-from langgraph_wyrd.store.values import Codec
 from tests.other_version import go_on
 from tests.outside import raw, run
 
@@ -38,6 +34,9 @@ Fields = dict[str, Any]
 
 def row(code: int, fields: Fields) -> bytes:
     """An element in row form with these fields in this order."""
+    from langgraph_wyrd.store.blocks import ROW
+    from langgraph_wyrd.store.messages import FIELDS
+
     numbers = bytes(FIELDS.index(name) for name in fields)
     return ROW + ormsgpack.packb([code, numbers, *fields.values()])
 
@@ -99,6 +98,8 @@ ill = scalars | dicts | st.lists(scalars, max_size=2)  # what it may or may not
 @st.composite
 def stored(draw: Any, kind: type[Any]) -> Fields:
     """The fields of a class as another version may have had them: fewer, more, otherwise sorted."""
+    from langgraph_wyrd.store.messages import FIELDS
+
     known = list(kind.model_fields)
     gone = draw(st.sets(st.sampled_from(known), max_size=3))
     others = st.sampled_from([name for name in FIELDS if name not in known])
@@ -122,11 +123,17 @@ QUICK = settings(
 )
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("kind", EVERY_CLASS)
 @QUICK
 @given(data=st.data())
 def test_fields_of_another_version(kind: type[Any], data: st.DataObject) -> None:
     """Fields lacking, left over or in another order: the class decides, as under the serde."""
+    from langgraph_wyrd.store import messages
+    from langgraph_wyrd.store.blocks import ROW
+    from langgraph_wyrd.store.messages import CLASSES
+    from langgraph_wyrd.store.values import Codec
+
     code = CLASSES.index(kind.__name__)
     others = stored(kind).filter(lambda fields: list(fields) != list(kind.model_fields))
     several = data.draw(st.lists(others, min_size=1, max_size=4))
@@ -189,6 +196,7 @@ def splices(backend: Backend) -> int:
 @pytest.fixture
 def rows_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[bytes]], list[Any]]:
     """Messages that are stored as the given elements, as if a program of another version did it."""
+    from langgraph_wyrd.store.values import Codec
 
     def placeholders(elements: Sequence[bytes]) -> list[Any]:
         by_id = {f"place {n}": element[1:] for n, element in enumerate(elements)}
@@ -208,11 +216,14 @@ def put_on(saver: Any, config: Any, values: list[Any]) -> Any:
     return saver.put(config, made, {"step": 1}, made["channel_versions"])
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("kind", EVERY_CLASS)
 def test_a_thread_of_another_version_goes_on(
     durable: Backend, kind: type[Any], rows_of: Callable[[Sequence[bytes]], list[Any]]
 ) -> None:
     """State and writes load as the serde has it; put on they come back, and then cost nothing."""
+    from langgraph_wyrd.store.messages import CLASSES
+
     name = kind.__name__
     several = foreign(kind)
     first = durable.open()
@@ -243,12 +254,16 @@ def test_a_thread_of_another_version_goes_on(
         assert splices(durable) == before + 1  # its frame
 
 
+@pytest.mark.inside
 def test_a_class_that_is_not_there(
     saver: Any,
     rows_of: Callable[[Sequence[bytes]], list[Any]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A class that this langchain-core does not know any more is kept, and comes back with it."""
+    from langgraph_wyrd.store import messages
+    from langgraph_wyrd.store.messages import CLASSES
+
     fields = {"content": "said", "role": "judge", "id": "1"}
     element = row(CLASSES.index("ChatMessage"), fields)
     head = put_on(saver, at("t"), rows_of([element, element]))
@@ -263,19 +278,26 @@ def test_a_class_that_is_not_there(
     assert_same(found[:2], [serde_gives("ChatMessage", fields)] * 2)
 
 
+@pytest.mark.inside
 def test_a_class_that_is_not_known(
     saver: Any, rows_of: Callable[[Sequence[bytes]], list[Any]]
 ) -> None:
     """A class that a later release numbered has no name here: refused, never made a dict of."""
+    from langgraph_wyrd.store.messages import CLASSES
+
     head = put_on(saver, at("t"), rows_of([row(len(CLASSES), {"content": "said"})]))
     with pytest.raises(SchemaTooNew, match="upgrade"):
         saver.get_tuple(head)
 
 
+@pytest.mark.inside
 def test_a_field_that_is_not_known(
     saver: Any, rows_of: Callable[[Sequence[bytes]], list[Any]]
 ) -> None:
     """A field that a later release numbered has no name here: refused, never left out."""
+    from langgraph_wyrd.store.blocks import ROW
+    from langgraph_wyrd.store.messages import FIELDS
+
     packed = ROW + ormsgpack.packb([0, bytes((0, len(FIELDS))), "said", "what?"])
     head = put_on(saver, at("t"), rows_of([packed]))
     with pytest.raises(SchemaTooNew, match="upgrade"):
@@ -320,6 +342,7 @@ def test_a_new_field_with_another_default_each_time(
         assert_same(again, want)
 
 
+@pytest.mark.inside
 def test_the_order_of_a_set_is_nothing_new(
     durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

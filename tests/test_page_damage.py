@@ -18,7 +18,7 @@ from langgraph_wyrd import WyrdSaver, errors
 from tests.campaigns import pages
 from tests.steps import aappend, append, config, head_tokens
 
-pytestmark = pytest.mark.timeout(300, method="thread")
+pytestmark = [pytest.mark.inside, pytest.mark.timeout(300, method="thread")]
 
 PAGE = 4096
 

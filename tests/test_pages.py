@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_wyrd.cli import main as cli
+from langgraph_wyrd.cli import parsing
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -87,4 +87,4 @@ def test_the_page_names_every_command() -> None:
     listed = text[text.index("| command | does |") : text.index("A point is a")]
     firsts = re.findall(r"^\| (`.*?) \| ", listed, re.MULTILINE)
     named = {each.split()[0] for first in firsts for each in re.findall(r"`([^`]*)`", first)}
-    assert named == {each.name for each in cli.COMMANDS}
+    assert named == {each.name for each in parsing.COMMANDS}

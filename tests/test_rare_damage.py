@@ -35,6 +35,8 @@ from tests.test_healing_branches import (
     strand,
 )
 
+pytestmark = pytest.mark.inside
+
 CODEC = Codec(JsonPlusSerializer())
 
 

@@ -101,6 +101,7 @@ async def test_without_pillars(durable: Backend, call: Call) -> None:
     assert (await call(saver, "latest")).config == {"configurable": {"thread_id": "t1"}}
 
 
+@pytest.mark.inside
 async def test_a_job_that_does_not_begin(sqlite: Backend) -> None:
     """What is wrong before a job's first step reaches its caller, sync and async; nobody waits for
     an answer that never comes, and the saver goes on."""

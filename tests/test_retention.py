@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 import sqlite3
@@ -10,26 +9,25 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import pytest
 from conftest import Backend
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from test_agents import APPROVE, CONFIG, decide, firm
-from test_pillar_tables import MORE, check_tables, played, read, rows_of
-from test_reweave import talk
 
 from langgraph_wyrd import Retention, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
-from langgraph_wyrd.plans import prune, retain, shed
 from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
+from tests.edition import age, spoil, stepwise
 from tests.outside import path_of, raw, tables
+from tests.programs import MORE, assert_nothing_over, counting, played, seen, talk
 from tests.rows import checkpoint, config, new_id, put
-from tests.story import Plain, Teller, first_difference, tell, without_loop
+from tests.story import Teller, first_difference, tell, without_loop
+from tests.tables import check_tables, rows_of
 
 Call = Callable[..., Any]
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -92,18 +90,6 @@ def test_what_is_no_retention(saver: WyrdSaver) -> None:
 # ---- what is kept is as it was
 
 
-def stepwise(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """At most so many checkpoints go in one step, and none in a single one."""
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._MOST", most)
-    monkeypatch.setattr("langgraph_wyrd.parts.keep._LEAST", min(16, most))
-    monkeypatch.setattr("langgraph_wyrd.plans.shed.SMALL", 0 if most < 500 else 100)
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def asynchronous(request: pytest.FixtureRequest) -> bool:
-    return request.param
-
-
 @pytest.mark.parametrize("keep", [1, 3])
 def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int) -> None:
     """Random programs tell the story that they tell unswept: a sweep takes nothing that the present
@@ -126,25 +112,6 @@ def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int)
             told.append(asyncio.run(story) if asynchronous else without_loop(story))
         parted = first_difference(*told)
         assert parted is None, f"seed {seed}, expected first, then found, {parted}"
-
-
-def seen(saver: Any, thread_id: str) -> dict[tuple[str, str], Any]:
-    """All of each checkpoint but its parent: values, metadata, writes, deltas, working state."""
-    found = {}
-    handle = saver.thread(thread_id)
-    for row in saver.list({"configurable": {"thread_id": thread_id}}):
-        place = row.config["configurable"]
-        ns, id = place["checkpoint_ns"], place["checkpoint_id"]
-        # LangGraph asks for the history of what the checkpoint itself does not hold.
-        away = [name for name in ("trace",) if name not in row.checkpoint["channel_values"]]
-        history = saver.get_delta_channel_history(config=row.config, channels=away)
-        state = handle.working_state(at=id) if not ns else None
-        still = state and (
-            [loop for loop in state.loops if not loop.resolved], state.todos, state.context,
-            state.intention, state.status, state.due,
-        )  # fmt: skip
-        found[ns, id] = Plain()((row.checkpoint, row.metadata, row.pending_writes)), history, still
-    return found
 
 
 def without_delta_history(found: Any) -> Any:
@@ -181,27 +148,9 @@ def test_what_is_kept_loads_as_before(
             assert found == wanted, f"seed {seed} at {key}"
         cold = durable.open()
         assert seen(cold, thread) == after
-        assert_nothing_over(cold, durable.url)
+        assert_nothing_over(cold)
         check_tables(saver, durable.url, f"seed {seed}")
         assert saver.sweep(rule, dry_run=False).checkpoints == 0
-
-
-def assert_nothing_over(saver: WyrdSaver, url: str) -> None:
-    """Every splice belongs to a version that some checkpoint names."""
-    codec = saver._codec
-    for row in rows_of(url, "wyrd_threads", "WHERE deleted_at IS NULL"):
-        number = row["id"]
-
-        def plan(number: int = number) -> Any:
-            from langgraph_wyrd.store.statements import Ask
-
-            rows = yield Ask("checkpoint_ids", (number,))
-            named = yield from retain.named(codec, number, list(map(prune.Light._make, rows)))
-            return set(named)
-
-        named = read(saver, plan)
-        held = {each["strand"] for each in rows_of(url, "wyrd_splices", f"WHERE thread = {number}")}
-        assert held == named
 
 
 def test_forks_keep_their_chain(saver: WyrdSaver) -> None:
@@ -223,17 +172,7 @@ def test_forks_keep_their_chain(saver: WyrdSaver) -> None:
     put(saver, "t", {"x": [1, 2, 3, 4]}, parent=last)
 
 
-def labels(monkeypatch: pytest.MonkeyPatch, *keys: tuple[str, str]) -> None:
-    """As if these checkpoints had labels; without any, as if all had."""
-
-    def labelled(number: int, all_of_it: Any, *, automatic: bool = True) -> Any:
-        yield from ()
-        return [light for light in all_of_it if not keys or light.key in keys]
-
-    monkeypatch.setattr(prune, "labelled", labelled)
-
-
-def test_labels_are_kept(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_are_kept(durable: Backend) -> None:
     """Labelled checkpoints survive a sweep, with what their deltas need; unless the retention says
     otherwise."""
     saver = durable.open()
@@ -241,7 +180,7 @@ def test_labels_are_kept(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> N
     before = seen(saver, thread)
     roots = sorted(id for ns, id in before if not ns)
     chosen = ("", roots[len(roots) // 2])
-    labels(monkeypatch, chosen)
+    saver.thread(thread).label("here", chosen[1])
     saver.sweep(Retention(keep_last=1), dry_run=False)
     after = seen(saver, thread)
     assert after[chosen] == before[chosen]
@@ -274,17 +213,6 @@ def test_a_copy_of_the_latest_only(saver: WyrdSaver) -> None:
 
 
 # ---- under a running writer, stopped, in many steps
-
-
-class Counter(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def counting(saver: Any) -> Any:
-    builder = StateGraph(Counter)
-    builder.add_node("step", lambda state: {"log": [f"step {len(state['log'])}"]})
-    builder.add_edge(START, "step")
-    return builder.compile(checkpointer=saver)
 
 
 def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,9 +251,12 @@ def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyP
     check_tables(saver, durable.url, "swept")
 
 
+@pytest.mark.inside
 def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values.
     What is too much because of it goes with the next sweep."""
+    from langgraph_wyrd.plans import shed
+
     stepwise(monkeypatch, 3)
     saver, other = durable.open(), durable.open()
     head = None
@@ -362,14 +293,17 @@ def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.M
     saver.sweep(Retention(keep_last=2), dry_run=False)
     assert saver.get_tuple(fork).checkpoint["channel_values"] == values
     assert len([*saver.list(config("t"))]) == 2
-    assert_nothing_over(durable.open(), durable.url)
+    assert_nothing_over(durable.open())
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("steps", range(1, 8))
 def test_a_sweep_that_was_stopped(
     durable: Backend, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after any step, the thread is sound; the next sweep finds the rest."""
+    from langgraph_wyrd.plans import shed
+
     stepwise(monkeypatch, 2)
     saver = durable.open()
     head = None
@@ -396,7 +330,7 @@ def test_a_sweep_that_was_stopped(
     left[0] = 100
     saver.sweep(Retention(keep_last=5), dry_run=False)
     assert len(seen(saver, "t")) == 5
-    assert_nothing_over(durable.open(), durable.url)
+    assert_nothing_over(durable.open())
 
 
 # ---- as threads are written
@@ -413,7 +347,7 @@ def test_applied_as_a_thread_is_written(durable: Backend) -> None:
     again = durable.open()
     assert 10 <= len([*again.list(config("t"))]) <= 10 + 2 * 16 + 3
     assert len(counting(again).get_state(config("t")).values["log"]) == 60
-    assert_nothing_over(again, durable.url)
+    assert_nothing_over(again)
     check_tables(again, durable.url, "kept")
 
 
@@ -441,21 +375,10 @@ def test_idle_threads_expire_while_others_are_written(durable: Backend) -> None:
     assert {each.thread_id for each in durable.open().threads()} == {"new", "other"}
 
 
-def age(url: str, thread_id: str, days: int) -> None:
-    """As if a thread had been used last so many days ago."""
-    then = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
-    with raw(url) as connection:
-        for column in ("updated", "deleted_at"):
-            connection.execute(
-                f"UPDATE wyrd_threads SET {column} = '{then}' WHERE thread_id = '{thread_id}'"
-                f" AND {column} IS NOT NULL"
-            )
-
-
 # ---- whole threads, tombstones, orphans, space
 
 
-async def test_idle_threads(durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_threads(durable: Backend, call: Call) -> None:
     """thread_ttl: a dry run counts, a sweep deletes, a late write is refused. A sweep is no use of
     a thread. Labelled threads stay."""
     saver = durable.open()
@@ -468,9 +391,11 @@ async def test_idle_threads(durable: Backend, call: Call, monkeypatch: pytest.Mo
     assert (told.threads, told.checkpoints, told.dry_run) == (1, 2, True)
     assert told.bytes > 0
     assert "1 whole thread)" in str(told)
-    with monkeypatch.context() as patched:
-        labels(patched)
-        assert (await call(saver, "sweep", rule, dry_run=False)).threads == 0
+    saver.thread("old").label("kept")
+    age(durable.url, "old", days=40)
+    assert (await call(saver, "sweep", rule, dry_run=False)).threads == 0
+    saver.thread("old").unlabel("kept")
+    age(durable.url, "old", days=40)
     done = await call(saver, "sweep", rule, dry_run=False)
     assert (done.threads, done.checkpoints, done.bytes) == (1, 2, told.bytes)
     assert saver.get_tuple(config("old")) is None
@@ -577,26 +502,20 @@ def test_what_went_is_gone_from_postgres(postgres: Backend) -> None:
     assert {int(n) for n in re.findall(r"planted (\d+)\.", held)} == {*range(35, 40)}
 
 
-def damage(url: str, number: int) -> None:
-    """Other bytes in every splice of a thread."""
-    with raw(url) as connection:
-        connection.execute(f"UPDATE wyrd_splices SET sum = sum + 1 WHERE thread = {number}")
-
-
 def test_a_damaged_thread_keeps_nobody_else_from_being_swept(durable: Backend) -> None:
     """It is left as it is and named in the report; the others are swept. A copy does the same."""
     saver = durable.open()
     for name in ("a", "b", "c"):
         talk(saver, name, run="r", words=["one", "two", "three"])
     saver.close()
-    damage(durable.url, number=2)
+    spoil(durable.url, "b")
     saver = durable.open()
     report = saver.sweep(Retention(keep_last=1), dry_run=False)
     assert report.left == ("b",)
     assert "1 damaged thread left alone" in str(report)
     assert report.checkpoints == 4
-    counts = [(row["thread"]) for row in rows_of(durable.url, "wyrd_checkpoints")]
-    assert sorted(counts) == [1, 2, 2, 2, 3]
+    assert [len([*saver.list(config(name))]) for name in "ac"] == [1, 1]
+    assert len(rows_of(durable.url, "wyrd_checkpoints")) == 5
     memory = InMemorySaver()
     copied = copy(saver, memory)
     assert [name for name, _ in copied.left] == ["b"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from conftest import Backend
-from test_retention import age, counting, stepwise
-from test_reweave import talk
 
 from langgraph_wyrd import AutoLabels, Retention
 from langgraph_wyrd.errors import InvalidInput
+from tests.edition import age, stepwise
+from tests.programs import counting, talk
 from tests.rows import config
 
 Call = Callable[..., Any]

@@ -23,12 +23,12 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 from test_agents import Scripted, calls
 from test_faults import Wire, wire
-from test_pillar_tables import check_tables
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from tests.outside import at_rest, raw
 from tests.steps import append, skewed_id
+from tests.tables import check_tables
 
 __all__ = ["wire"]
 
@@ -522,13 +522,13 @@ def test_a_question_inside_a_subgraph(saver: WyrdSaver) -> None:
 
 
 def test_what_a_person_declared_comes_along(saver: WyrdSaver) -> None:
-    """Edits on the point (events of tasks `edit:…`) are in the state of its copy."""
+    """What was declared at the point is in the state of its copy."""
     graph = asking(saver, [])
     graph.invoke({"log": ["one"]}, CONFIG)
     handle = saver.thread("t")
     (old, *_) = [s for s in graph.get_state_history(CONFIG) if s.next == ("b",)]
     id = old.config["configurable"]["checkpoint_id"]
-    declare(saver, id, "ring Ann")
+    handle.add_todo("ring Ann")
     assert "ring Ann" in [todo.content for todo in handle.working_state(id).todos]
     graph.invoke(Command(resume="yes"), CONFIG)
     handle.rewind(id)
@@ -537,23 +537,6 @@ def test_what_a_person_declared_comes_along(saver: WyrdSaver) -> None:
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
     graph.invoke(Command(resume="yes"), CONFIG)
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
-
-
-def declare(saver: WyrdSaver, checkpoint: str, content: str) -> None:
-    """A todo as an edit leaves it in the ledger."""
-    from langgraph_wyrd.plans.weaving import event_rows
-    from langgraph_wyrd.state.events import Event, Moment
-    from langgraph_wyrd.store.names import thread_key
-    from langgraph_wyrd.store.statements import Ask, Tell
-
-    def plan() -> Any:
-        number = (yield Ask("lock_thread", (thread_key("t"),)))[0][0]
-        event = Event("todo", "open", "t-1", {"content": content})
-        at = Moment(checkpoint, task="edit:1")
-        yield Tell("put_event", event_rows(saver._codec, number, at, [event]))
-        yield Tell("touch", [(1000, datetime.now(timezone.utc).isoformat(), number)])
-
-    saver._core.run(lambda core: core.write(plan))
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -634,6 +617,7 @@ def test_a_path_that_is_cut_off(saver: WyrdSaver) -> None:
     assert all(each.metadata.get("run_id") != "run 1" for each in saver.list(CONFIG))
 
 
+@pytest.mark.inside
 def test_a_damaged_point(durable: Backend) -> None:
     """What fails its checksum is not copied under a new one."""
     saver = durable.open()

@@ -70,7 +70,7 @@ ON_DEMAND = (
     " plans.rotation"
     " plans.settling port redaction repair retention views.changes views.lists views.state"
     " store.postgres store.process store.proofs store.sealed_rows store.sealed_tables"
-    " store.sealed_texts store.sealed_users store.vault thread"
+    " store.sealed_texts store.sealed_users store.vault thread ui"
 )
 
 

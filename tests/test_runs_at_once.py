@@ -17,8 +17,9 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from tests.damage import Rows
+from tests.programs import seeds, states_of
 from tests.rows import config, new_id, put
-from tests.test_pillar_tables import seeds, shown_tables
+from tests.tables import derived
 
 AT: Any = {"configurable": {"thread_id": "t"}}
 
@@ -95,36 +96,39 @@ def graph_of(saver: Any) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-def said(url: str) -> dict[str, Any]:
-    """All that is derived of a thread, but for which checkpoint wrote a row of a table last."""
-    events = Rows(url, "wyrd_events").all("ORDER BY ns, checkpoint, task, n")
-    derived = Rows(url, "wyrd_checkpoints").all("ORDER BY ns, id")
-    return {
-        **shown_tables(url),
-        "events": events,
-        "derived": [(row["ns"], row["id"], row["due"], row["root"], row["sum"]) for row in derived],
-    }
+def said(saver: WyrdSaver, url: str) -> Any:
+    """All that is read out of a thread: the tables, the listing, the state at each checkpoint."""
+    return derived(saver, url), states_of(saver, "t")
 
 
 def check(saver: WyrdSaver, url: str, where: str) -> None:
     """Nothing is found, nothing is repaired, and what is read anew is what was said."""
     report = saver.verify(pages=False)
     assert not report.findings, f"{where}: {report}"
-    before = said(url)
+    before = said(saver, url)
     repaired = saver.verify(repair=True, pages=False)
     assert not repaired.findings, f"{where}: {repaired}"
-    assert said(url) == before, where
+    assert said(saver, url) == before, where
     saver.reweave("t")
-    assert said(url) == before, where
+    assert said(saver, url) == before, where
 
 
-def each_fork_is_told(url: str) -> int:
+def listening(savers: list[WyrdSaver]) -> set[str]:
+    """The checkpoints of which a hook hears that they fork, from now on."""
+    told: set[str] = set()
+    for saver in savers:
+        saver.on("fork", lambda happening: told.add(happening.checkpoint_id))
+    return told
+
+
+def each_fork_is_told(saver: WyrdSaver, told: set[str]) -> int:
     """All but one of those that go on from a checkpoint tell that they fork; how many do."""
-    rows = Rows(url, "wyrd_checkpoints").all("WHERE ns = ''")
-    events = Rows(url, "wyrd_events").all("WHERE op = 'fork'")
-    told = {event["checkpoint"] for event in events}
-    beside = Counter(row["parent"] for row in rows)
-    telling = Counter(row["parent"] for row in rows if row["id"] in told)
+    parents: dict[str, str | None] = {}
+    for row in saver.list(config("t")):
+        parent = row.parent_config
+        parents[row.checkpoint["id"]] = parent and parent["configurable"]["checkpoint_id"]
+    beside = Counter(parents.values())
+    telling = Counter(parents[id] for id in told)
     for parent, count in beside.items():
         assert telling[parent] == count - 1, parent
     return sum(telling.values())
@@ -160,11 +164,11 @@ def test_runs_at_once(durable: Backend, seed: int) -> None:
     """Two runs at a time, of two or three processes: no damage is found, and none is made."""
     chance = random.Random(seed)
     savers = [durable.open() for _ in range(2 + seed % 2)]
-    reader = durable.open()
+    reader, told = durable.open(), listening(savers)
     for part in range(3):
         at_once(chance, savers, 5)
         check(reader, durable.url, f"seed {seed} part {part}")
-        assert each_fork_is_told(durable.url)
+        assert each_fork_is_told(reader, told)
 
 
 @pytest.mark.parametrize("seed", seeds(100, 6))
@@ -172,6 +176,7 @@ def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
     """Lines that part anywhere, each stored in its order: told by each that came later."""
     chance = random.Random(seed)
     savers = [durable.open(), durable.open()]
+    told = listening(savers)
     ids = sorted(new_id() for _ in range(40))
     parents: dict[str, str | None] = {}
     for at, id in enumerate(ids):
@@ -185,10 +190,12 @@ def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
         parent = None if parents[id] is None else config("t", checkpoint_id=parents[id])
         put(chance.choice(savers), "t", values[id], parent=parent, id=id)
         stored.append(id)
-    check(durable.open(), durable.url, f"seed {seed}")
-    assert each_fork_is_told(durable.url) > 5
+    reader = durable.open()
+    check(reader, durable.url, f"seed {seed}")
+    assert each_fork_is_told(reader, told) > 5
 
 
+@pytest.mark.inside
 def test_a_fork_that_nobody_tells_of(durable: Backend) -> None:
     """The first one stored need not have the least id; where that is not known, it is taken so."""
     one, other = durable.open(), durable.open()
@@ -209,6 +216,7 @@ def test_a_fork_that_nobody_tells_of(durable: Backend) -> None:
     check(other, durable.url, "read anew")
 
 
+@pytest.mark.inside
 def test_one_of_several_forks_is_lost(durable: Backend) -> None:
     """It is told anew, though the one with the least id tells of a fork itself."""
     saver = durable.open()
@@ -216,14 +224,15 @@ def test_one_of_several_forks_is_lost(durable: Backend) -> None:
     low, first, high = new_id(), new_id(), new_id()
     for id in (first, low, high):
         put(saver, "t", {"x": id}, parent=root, id=id)
-    before = said(durable.url)
+    before = said(saver, durable.url)
     Rows(durable.url, "wyrd_events").run(f"DELETE FROM {{}} WHERE checkpoint = '{high}' AND n = 0")
     assert not saver.verify(pages=False).ok
     saver.verify(repair=True, pages=False)
-    assert said(durable.url) == before
+    assert said(saver, durable.url) == before
     check(saver, durable.url, "repaired")
 
 
+@pytest.mark.inside
 def test_a_long_list_that_was_not_looked_at(durable: Backend) -> None:
     """A saver that stored a checkpoint beside others', and then one with a message more: only that
     message is new, and only that is stored."""

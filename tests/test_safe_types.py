@@ -22,7 +22,7 @@ from langgraph_wyrd import Kept
 from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.port import adopt
 from langgraph_wyrd.port import copy as copy_threads
-from langgraph_wyrd.store.values import Codec, Packed
+from tests import edition
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import checkpoint, config, put
@@ -133,7 +133,7 @@ async def test_no_load_runs_what_a_row_names(
 
 def test_a_planted_row_of_an_encrypting_store(durable: Backend, trap: Trap) -> None:
     """Text that is sealed is not loaded without care either."""
-    codec = Codec(EncryptedSerializer(Ciphered()))
+    codec = edition.codec(EncryptedSerializer(Ciphered()))
     planted = JsonPlusSerializer().dumps_typed(trap.values[0])
     sealed = f"sealed:{planted[0]}:{__import__('base64').b64encode(planted[1]).decode()}"
     with contextlib.suppress(Exception):
@@ -299,7 +299,7 @@ def test_a_few_bytes_do_not_fill_the_memory(sqlite: Backend, what: str, strict: 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 6, 7, 42])
 def test_an_extension_that_nobody_packed(code: int, data: bytes) -> None:
     """It loads as something that is stored again as it was."""
-    codec = Codec(JsonPlusSerializer())
+    codec = edition.codec(JsonPlusSerializer())
     packed = codec.pack([1, ormsgpack.Ext(code, data)], "c")
     try:
         found = codec.load(packed.shape, packed.elements)
@@ -310,12 +310,15 @@ def test_an_extension_that_nobody_packed(code: int, data: bytes) -> None:
         assert codec.pack(found, "c").elements == packed.elements
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("allowed", [None, True, [("os", "mkdir")]])
 def test_json_that_was_planted(
     durable: Backend, trap: Trap, allowed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LangGraph's older form names what is called; nothing here is stored so, so it is damage,
     also for who allows it to read an older database."""
+    from langgraph_wyrd.store.values import Codec, Packed
+
     serde = JsonPlusSerializer(allowed_json_modules=allowed)
     made = {"lc": 2, "type": "constructor", "id": ["os", "mkdir"], "args": [str(trap.sprung)]}
     data = json.dumps({"deep": [made]}).encode()

@@ -19,6 +19,8 @@ from tests.damage import Rows, at, flipped
 from tests.rows import put
 from tests.test_healing_branches import IDS, lose
 
+pytestmark = pytest.mark.inside
+
 OLD, NEW = b"o" * 32, b"n" * 32
 RING: dict[str, Any] = {"keys": {"old": OLD}}
 BOTH: dict[str, Any] = {"keys": {"old": OLD, "new": NEW}}

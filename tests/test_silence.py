@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
-from langgraph_wyrd.store import postgres_line as lines
+from tests import edition
 from tests.outside import at_rest, raw
 from tests.relay import Relay, relayed
 from tests.steps import aappend, append, config, head_tokens, tree
@@ -32,8 +32,7 @@ CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
 @pytest.fixture
 def way(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Relay, WyrdSaver]]:
     """A saver with little patience, and its way to the server."""
-    monkeypatch.setattr(lines, "_PATIENCE", 0.2)
-    monkeypatch.setattr(lines, "_SECOND", 0.2)
+    edition.patience(monkeypatch, 0.2)
     with relayed(postgres.url) as (relay, url):
         saver = WyrdSaver.from_conn_string(url, timeout=0.3, max_size=2)
         append(saver, "t", "a")
@@ -106,9 +105,12 @@ def test_a_server_at_work_is_waited_for(postgres: Any, way: tuple[Relay, WyrdSav
     assert head_tokens(saver, "t") == [*"ab"]
 
 
+@pytest.mark.inside
 async def test_a_server_that_says_no(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no connection left for a second call: so it is there."""
-    monkeypatch.setattr(lines, "_PATIENCE", 0.2)
+    from langgraph_wyrd.store import postgres_line as lines
+
+    edition.patience(monkeypatch, 0.2)
     with raw(postgres.url) as admin:
         admin.execute("CREATE ROLE one LOGIN CONNECTION LIMIT 1")
         try:
@@ -121,10 +123,12 @@ async def test_a_server_that_says_no(postgres: Any, monkeypatch: pytest.MonkeyPa
             admin.execute("DROP ROLE one")
 
 
+@pytest.mark.inside
 async def test_a_process_that_is_busy(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its loop stands still for longer than the second call may take: that is not the server's."""
-    monkeypatch.setattr(lines, "_PATIENCE", 0.2)
-    monkeypatch.setattr(lines, "_SECOND", 0.2)
+    from langgraph_wyrd.store import postgres_line as lines
+
+    edition.patience(monkeypatch, 0.2)
     line = lines.Line(postgres.url, {}, None, 0.2)
     connection = await line.reached()
     stop = False
@@ -163,8 +167,11 @@ def test_closing_in_silence(way: tuple[Relay, WyrdSaver]) -> None:
     assert [type(each) for each in failed] in ([errors.NoAnswer], [errors.SaverClosed])
 
 
+@pytest.mark.inside
 async def test_what_the_system_is_told(postgres: Any) -> None:
     """Dead peers are looked for in time; what a user says of that holds, wherever it stands."""
+    from langgraph_wyrd.store import postgres_line as lines
+
     with relayed(postgres.url) as (_, url):
 
         async def told(conninfo: str, **options: Any) -> dict[str, str]:
@@ -186,9 +193,12 @@ async def test_what_the_system_is_told(postgres: Any) -> None:
         assert await told(url, connect=lambda: changed) == {**ours, "keepalives_count": "9"}
 
 
+@pytest.mark.inside
 async def test_who_says_nothing_at_all(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody at the address any more is silence as well."""
-    monkeypatch.setattr(lines, "_PATIENCE", 0.2)
+    from langgraph_wyrd.store import postgres_line as lines
+
+    edition.patience(monkeypatch, 0.2)
     with relayed(postgres.url) as (relay, url):
         line = lines.Line(url, {"autocommit": True}, None, 0.2)
         connection = await line.reached()

@@ -133,6 +133,7 @@ def test_a_subgraph_that_waits_and_a_fork(durable: Backend) -> None:
         check(saver)
 
 
+@pytest.mark.inside
 def test_an_item_that_a_fork_would_miss_is_found(durable: Backend) -> None:
     """The checkpoint in which an item changed may be told too late, but not too early."""
     saver = durable.open()

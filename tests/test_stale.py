@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from langgraph_wyrd.plans.threads import now
 from langgraph_wyrd.store.statements import WriteSet
 from tests.conftest import Backend
 from tests.outside import raw
 from tests.rows import put
+
+pytestmark = pytest.mark.inside
 
 
 def move(number: int, tick: int) -> WriteSet:

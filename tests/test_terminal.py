@@ -19,18 +19,18 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
+from langgraph_wyrd.cli import parsing
 from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.views.plain import fitted, width
 from tests.conftest import Backend
 from tests.outside import not_ignored
-from tests.test_show import UNSEEN, booked, history
+from tests.test_show import UNSEEN, booked
 
 ROOT = Path(__file__).parent.parent
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -148,7 +148,6 @@ def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str])
     assert (code, json.loads(out)) == (1, [])
     for arguments, wanted, says in [
         (["show", "nobody"], 1, "nobody"),
-        (["loops", "--kind", "shrug"], 2, "shrug"),
         (["loops", "-n", "0"], 2, "--limit"),
         (["watch", "--every", "0"], 2, "--every"),
         (["copy", "t1", "t2"], 2, "t2"),
@@ -162,7 +161,6 @@ def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str])
         (["import", "/no/such/file.json"], 2, "/no/such/file.json"),
         (["demo", "/no/such/folder/demo.db"], 2, "no such folder"),
         (["completion", "tcsh"], 2, "bash, zsh, fish"),
-        (["ddl", "oracle"], 2, "oracle"),
         (["show", "\x1b[2J\u202e"], 1, "\\x1b[2J"),
     ]:
         code, out, err = run(*arguments)
@@ -170,7 +168,8 @@ def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str])
         assert says in err
         assert err.count("\n") == 1
         assert not UNSEEN.search(err)
-    for wrong in ([], ["nonsense"], ["show", "--nonsense"]):
+    wrong_values = (["loops", "--kind", "shrug"], ["ddl", "oracle"], ["inbox", "--kind", "x"])
+    for wrong in ([], ["nonsense"], ["show", "--nonsense"], *wrong_values):
         with pytest.raises(SystemExit) as ended:
             cli.main(wrong)
         assert ended.value.code == 2
@@ -371,32 +370,30 @@ def test_watching_into_a_pipe(busy: str) -> None:
         started.terminate()
 
 
-# ---- commands that come with a verb of the handle
+def test_ids_are_shortened_as_git_does(run: Callable[..., Ran]) -> None:
+    """`log` shows starts of ids that are enough; one that is not enough names what it could be."""
+    whole = [each["checkpoint_id"] for each in json.loads(run("log", "t1", "--all", "--json")[1])]
+    shown = [each.split()[1] for each in run("log", "t1", "--all")[1].splitlines()]
+    assert len(whole) == len(shown) > 2
+    for short, id in zip(shown, whole, strict=True):
+        assert [each for each in whole if each.startswith(short)] == [id]
+        assert len(short) < len(id)
+        assert run("show", "t1", "--at", short)[:2] == run("show", "t1", "--at", id)[:2]
+    starts = (whole[0][:n] for n in range(12, 3, -1))
+    common = next(each for each in starts if all(id.startswith(each) for id in whole))
+    code, _, err = run("show", "t1", "--at", common)
+    assert code == 2
+    assert f"is ambiguous: {len(whole)} checkpoints begin so: {whole[0]}" in err
+    assert run("label", "t1", "beef", "--at", shown[-1])[0] == 0
+    assert whole[-1] in run("show", "t1", "--at", "beef")[1]
+    assert run("show", "t")[0] == 2
+    assert "'t' is ambiguous: 2 threads begin so: t2; t1" in run("show", "t")[2]
 
 
-def test_commands_that_need_a_verb(
-    busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A command is offered where the handle has its verb, and draws what it gives."""
-    monkeypatch.setattr(Thread, "history", lambda self, limit: history("agent"), raising=False)
-    assert cli.main(["log", "t1", "--url", busy]) == 0
-    out = capsys.readouterr().out
-    assert out.splitlines()[0].startswith("◉     e7 [agent] head")
-    assert "├─╯ │" in out
-    assert cli.main(["log", "t1", "--url", busy, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["labels"] == ["agent"]
-    with opened(busy) as saver:
-        head = saver.thread("t1").working_state().checkpoint_id or ""
-    ids = [replace(history()[0], checkpoint_id=id) for id in (head, "1f000000-aa", "1f000000-ab")]
-    monkeypatch.setattr(Thread, "history", lambda self, limit: ids, raising=False)
-    assert cli.main(["show", "t1", "--at", head[:18], "--url", busy]) == 0
-    assert capsys.readouterr().out.startswith("t1")
-    assert cli.main(["show", "t1", "--at", "1f000000-a", "--url", busy]) == 2
-    assert "could be 2 checkpoints" in capsys.readouterr().err
-    monkeypatch.undo()
-    help = cli.parser().format_help()
-    assert ("\n    log " in help) == hasattr(Thread, "history")
-    assert "\n    show " in help
+def test_log_leaves_out_what_changed_nothing(run: Callable[..., Ran]) -> None:
+    """An input that was only stored is not in the log, unless `--all` asks for it."""
+    assert "new input" not in run("log", "t1")[1]
+    assert "new input" in run("log", "t1", "--all")[1]
 
 
 def test_labels_and_rewinding(run: Callable[..., Ran]) -> None:
@@ -421,8 +418,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["--help"])
     assert ended.value.code == 0
     out = capsys.readouterr().out
-    for command in cli.COMMANDS:
-        assert (f"\n    {command.name} " in out) == command.there
+    for command in parsing.COMMANDS:
+        assert (f"\n  {command.name} " in out) == command.there
     assert "exit codes" in out
 
 
@@ -461,10 +458,10 @@ def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", "--url", busy]) == 0
     assert "3 threads verified: no damage" in capsys.readouterr().out
     with contextlib.closing(sqlite3.connect(busy)) as database:
-        database.execute("UPDATE wyrd_splices SET data = x'00' WHERE thread = 1")
+        database.execute("UPDATE wyrd_checkpoints SET metadata = '{}'")
         database.commit()
     assert cli.main(["doctor", busy]) == 1
-    assert "wyrd_splices" in capsys.readouterr().out
+    assert "wyrd_checkpoints" in capsys.readouterr().out
     assert cli.main(["verify", "--json", "--url", busy]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
     assert cli.main(["verify", "--repair", "--url", busy]) == 2
@@ -497,7 +494,7 @@ def test_the_demo_wants_a_file_of_its_own(
 def completed(script: str, *typed: str) -> list[str]:
     """What bash offers for a line that was typed so far."""
     words = " ".join(map(shlex.quote, ("langgraph-wyrd", *typed)))
-    line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _langgraph_wyrd"
+    line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _shtab_langgraph_wyrd"
     shown = 'printf "%s\\n" "${COMPREPLY[@]}"'
     ended = subprocess.run(
         ["bash", "-c", f"{script}\n{line}\n{shown}"], capture_output=True, text=True, check=True
@@ -526,19 +523,36 @@ def test_bash_completes(
 
 
 def test_other_shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Zsh takes bash's; fish has its own, with what each command does.
-
-    Without a name it is that of $SHELL. Where a shell is installed, it can read its own."""
-    said = {}
+    """Each shell has its own, with all commands. Without a name it is that of $SHELL. Where a
+    shell is installed, it can read its own."""
     for shell in ("bash", "zsh", "fish"):
         monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
         assert cli.main(["completion"]) == 0
-        said[shell] = capsys.readouterr().out
+        said = capsys.readouterr().out
         if shutil.which(shell):
-            subprocess.run([shell, "-n"], input=said[shell], text=True, check=True)
-    assert said["zsh"].endswith(said["bash"])
-    for command in cli.COMMANDS:
-        assert f" -a {command.name} -d " in said["fish"]
+            subprocess.run([shell, "-n"], input=said, text=True, check=True)
+        for command in parsing.COMMANDS:
+            assert command.name in said
+
+
+def test_completion_without_shtab(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the extra, the error says what to install."""
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert cli.main(["completion", "bash"]) == 2
+    assert "langgraph-wyrd[terminal]" in capsys.readouterr().err
+
+
+def test_the_version_is_said_at_once() -> None:
+    """`--version` imports neither LangGraph nor the saver."""
+    script = "import sys; from langgraph_wyrd.cli.main import main; main(['--version'])\n"
+    script += "print(*sorted(m for m in sys.modules if m.startswith('lang')))"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    version, modules = ended.stdout.splitlines()
+    assert re.fullmatch(r"langgraph-wyrd \d+\.\d+\.\d+", version)
+    assert "langgraph_wyrd.saver" not in modules.split()
+    assert not {"langgraph", "langchain_core"} & set(modules.split())
 
 
 def test_emoji_are_as_wide_as_they_are_drawn() -> None:

@@ -20,9 +20,7 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.plans import moments, states
 from langgraph_wyrd.state.past import HistoryEntry
-from langgraph_wyrd.store.values import Codec
 from tests import rows
 from tests.outside import raw
 from tests.test_agents import APPROVE, CONFIG, REJECT, decide, firm, office
@@ -220,11 +218,14 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
 # ---- what it costs
 
 
+@pytest.mark.inside
 async def test_no_value_is_read(
     durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """History, tree, a diff without channels and first changes of items and channels load no
     value; nor does a sealed store need any."""
+    from langgraph_wyrd.store.values import Codec
+
     saver = durable.open(serde=EncryptedSerializer.from_pycryptodome_aes(key=b"1" * 16))
     await travelled(call, saver)
     thread = saver.thread(THREAD)
@@ -252,9 +253,12 @@ class Counted(TypedDict):
     todos: list[Any]
 
 
+@pytest.mark.inside
 def test_a_page_replays_a_page(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a page stands in a long thread, it reads the ledger of the page and of the way from
     the last base, not of the whole thread."""
+    from langgraph_wyrd.plans import states
+
     saver = durable.open()
 
     def count(state: Counted) -> Any:
@@ -313,13 +317,12 @@ async def test_a_point_is_named_in_many_ways(
         found: str = (await call(thread, "working_state", point)).checkpoint_id
         return found
 
-    def label_at(number: int, name: str) -> Any:
-        yield from ()
-        return middle.checkpoint_id if name in ("good", entries[0].ts, "a run") else None
-
     newest = next(e.checkpoint_id for e in entries if e.run_id == "a run")
     assert await at("a run") == newest
-    monkeypatch.setattr(moments, "label_at", label_at)
+    for name in ("good", "a run", entries[0].ts):
+        await call(thread, "label", name, middle)
+    entries = await call(thread, "history")
+    middle = entries[4]
     assert await at(middle.checkpoint_id) == middle.checkpoint_id
     assert await at(middle) == middle.checkpoint_id
     assert await at("good") == middle.checkpoint_id
@@ -418,6 +421,7 @@ async def test_on_another_fork(durable: Backend, call: Call) -> None:
 # ---- what is damaged, gone or odd
 
 
+@pytest.mark.inside
 async def test_a_damaged_frame(durable: Backend, call: Call) -> None:
     """A checkpoint whose frame can't be read is listed all the same, and says so; what stands
     before it is told in full, and the pillars are known of all."""

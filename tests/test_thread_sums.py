@@ -16,6 +16,8 @@ from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.statements import Ask, Tell
 from tests.damage import Rows, at
 
+pytestmark = pytest.mark.inside
+
 SEALING: list[Any] = [{}, {"keys": {"k": bytes(range(32))}}]
 
 

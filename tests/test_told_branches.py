@@ -19,6 +19,8 @@ from tests.outside import raw
 from tests.rows import put, version
 from tests.test_healing_branches import BAD, CODEC, IDS, checkpoints, lose, spoil
 
+pytestmark = pytest.mark.inside
+
 USERS = Channels(user={"mine"})
 ANN = {"user_id": "ann"}
 

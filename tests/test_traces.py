@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from langgraph_wyrd.extraction.due import ERROR
 from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.plans.woven import Notes
 from tests.conftest import Backend
 from tests.outside import raw
 from tests.rows import put
@@ -74,8 +74,11 @@ def test_ids_tell_texts_apart(durable: Backend) -> None:
     assert message_ids(durable, "d") != message_ids(durable, "e")
 
 
+@pytest.mark.inside
 def test_each_note_is_looked_at_once() -> None:
     """Whether one of many writes says what happened is known without going through them again."""
+    from langgraph_wyrd.plans.woven import Notes
+
     looked: list[int] = []
 
     class Counted(Notes):

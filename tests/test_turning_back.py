@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from test_pillar_tables import check_tables, rows_of
 
 from tests.rows import config, ids, put
+from tests.tables import check_tables, rows_of
 
 
 def grown(dice: random.Random, said: list[Any], n: int) -> list[Any]:

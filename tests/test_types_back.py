@@ -15,8 +15,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.errors import Unserialisable
-from langgraph_wyrd.store.values import Codec
 from langgraph_wyrd.types.telling import kept_in
+from tests import edition
 from tests.damage import at
 from tests.rows import put
 from tests.vanishing import App, app
@@ -152,7 +152,7 @@ def test_an_object_comes_back(kind: str) -> None:
     """Equal to what was stored, alone and inside a list, and stored again as it was."""
     text, langgraph_too = VALUES[kind]
     theirs = JsonPlusSerializer()
-    codec = Codec(theirs)
+    codec = edition.codec(theirs)
     with app(SOURCE) as made:
         value = made.made(text)
         for shape in (value, [value, {"k": value}]):
@@ -185,7 +185,7 @@ class Painted(BaseModel):
 """
     )
     theirs = JsonPlusSerializer(allowed_msgpack_modules=[("vanishing_app", "Painted")])
-    codec = Codec(theirs)
+    codec = edition.codec(theirs)
     with app(source) as made:
         text = "Painted(theGoal='ship', free=Color.RED, when=datetime.date(2026, 11, 18))"
         value = made.made(text)
@@ -254,7 +254,7 @@ def test_what_cannot_be_made_here(
     saver: WyrdSaver, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is kept as well, and said: LangGraph's load gives a text or a list, and stores that."""
-    codec = Codec(JsonPlusSerializer())
+    codec = edition.codec(JsonPlusSerializer())
     first = put(saver, "t", {"held": ELSEWHERE[kind]})
     found = saver.get_tuple(at("t")).checkpoint["channel_values"]
     assert isinstance(found["held"], Kept)
@@ -312,7 +312,7 @@ def _places(made: App) -> dict[str, Any]:
 
 def test_what_is_kept_is_found_wherever_it_lies() -> None:
     """So it is told of."""
-    codec = Codec(JsonPlusSerializer())
+    codec = edition.codec(JsonPlusSerializer())
     with app(SOURCE) as made:
         packed = codec.pack(made.module.Color.RED, "c")
         with made.away("Color"):

@@ -12,7 +12,7 @@ from langgraph.store.base import Item
 from langgraph.types import Command, Send
 
 from langgraph_wyrd.extraction.plain import bounded
-from langgraph_wyrd.store.values import Codec
+from tests import edition
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import put
@@ -55,7 +55,7 @@ def objects(made: App) -> dict[str, Any]:
 
 def test_what_is_shown_of_an_object() -> None:
     """Each, before it is stored and after it was loaded."""
-    codec = Codec(JsonPlusSerializer())
+    codec = edition.codec(JsonPlusSerializer())
     with app(MORE) as made:
         for kind, value in objects(made).items():
             loaded = codec.load_typed(*codec.dump_typed(value))

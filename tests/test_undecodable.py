@@ -23,8 +23,6 @@ from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.store import blocks
-from langgraph_wyrd.store.values import Codec, Packed
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import put
@@ -77,6 +75,8 @@ async def test_a_list_names_what_a_serde_cannot_load(durable: Backend, call: Any
 @contextlib.contextmanager
 def planting() -> Iterator[None]:
     """Whatever is `Made` is stored so, with all its checksums."""
+    from langgraph_wyrd.store.values import Codec, Packed
+
     pack = Codec.pack
 
     def planted(self: Codec, value: Any, channel: str) -> Packed:
@@ -113,6 +113,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("kind", list(PLANTED))
 async def test_a_value_that_is_none(durable: Backend, kind: str, call: Any) -> None:
     """The checkpoint before it is taken, aloud; the thread goes on; `verify` finds it."""
@@ -144,6 +145,7 @@ async def test_a_value_that_is_none(durable: Backend, kind: str, call: Any) -> N
     assert graph(saver).invoke({"log": ["again"]}, at("t"))["log"][-1] == "one more"
 
 
+@pytest.mark.inside
 def test_a_write_that_is_none(durable: Backend) -> None:
     """Its task runs again, and the thread goes on."""
     saver = durable.open()
@@ -176,6 +178,8 @@ METADATA = {
 
 
 def _metadata_that_is_none(backend: Backend, kind: str, patched: pytest.MonkeyPatch) -> None:
+    from langgraph_wyrd.store.values import Codec
+
     saver = backend.open()
     first = put(saver, "t", {"held": 1})
     with patched.context() as context:
@@ -188,12 +192,14 @@ def _metadata_that_is_none(backend: Backend, kind: str, patched: pytest.MonkeyPa
     assert len(list(saver.list(at("t")))) == 1
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("kind", list(METADATA))
 def test_metadata_that_is_none(sqlite: Backend, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As well."""
     _metadata_that_is_none(sqlite, kind, monkeypatch)
 
 
+@pytest.mark.inside
 def test_metadata_that_is_none_on_postgres(
     postgres: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,17 +220,23 @@ BLOCKS = {
 }
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("kind", list(BLOCKS))
 def test_a_block_that_asks_for_too_much(kind: str) -> None:
     """It is refused before any memory is taken for it."""
+    from langgraph_wyrd.store import blocks
+
     began = time.perf_counter()
     with pytest.raises(CheckpointDamaged):
         blocks.open_block(BLOCKS[kind], None)
     assert time.perf_counter() - began < 1
 
 
+@pytest.mark.inside
 def test_a_block_is_compressed_to_what_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is larger is stored as it is."""
+    from langgraph_wyrd.store import blocks
+
     monkeypatch.setattr(blocks, "_COMPRESS_TO", 1 << 20)
     for size in (1 << 20, (1 << 20) + 2):
         element = b"\0" + bytes(size - 1)

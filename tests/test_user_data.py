@@ -375,6 +375,7 @@ def test_in_a_schema(postgres: Backend) -> None:
     assert places(postgres.url) == set()
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
 def test_a_users_messages_heal_as_others_do(durable: Backend, sealed: bool) -> None:
     """A list is had back from what the task wrote; else a placeholder stands for the message that
@@ -430,6 +431,7 @@ def test_a_users_messages_heal_as_others_do(durable: Backend, sealed: bool) -> N
         assert saver.verify().ok
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
 def test_what_nothing_names_is_dropped(durable: Backend, sealed: bool) -> None:
     """Prunes take users' rows along, in a store that is sealed as well."""
@@ -444,6 +446,7 @@ def test_what_nothing_names_is_dropped(durable: Backend, sealed: bool) -> None:
         assert saver.verify().ok
 
 
+@pytest.mark.inside
 def test_erasing_is_no_damage_and_damage_no_erasing(durable: Backend) -> None:
     """A row that is gone, or changed, is told from one that was erased, and can't be erased by
     mistake; a flipped bit is put right."""
@@ -503,6 +506,7 @@ async def test_erased_while_a_run_goes_on(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
+@pytest.mark.inside
 def test_every_column_counts(sqlite: Backend) -> None:
     """A change of any column of a user's row is noticed when it is verified; what is loaded then
     is what was written, or is left out."""

@@ -21,7 +21,6 @@ from langgraph_wyrd import Channels, Retention, WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.owned import Apart
 from langgraph_wyrd.port import copy
-from langgraph_wyrd.store.refs import ABSENT
 from tests.outside import raw
 from tests.rows import put
 
@@ -262,6 +261,7 @@ async def test_a_users_own_values(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
+@pytest.mark.inside
 def test_a_users_value_that_is_damaged(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
     """It is not returned, and `verify` names it; the others are. So with one that was given to
     another user: it is not that one's."""
@@ -311,17 +311,18 @@ def test_sealed(durable: Backend) -> None:
 # ---- any program
 
 
-class Everything(Apart):
-    """Every channel that is a graph's own belongs to the user."""
-
-    def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
-        internal = name.startswith(("__", "branch:"))
-        return (ABSENT, value) if internal else (value, ABSENT)
-
-
+@pytest.mark.inside
 def test_random_programs(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all their channels a user's, random programs tell the story that they tell on
     InMemorySaver, and then all can be erased."""
+
+    from langgraph_wyrd.store.refs import ABSENT
+
+    class Everything(Apart):
+        def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
+            internal = name.startswith(("__", "branch:"))
+            return (ABSENT, value) if internal else (value, ABSENT)
+
     monkeypatch.setattr("langgraph_wyrd.owned.user_of", lambda metadata: "ann")
     saver = durable.open()
     saver._apart = Everything(frozenset(), frozenset())

@@ -107,6 +107,7 @@ HOW = (
 )  # fmt: skip
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("how", HOW)
 def test_what_is_damaged_is_found_and_repaired(made: Backend, how: str) -> None:
     """Found without being changed; put right; found no more; and all is as it was."""
@@ -131,6 +132,7 @@ def test_what_is_damaged_is_found_and_repaired(made: Backend, how: str) -> None:
     assert not saver.thread("t").heals()
 
 
+@pytest.mark.inside
 def test_what_cant_be_had_back_is_moved_not_thrown_away(made: Backend) -> None:
     """A write that nobody else holds; the task runs again, the row is in wyrd_quarantine."""
     (row,) = Rows(made.url, "wyrd_writes").all("WHERE channel = '__interrupt__'")
@@ -148,6 +150,7 @@ def test_what_cant_be_had_back_is_moved_not_thrown_away(made: Backend) -> None:
     assert not Rows(made.url, "wyrd_quarantine").all()
 
 
+@pytest.mark.inside
 def test_what_stays_damaged_is_told(made: Backend) -> None:
     """A splice that is nowhere else is left where it is: loads still stand in for it."""
     Rows(made.url, "wyrd_writes").run("DELETE FROM {} WHERE thread = 1")
@@ -162,6 +165,7 @@ def test_what_stays_damaged_is_told(made: Backend) -> None:
     assert [each for each in report.damages if each.table == "wyrd_splices"]
 
 
+@pytest.mark.inside
 def test_rows_of_no_thread_are_told(made: Backend) -> None:
     """What says which thread it is is gone, and what belonged to it is still there."""
     for table, column in (("wyrd_threads", "id"), ("wyrd_names", "thread")):

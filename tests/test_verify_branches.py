@@ -31,6 +31,8 @@ from tests.test_healing_branches import (
 )
 from tests.vanishing import app
 
+pytestmark = pytest.mark.inside
+
 NOW = "2026-11-18T12:00:00.000001+00:00"
 
 

@@ -13,6 +13,8 @@ from langgraph_wyrd.healing import alike, verifying
 from tests.conftest import Backend
 from tests.damage import Rows, at, flipped, garbled, splices_of, spoil_splice, talk
 
+pytestmark = pytest.mark.inside
+
 RING = KeyRing({"k": b"k" * 32})
 LAST = 1 << 30  # a number that no part has
 

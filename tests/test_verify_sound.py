@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from conftest import Backend
 from langgraph.graph import START, StateGraph
-from test_pillar_tables import played
 
 from tests.damage import Rows, talk
+from tests.programs import played
 from tests.story import Teller
 
 
@@ -70,6 +70,7 @@ def test_a_thread_that_runs(durable: Backend) -> None:
     assert other.verify(pages=False).ok
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize(
     "due", ['["nobody"]', '["answer", "nobody"]', "[]", '["answer", "answer"]', '"answer"']
 )
@@ -83,6 +84,7 @@ def test_what_was_never_due(durable: Backend, due: str) -> None:
     assert [each.place for each in saver.verify(pages=False).damages] == ["columns"]
 
 
+@pytest.mark.inside
 @pytest.mark.parametrize("at", ["", "9", "the first"])
 def test_what_a_turn_back_would_miss(durable: Backend, at: str) -> None:
     """A row that says an older checkpoint than changed it, or none that is there, is damage."""

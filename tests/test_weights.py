@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
+import pytest
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 
@@ -13,6 +14,8 @@ from langgraph_wyrd.plans.weights import Weights, weights
 from langgraph_wyrd.views.thread import MOST
 from tests.conftest import Backend
 from tests.outside import raw
+
+pytestmark = pytest.mark.inside
 
 TABLES = ("checkpoints", "splices", "writes", "events")
 TALK: Any = {"configurable": {"thread_id": "talk"}}

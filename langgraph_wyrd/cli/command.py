@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -29,7 +29,8 @@ T = TypeVar("T")
 FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them
 _PAGE = 1000
 _MOMENT = 0.3  # seconds that are enough to close a database which nothing holds
-_START = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{1,26}")  # of a checkpoint's id
+_START = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{3,34}")  # of a checkpoint's id
+_SHOWN = 4  # ids that are named where one is ambiguous
 _KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
 
 
@@ -40,6 +41,7 @@ class Asked:
         self.args = arguments
         self.screen = screen
         self.left = False
+        self._named = False
 
     @cached_property
     def url(self) -> str:
@@ -103,7 +105,23 @@ class Asked:
             if not newest:
                 raise ThreadNotFound("there are no threads yet")
             self.args.thread = newest[0].thread_id
+        elif not self._named:
+            self.args.thread = self._whole(self.args.thread)
+        self._named = True
         return str(self.args.thread)
+
+    def _whole(self, given: str) -> str:
+        """A thread's id, of its start if there is none of exactly this id."""
+        try:
+            return self.there(given)
+        except ThreadNotFound:
+            ids = [each.thread_id for each in self.all_of_them(self.saver.threads)]
+            found = [id for id in ids if given and id.startswith(given)]
+            if len(found) > 1:
+                raise _ambiguous(given, "thread", found, str) from None
+            if not found:
+                raise
+            return found[0]
 
     def there(self, thread_id: str) -> str:
         """A thread's id; raises ThreadNotFound if it has no checkpoints."""
@@ -116,15 +134,37 @@ class Asked:
 
     def point(self, given: str | None) -> str | None:
         """A point in the thread's past. The start of a checkpoint's id will do, as `log` has it."""
-        if given is None or not _START.fullmatch(given):
+        if given is None or not _START.fullmatch(given) or self.thread.get_label(given):
             return given
-        ids = [each.checkpoint_id for each in self.thread.history(limit=_PAGE)]
-        found = [id for id in ids if id.startswith(given.lower())]
+        entries = self.thread.tree().entries.values()
+        found = [each for each in entries if each.checkpoint_id.startswith(given.lower())]
         if len(found) > 1:
-            raise InvalidInput(
-                f"{given} could be {count(len(found), 'checkpoint')}: say more of it"
-            )
-        return found[0] if found else given
+            raise _ambiguous(given, "checkpoint", found, lambda each: str(each))
+        return found[0].checkpoint_id if found else given
+
+    def only(self, items: Sequence[T], given: str, what: str, id_of: Callable[[T], str]) -> T:
+        """The item that an id, or the start of one, means."""
+        found = [each for each in items if id_of(each) == given]
+        found = found or [each for each in items if id_of(each).startswith(given)]
+        if not found:
+            raise ThreadNotFound(f"there is no {what} {given!r}")
+        if len(found) > 1:
+            raise _ambiguous(given, what, found, lambda each: f"{id_of(each)} in {_thread(each)}")
+        return found[0]
+
+    def one_of(self, listing: Callable[..., Page[T]], given: str, what: str, **filters: Any) -> T:
+        """The item of all threads that an id, or the start of one, means."""
+        return self.only(self.all_of_them(listing, **filters), given, what, lambda each: each.id)  # type: ignore[attr-defined]
+
+    def all_of_them(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
+        """Everything that a listing has."""
+        found, after = Page[T](), None
+        while True:
+            page = listing(limit=_PAGE, after=after, **filters)
+            found.extend(page)
+            after = page.next
+            if after is None:
+                return found
 
     def all_of(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
         """As many as `--limit` says, over several pages if need be."""
@@ -180,6 +220,18 @@ class Command:
         return found is not None
 
 
+def _ambiguous(given: str, what: str, found: Sequence[T], said: Callable[[T], str]) -> InvalidInput:
+    names = "; ".join(line(said(each), 80) for each in found[:_SHOWN])
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return InvalidInput(
+        f"{given!r} is ambiguous: {count(len(found), what)} begin so: {names}{more}"
+    )
+
+
+def _thread(item: Any) -> str:
+    return str(getattr(item, "thread_id", None))
+
+
 def _as_allowed(url: str) -> str:
     """A file that this process may not write to, or beside, is opened for reading."""
     address = parse(url)
@@ -198,6 +250,13 @@ def one_thread(parser: ArgumentParser) -> None:
 
 def at_point(parser: ArgumentParser) -> None:
     parser.add_argument("--at", metavar="POINT", help="a checkpoint id, a label or a time")
+
+
+def one_of(parser: ArgumentParser, name: str, values: Sequence[str], **how: Any) -> None:
+    """An option with known values, which shells complete."""
+    known = tuple(dict.fromkeys(values))
+    shown = ", ".join(known)
+    parser.add_argument(name, choices=known, metavar=name.lstrip("-").upper(), help=shown, **how)
 
 
 def limited(parser: ArgumentParser, most: int = 50) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, get_args
 
 from langgraph_wyrd.cli.command import (
     FINE,
@@ -12,13 +12,15 @@ from langgraph_wyrd.cli.command import (
     Command,
     at_point,
     limited,
+    one_of,
     one_thread,
 )
+from langgraph_wyrd.state.model import LoopKind, Status, TodoStatus
 from langgraph_wyrd.state.records import record
 from langgraph_wyrd.views.changes import diff_text
 from langgraph_wyrd.views.lines import state_lines
 from langgraph_wyrd.views.past import timeline_text
-from langgraph_wyrd.views.plain import plain
+from langgraph_wyrd.views.plain import plain, shortest
 
 
 def threads(asked: Asked) -> int:
@@ -72,11 +74,13 @@ def diff(asked: Asked) -> int:
 
 def log(asked: Asked) -> int:
     screen = asked.screen
-    entries = asked.thread.history(limit=asked.args.limit)
+    thread: Any = asked.thread
+    entries = thread.history(limit=asked.args.limit, changed_only=not asked.args.all)
     if screen.json:
         screen.data([record(each) for each in entries])
     else:
-        for each in timeline_text(entries, screen.width, screen.paint):
+        ids = shortest(thread.tree().entries)
+        for each in timeline_text(entries, screen.width, screen.paint, ids):
             screen.say(each)
     return FINE if entries else NOTHING
 
@@ -106,19 +110,19 @@ def _common(asked: Asked) -> dict[str, Any]:
 
 
 def _threads(parser: ArgumentParser) -> None:
-    parser.add_argument("--status", action="append", help="interrupted, error, due, idle or done")
+    one_of(parser, "--status", get_args(Status), action="append")
     _filters(parser)
 
 
 def _loops(parser: ArgumentParser) -> None:
-    parser.add_argument("--kind", action="append", help="interrupt, error, tool_call, question, …")
-    parser.add_argument("--status", default="open", help="open, closed or any")
+    one_of(parser, "--kind", get_args(LoopKind), action="append")
+    one_of(parser, "--status", ("open", "closed", "any"), default="open")
     parser.add_argument("--thread", action="append", help="in this thread")
     _filters(parser)
 
 
 def _todos(parser: ArgumentParser) -> None:
-    parser.add_argument("--status", default="open", help="open, completed, cancelled, … or any")
+    one_of(parser, "--status", ("open", *get_args(TodoStatus), "any"), default="open")
     parser.add_argument("--thread", action="append", help="in this thread")
     _filters(parser)
 
@@ -148,6 +152,7 @@ def _diff(parser: ArgumentParser) -> None:
 
 def _log(parser: ArgumentParser) -> None:
     one_thread(parser)
+    parser.add_argument("--all", action="store_true", help="also those that changed nothing")
     limited(parser, 30)
 
 

@@ -1,58 +1,25 @@
-"""`langgraph-wyrd`, and `python -m langgraph_wyrd`: all commands, and what they have in common."""
+"""`langgraph-wyrd`, and `python -m langgraph_wyrd`: what needs no database is said at once."""
 
 from __future__ import annotations
 
-import os
 import sys
-from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import metadata
 
 from langgraph_wyrd import interrupted
-from langgraph_wyrd.cli import (
-    carrying,
-    changing,
-    completing,
-    doctoring,
-    looking,
-    serving,
-    starting,
-    tidying,
-    watching,
-)
-from langgraph_wyrd.cli.command import WRONG, Asked, Command
-from langgraph_wyrd.cli.screen import screen
-from langgraph_wyrd.errors import SchemaMissing, ThreadNotFound, WyrdError
-from langgraph_wyrd.views.plain import line
-
-COMMANDS: tuple[Command, ...] = (
-    *looking.COMMANDS,
-    *watching.COMMANDS,
-    *changing.COMMANDS,
-    *tidying.COMMANDS,
-    *doctoring.COMMANDS,
-    *carrying.COMMANDS,
-    *serving.COMMANDS,
-    *starting.COMMANDS,
-    *completing.COMMANDS,
-)
-_ABOUT = "What LangGraph agents were doing, as WyrdSaver has stored it."
-_END = """\
-The database is --url, or the environment's WYRD_URL: sqlite:///agents.db, a
-path, postgresql://…
-An encrypted one is read with the keys in --key-file, or in the environment's
-WYRD_KEYS (`id=base64` a line, the newest last); one that LangGraph's AES key
-encrypts, with it (LANGGRAPH_AES_KEY).
-
-exit codes: 0 fine, 1 nothing found, 2 an error, 130 interrupted"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
+    given = sys.argv[1:] if arguments is None else [*arguments]
+    if given == ["--version"]:
+        print(f"langgraph-wyrd {version()}")
+        return 0
     try:
+        from langgraph_wyrd.cli import parsing  # it imports LangGraph, which takes a second
+
         interrupted.loaded()
-        return _run(arguments)
+        return parsing.run(given)
     except KeyboardInterrupt:
         with suppress(OSError):
             sys.stdout.flush()
@@ -63,87 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return interrupted.CODE
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    top = parser()
-    args = top.parse_args(arguments)
-    if "command" not in args:
-        top.print_help(sys.stderr)
-        top.exit(WRONG)
-    asked = Asked(args, screen(as_json=args.json, colours=False if args.no_color else None))
-    try:
-        command: Command = args.command
-        code = command.run(asked)
-        sys.stdout.flush()
-        return code
-    except SchemaMissing as error:
-        asked.screen.note(f"langgraph-wyrd: {line(_not_set_up(str(error)))}")
-        return WRONG
-    except WyrdError as error:
-        # On one line, and spelt out: it may repeat what somebody else wrote.
-        asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
-        return args.command.nobody if isinstance(error, ThreadNotFound) else WRONG
-    except KeyboardInterrupt:
-        asked.leave()
-        raise
-    except BrokenPipeError:  # `… | head`: who reads has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a file of the command's, or the disk
-        asked.screen.note(f"langgraph-wyrd: {line(str(error))}")
-        return WRONG
-    finally:
-        if not asked.left:
-            asked.close()
+def version() -> str:
+    from importlib import metadata
 
-
-def parser() -> ArgumentParser:
-    """What can be asked for: the options that all commands share go before or after its name."""
-    top = ArgumentParser(
-        "langgraph-wyrd",
-        description=_ABOUT,
-        epilog=_END,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    _common(top, None)
-    top.add_argument("--version", action="version", version=f"langgraph-wyrd {_version()}")
-    top.set_defaults(parser=top)
-    groups = top.add_subparsers(title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        if command.there:
-            made = groups.add_parser(
-                command.name,
-                help=command.help,
-                description=command.help[0].upper() + command.help[1:] + ".",
-                formatter_class=RawDescriptionHelpFormatter,
-            )
-            _common(made, SUPPRESS)
-            command.arguments(made)
-            made.set_defaults(command=command)
-    return top
-
-
-def _version() -> str:
     return metadata.version("langgraph-wyrd")
-
-
-def _not_set_up(error: str) -> str:
-    """What to do where there are no tables: nobody asked for what a command opens a saver with."""
-    what, asked, _ = error.partition(', and setup="never"')
-    if not asked:
-        return error
-    return (
-        f"{what}: a WyrdSaver makes them on its first use, and `langgraph-wyrd adopt` does where "
-        "LangGraph's own saver stored threads"
-    )
-
-
-def _common(parser: ArgumentParser, default: str | None) -> None:
-    def off(name: str, help: str) -> None:
-        chosen = False if default is None else default
-        parser.add_argument(name, action="store_true", default=chosen, help=help)
-
-    parser.add_argument("-u", "--url", default=default, help="the database")
-    parser.add_argument("--key-file", metavar="FILE", default=default, help="the store's keys")
-    parser.add_argument("--schema", default=default, help="the Postgres schema of the tables")
-    off("--json", "data for programs")
-    off("--no-color", "no colours (nor with NO_COLOR set, nor into a pipe)")

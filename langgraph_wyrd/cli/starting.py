@@ -27,7 +27,10 @@ def demo(asked: Asked) -> int:
 
 
 def _ddl(parser: ArgumentParser) -> None:
-    parser.add_argument("dialect", nargs="?", default="postgres", help="postgres or sqlite")
+    dialects = ("postgres", "sqlite")
+    parser.add_argument(
+        "dialect", nargs="?", default="postgres", choices=dialects, help="postgres or sqlite"
+    )
 
 
 def _demo(parser: ArgumentParser) -> None:

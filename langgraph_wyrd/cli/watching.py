@@ -6,11 +6,12 @@ import shutil
 import time
 from argparse import ArgumentParser
 from dataclasses import replace
+from typing import get_args
 
-from langgraph_wyrd.cli.command import FINE, Asked, Command
+from langgraph_wyrd.cli.command import FINE, Asked, Command, one_of
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.listed import Page
-from langgraph_wyrd.state.model import OpenLoop
+from langgraph_wyrd.state.model import LoopKind, OpenLoop
 from langgraph_wyrd.state.records import record
 from langgraph_wyrd.views.lists import page_text
 from langgraph_wyrd.views.plain import count, fitted, line
@@ -67,7 +68,7 @@ def _tell(asked: Asked, before: dict[str, OpenLoop], now: dict[str, OpenLoop]) -
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--kind", action="append", help="only loops of this kind")
+    one_of(parser, "--kind", get_args(LoopKind), action="append")
     parser.add_argument("--thread", action="append", help="only in this thread")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks (2)")
     parser.add_argument("--times", type=int, default=0, help="end after so many looks")

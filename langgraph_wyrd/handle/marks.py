@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput
@@ -42,33 +43,35 @@ class Marks(Reading):
             InvalidInput: The name is empty, or longer than 200 characters.
             ThreadNotFound: No such thread, or no such point in it.
         """
-        made = self._found(self._core.run(self._to_label(name, at, keys)), at)
+        made = self._of_here(self._found(self._core.run(self._to_label(name, at, keys)), at))
         fire(self._core, _happening(self.id, made))
         return made
 
     async def alabel(self, name: str, at: When = None, keys: Sequence[str] | None = None) -> Label:
         """Async version of `label`."""
-        made = self._found(await self._core.arun(self._to_label(name, at, keys)), at)
+        made = self._of_here(self._found(await self._core.arun(self._to_label(name, at, keys)), at))
         await afire(self._core, _happening(self.id, made))
         return made
 
     def labels(self) -> list[Label]:
         """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
-        return self._read(self._labelling().all)
+        return [self._of_here(each) for each in self._read(self._labelling().all)]
 
     async def alabels(self) -> list[Label]:
         """Async version of `labels`."""
-        return await self._aread(self._labelling().all)
+        return [self._of_here(each) for each in await self._aread(self._labelling().all)]
 
     def get_label(self, name: str) -> Label | None:
         """The label of that name at the newest checkpoint that has it; None if there is none."""
         wanted = _name(name)
-        return self._read(lambda: self._labelling().newest(wanted))
+        found = self._read(lambda: self._labelling().newest(wanted))
+        return None if found is None else self._of_here(found)
 
     async def aget_label(self, name: str) -> Label | None:
         """Async version of `get_label`."""
         wanted = _name(name)
-        return await self._aread(lambda: self._labelling().newest(wanted))
+        found = await self._aread(lambda: self._labelling().newest(wanted))
+        return None if found is None else self._of_here(found)
 
     def unlabel(self, name: str, at: When = None) -> bool:
         """Take a label off a point; None: off the newest checkpoint that has it.
@@ -82,6 +85,9 @@ class Marks(Reading):
         """Async version of `unlabel`."""
         work = Unlabel(self._stored, _name(name), checked(at))
         return await self._core.arun(self._to_write(work.plan))
+
+    def _of_here(self, label: Label) -> Label:
+        return replace(label, thread_id=self.id)
 
     def _labelling(self) -> Labelling:
         return Labelling(self._codec, self._stored)

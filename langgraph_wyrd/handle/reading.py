@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +34,29 @@ Heal = Callable[
 _MOST = 1_000_000  # checkpoints of a tree
 
 
+class _Found:
+    """A page of the history while it is read."""
+
+    def __init__(self, thread_id: str, limit: int, changed_only: bool) -> None:
+        self.page = Page[HistoryEntry]()
+        self.last: str | None = None
+        self.whole = False
+        self._thread_id, self._limit, self._changed_only = thread_id, limit, changed_only
+
+    def add(self, entries: list[HistoryEntry]) -> None:
+        for entry in entries:
+            if len(self.page) < self._limit and not (self._changed_only and entry.idle):
+                self.page.append(replace(entry, thread_id=self._thread_id))
+        self.last = entries[-1].checkpoint_id if entries else None
+        is_end = len(entries) < self._limit
+        self.whole = is_end or not self._changed_only or len(self.page) >= self._limit
+
+
+def _of_thread(tree: Tree, thread_id: str) -> Tree:
+    entries = {id: replace(each, thread_id=thread_id) for id, each in tree.entries.items()}
+    return replace(tree, entries=entries)
+
+
 class Reading(Handle):
     """The part of a thread's handle that reads.
 
@@ -56,7 +80,9 @@ class Reading(Handle):
         """Async version of `working_state`."""
         return await self._core.arun(self._state(checked(at)))
 
-    def history(self, limit: int = 50, before: When = None) -> Page[HistoryEntry]:
+    def history(
+        self, limit: int = 50, before: When = None, changed_only: bool = False
+    ) -> Page[HistoryEntry]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
 
         ```python
@@ -71,15 +97,25 @@ class Reading(Handle):
             limit: At most so many, 1 to 1000.
             before: Only those that are older than this point: the next page is asked for with the
                 last entry of this one.
+            changed_only: Leave out those that changed nothing: an input that was only stored, a
+                step that wrote what was there. Labelled ones, forks and the head stay.
 
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
         """
-        return Page(self._read(self._history(limit, before)))
+        found = _Found(self.id, limit, changed_only)
+        while not found.whole:
+            found.add(self._read(self._history(limit, found.last or before)))
+        return found.page
 
-    async def ahistory(self, limit: int = 50, before: When = None) -> Page[HistoryEntry]:
+    async def ahistory(
+        self, limit: int = 50, before: When = None, changed_only: bool = False
+    ) -> Page[HistoryEntry]:
         """Async version of `history`."""
-        return Page(await self._aread(self._history(limit, before)))
+        found = _Found(self.id, limit, changed_only)
+        while not found.whole:
+            found.add(await self._aread(self._history(limit, found.last or before)))
+        return found.page
 
     def tree(self, limit: int = 10_000) -> Tree:
         """How all checkpoints hang together; `print` shows it.
@@ -90,11 +126,11 @@ class Reading(Handle):
         Raises:
             ThreadNotFound: No such thread.
         """
-        return self._read(self._tree(limit))
+        return _of_thread(self._read(self._tree(limit)), self.id)
 
     async def atree(self, limit: int = 10_000) -> Tree:
         """Async version of `tree`."""
-        return await self._aread(self._tree(limit))
+        return _of_thread(await self._aread(self._tree(limit)), self.id)
 
     def _history(self, limit: int, before: When) -> Callable[[], Plan[list[HistoryEntry]]]:
         most = filters.count(limit)

@@ -19,12 +19,14 @@ from langgraph_wyrd.store.names import stored
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from langgraph_wyrd.handle import base as points
+    from langgraph_wyrd.handle.base import When as Point
     from langgraph_wyrd.plans import moments, query
     from langgraph_wyrd.plans.filters import Asked
     from langgraph_wyrd.store.statements import Plan
     from langgraph_wyrd.store.values import Codec
 else:
-    moments, query = later("plans.moments", "plans.query")
+    points, moments, query = later("handle.base", "plans.moments", "plans.query")
 
 _FEW = 8
 
@@ -95,6 +97,7 @@ class Resuming(Across):
         self,
         thread_id: str | None = None,
         *,
+        at: Point = None,
         status: Some = None,
         user_id: Some = None,
         since: When = None,
@@ -103,13 +106,23 @@ class Resuming(Across):
     ) -> Resumed:
         """A thread, ready to go on with: this one, or the `latest` of these filters.
 
+        Args:
+            thread_id: Which. None: the `latest` one that the filters let through.
+            at: A point of its past, as `thread.working_state` takes it: state and brief are those
+                of then, and the config goes on from there, as a branch.
+            status: As for `latest`, like all that follow.
+            user_id: Of these users.
+            since: Where something was stored at this time or later.
+            until: … at this time or before.
+            text: With this in the title or the reason.
+
         Raises:
             ThreadNotFound: There is no such thread.
             InvalidInput: A filter can't be used; or a thread and filters at once.
         """
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        job = self._named(thread_id, asked)
-        found = _found(self._core.run(lambda core: core.read(job)))
+        job = self._named(thread_id, asked, at)
+        found = _found(self._core.run(lambda core: core.read(job)), at)
         fire(self._core, _happening(found))
         return found
 
@@ -117,6 +130,7 @@ class Resuming(Across):
         self,
         thread_id: str | None = None,
         *,
+        at: Point = None,
         status: Some = None,
         user_id: Some = None,
         since: When = None,
@@ -125,8 +139,8 @@ class Resuming(Across):
     ) -> Resumed:
         """Async version of `resume`."""
         asked = self._threads(status, user_id, since, until, text, _FEW, None)
-        job = self._named(thread_id, asked)
-        found = _found(await self._core.arun(lambda core: core.read(job)))
+        job = self._named(thread_id, asked, at)
+        found = _found(await self._core.arun(lambda core: core.read(job)), at)
         await afire(self._core, _happening(found))
         return found
 
@@ -134,13 +148,15 @@ class Resuming(Across):
         return partial(_newest, self._codec, asked)
 
     def _named(
-        self, thread_id: str | None, asked: Asked
+        self, thread_id: str | None, asked: Asked, at: Point
     ) -> Callable[[], Plan[WorkingState | None]]:
         if thread_id is None:
+            if at is not None:
+                raise InvalidInput(f"resume(at={at!r}): say of which thread")
             return self._newest(asked)
         if asked != self._threads(None, None, None, None, None, _FEW, None):
             raise InvalidInput("resume() takes a thread_id or filters, not both")
-        return partial(moments.state_at, self._codec, thread(thread_id), None)
+        return partial(moments.state_at, self._codec, thread(thread_id), points.checked(at))
 
 
 def _newest(codec: Codec, asked: Asked) -> Plan[WorkingState | None]:
@@ -151,16 +167,18 @@ def _newest(codec: Codec, asked: Asked) -> Plan[WorkingState | None]:
     return None
 
 
-def _found(state: WorkingState | None) -> Resumed:
-    if (found := _resumed(state)) is None:
+def _found(state: WorkingState | None, at: Point) -> Resumed:
+    if (found := _resumed(state, at)) is None:
         raise ThreadNotFound("no thread fits: `threads()` lists what there is")
     return found
 
 
-def _resumed(state: WorkingState | None) -> Resumed | None:
+def _resumed(state: WorkingState | None, at: Point = None) -> Resumed | None:
     if state is None or state.thread_id is None:
         return None
     config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
+    if at is not None and state.checkpoint_id is not None:
+        config["configurable"].update(checkpoint_ns="", checkpoint_id=state.checkpoint_id)
     brief = state.brief(now=datetime.now(timezone.utc))
     return Resumed(state.thread_id, config, state, brief)
 

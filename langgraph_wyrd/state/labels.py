@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.model import ContextItem
+from langgraph_wyrd.state.model import ContextItem, config_at
 
 LONGEST = 200  # characters of a name
 
@@ -26,6 +26,12 @@ class Label:
     missing: tuple[str, ...] = ()  # what was asked for, and was not there
     context: tuple[ContextItem, ...] = ()  # the promoted items; a listing has none
     automatic: bool = False  # set on a boundary (see `AutoLabels`)
+    thread_id: str | None = field(default=None, compare=False)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config of its checkpoint: `graph.invoke(inputs, label.config)` goes on from there."""
+        return config_at(self.thread_id, self.checkpoint_id)
 
     def get_context(self, key: str, default: Any = None) -> Any:
         """The promoted value under a key."""

@@ -351,6 +351,12 @@ class WorkingState:
         return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
 
 
+def config_at(thread_id: str | None, checkpoint_id: str) -> dict[str, Any]:
+    """The config that names a checkpoint of a thread's root."""
+    where = {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": checkpoint_id}
+    return {"configurable": where}
+
+
 def shortened(text: str, most: int) -> str:
     """One line of text, cut at a word where that is near."""
     line = " ".join(text.split())

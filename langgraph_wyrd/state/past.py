@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from langgraph_wyrd.state.model import config_at
 from langgraph_wyrd.state.viewed import viewed
 
 
@@ -28,6 +30,18 @@ class HistoryEntry:
     nodes: tuple[str, ...] = ()  # those that ran for it
     changed: tuple[str, ...] = ()  # channels that hold something else than at its parent
     summary: str = ""  # `+1 todos, 1 loop resolved, +2 messages`
+    thread_id: str | None = field(default=None, compare=False)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config of this checkpoint: `graph.invoke(inputs, entry.config)` goes on from here."""
+        return config_at(self.thread_id, self.checkpoint_id)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changed nothing that a person would look at, and nothing hangs on it."""
+        quiet = self.summary in ("no changes", "new input") and not self.changed
+        return quiet and not self.labels and not self.forks and not self.head
 
     @property
     def forks(self) -> bool:

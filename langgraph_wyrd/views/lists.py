@@ -173,7 +173,7 @@ def _waiting_text(each: InboxEntry) -> Sequence[str]:
     ]
     late = " (expired)" if each.expired else ""
     return (each.loop_id or "", each.thread_id, each.kind, ago(each.since) + late, each.question,
-            ", ".join(each.allowed), ", ".join(filter(None, who)))  # fmt: skip
+            ", ".join(each.allowed), ", ".join(dict.fromkeys(filter(None, who))))  # fmt: skip
 
 
 def _waiting_html(each: InboxEntry) -> Sequence[Part]:
@@ -204,8 +204,8 @@ _KINDS: dict[type[Any], Kind] = {
     ),
     InboxEntry: Kind(
         "question",
-        (Column("id", spare=True), *_ITEM, Column("kind"), Column("since", spare=True),
-         Column("asks", flexible=True, says=True), Column("answers", flexible=True),
+        (Column("id"), *_ITEM, Column("kind"), Column("since", spare=True),
+         Column("asks", flexible=True, says=True), Column("answers", flexible=True, spare=True),
          Column("who", flexible=True, spare=True)),
         _waiting_text, _waiting_html,
         _none(7, c0=lambda i: "dim", c2=lambda i: KIND_COLOURS.get(i.kind), c3=lambda i: "dim",

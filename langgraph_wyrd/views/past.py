@@ -89,15 +89,21 @@ def timeline_html(
     return tag("div", seen, style=f"--lanes:{lanes}")
 
 
-def timeline_text(entries: Sequence[Entry], most: int = 100, paint: Paint = unpainted) -> list[str]:
-    """The same as lines of text: like `git log --graph`."""
+def timeline_text(
+    entries: Sequence[Entry],
+    most: int = 100,
+    paint: Paint = unpainted,
+    ids: Mapping[str, str] | None = None,
+) -> list[str]:
+    """The same as lines of text: like `git log --graph`. `ids`: how each checkpoint's is shown."""
     lines: list[str] = []
     rows = [*laid_out((each.checkpoint_id, each.parent_id) for each in entries)]
     wide = min(max([2 * row.lanes - 1 for row in rows] or [0]), 2 * _LANES, most // 3)
     for each, row in zip(entries, rows, strict=True):
         joins, graph = drawn(row, "◉" if each.head else "●")
         lines += [paint(fitted(join, most), "dim") for join in joins]
-        id = line(each.checkpoint_id if most >= _WIDE else each.checkpoint_id[:_SHORT], 60)
+        short = each.checkpoint_id if most >= _WIDE else each.checkpoint_id[:_SHORT]
+        id = line((ids or {}).get(each.checkpoint_id, short), 60)
         said: list[tuple[str, str | None]] = [(id, "amber")]
         said += [(f"[{line(name, 40)}]", "green") for name in each.labels]
         if each.head:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
@@ -71,6 +71,22 @@ def size(n: int) -> str:
 def when(ts: str | None) -> str:
     """A time to read: `2026-11-18 14:03:22`."""
     return "" if ts is None else line(ts[:19].replace("T", " "))
+
+
+def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
+    """Of each id the start that tells it from all others, as git shows commits."""
+    found: dict[str, str] = {}
+    order = sorted(set(ids))
+    for n, id in enumerate(order):
+        near = (*order[max(n - 1, 0) : n], *order[n + 1 : n + 2])
+        common = max((_alike(id, each) for each in near), default=0)
+        found[id] = id[: max(least, common + 1)].rstrip("-") if common + 1 < len(id) else id
+    return found
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 
 _UNITS = ((60, "s"), (3600, "min"), (86400, "h"), (float("inf"), "d"))

@@ -1,0 +1,95 @@
+"""The web inspector: one page and a JSON API over a saver, as a Starlette app.
+
+```python
+from langgraph_wyrd import WyrdSaver, ui
+
+saver = WyrdSaver.from_conn_string("sqlite:///agents.db")
+app = ui.app(saver)  # `uvicorn module:app`, or mount it in another ASGI app
+```
+
+Needs `pip install 'langgraph-wyrd[ui]'`. Starlette and uvicorn are imported by `app` and `serve`,
+not by this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from langgraph_wyrd.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.scoped import UserSaver
+
+__all__ = ["app", "serve"]
+_HINT = "the web inspector needs Starlette and uvicorn: pip install 'langgraph-wyrd[ui]'"
+
+
+def app(
+    saver: WyrdSaver | UserSaver,
+    *,
+    token: str | None = None,
+    read_only: bool | None = None,
+    hosts: Iterable[str] | None = None,
+) -> Starlette:
+    """The inspector as an ASGI app, to run with any server or to mount in another app.
+
+    Args:
+        saver: The saver to look into. `saver.for_user("ann")` shows that user's threads only.
+        token: Who asks must know it: the page asks for it once, programs send it as
+            `Authorization: Bearer …`. None: whoever reaches the app may use it.
+        read_only: True: nothing can be changed through the app. None: True without a token, False
+            with one. Pass False if your own app checks who asks.
+        hosts: The host names under which the app may be reached (`"*"`: any). None: only those of
+            this machine's loopback interface; with a token, any.
+
+    Raises:
+        MissingExtra: Starlette is not installed.
+        InvalidInput: The token is shorter than 16 characters.
+    """
+    try:
+        from langgraph_wyrd.ui.application import make
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    return make(saver, token=token, read_only=read_only, hosts=hosts)
+
+
+def serve(
+    saver: WyrdSaver | UserSaver,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    token: str | None = None,
+    read_only: bool | None = None,
+    hosts: Iterable[str] = (),
+    ready: Callable[[str], object] = print,
+) -> None:
+    """Run the inspector until Ctrl-C. This is what `langgraph-wyrd ui` does.
+
+    Args:
+        saver: The saver to look into.
+        host: The interface to listen on.
+        port: The port; 0 takes a free one.
+        token: None: a new random one; `""`: none, which only the loopback interface allows.
+        read_only: None: True on any other interface than loopback.
+        hosts: More host names under which the page may be reached on the loopback interface.
+        ready: Called with the page's address, token included, when it can be opened.
+
+    Raises:
+        MissingExtra: Starlette or uvicorn is not installed.
+        InvalidInput: Another interface than loopback without a token, or a token that is too short.
+        OSError: The port is taken.
+    """
+    try:
+        from langgraph_wyrd.ui.server import run
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    run(saver, host, port, token, read_only, hosts, ready)
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    wanted = (error.name or "").partition(".")[0]
+    return MissingExtra(_HINT) if wanted in ("starlette", "uvicorn", "anyio") else error
