@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from langgraph.graph import START, StateGraph
 from langgraph_wyrd import WyrdSaver, ui
 from langgraph_wyrd.ui import feed
 from tests import inspected
+from tests.bench import inspector
 from tests.chromium import BINARY, Chromium, Tab
 from tests.conftest import Backend
 
@@ -509,6 +511,26 @@ def test_hostile_content(browser: Chromium, sqlite: Backend, says: str) -> None:
             tab.click(".actions button", button)
             tab.key("Escape")
             tab.wait("!document.querySelector('dialog')")
+
+
+def test_pages_of_threads(browser: Chromium, sqlite: Backend) -> None:
+    """Further pages are loaded when asked for, and stay when something changes."""
+    saver = sqlite.open()
+    asyncio.run(inspector.fill(saver, 120))
+    rows = "document.querySelectorAll('.thread-row').length"
+    with looking(browser, ui.app(saver)) as (tab, url):
+        tab.go(url + "#/threads")
+        tab.wait(f"{rows} === 50")
+        tab.wait("document.querySelector('#live.on')")
+        tab.click("button", "Show more")
+        tab.wait(f"{rows} === 100")
+        tab.click("button", "Show more")
+        tab.wait(f"{rows} === 120")
+        tab.says("120 threads")
+        inspected.run(saver, "chat-0193")
+        tab.wait("document.querySelector('.thread-row').innerText.includes('chat-0193')")
+        assert tab.js(rows) == 121
+        assert tab.wait("document.querySelector('#waiting').innerText") == "6"
 
 
 def test_a_long_thread(browser: Chromium, sqlite: Backend) -> None:

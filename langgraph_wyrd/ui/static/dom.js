@@ -133,5 +133,5 @@ export function toast(text, kind = "fine") {
   const box = document.getElementById("toasts");
   const said = h("p", {class: `toast ${kind}`}, text);
   box.append(said);
-  setTimeout(() => said.remove(), kind === "wrong" ? 9000 : 4000);
+  setTimeout(() => said.remove(), kind === "wrong" ? 10000 : 6000);
 }

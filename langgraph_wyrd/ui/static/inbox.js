@@ -19,8 +19,11 @@ export async function inbox(main, parts, query, signal) {
   const more = h("button", {type: "button", hidden: true, onclick: () => load(next)}, "Show more");
   const how = {may: !allowed.read_only, done: () => load()};
 
+  let turn = 0;
   async function load(after = null) {
-    const page = await get("inbox", {...chosen, limit: 50, after}, signal);
+    const mine = ++turn;
+    const page = await get("inbox", {...chosen, limit: 25, after}, signal);
+    if (mine !== turn) return; // asked for again meanwhile
     held = after ? [...held, ...page.entries] : page.entries;
     next = page.next;
     keyed(list, held, (each) => `${each.thread_id}\0${each.interrupt_id ?? each.loop_id}`, (each) => question(each, how));

@@ -113,17 +113,20 @@ async function start() {
 
 // ---- what is around the views
 
+// Counted from the table of open loops: the inbox itself reads each thread that waits.
 let counting = 0;
-async function countWaiting() {
+let counted = 0;
+function countWaiting() {
   clearTimeout(counting);
   counting = setTimeout(async () => {
-    const found = await get("inbox", {limit: 100}).catch(() => null);
+    counted = Date.now();
+    const found = await get("loops", {kind: ["interrupt", "question"], limit: 100}).catch(() => null);
     const badge = document.getElementById("waiting");
-    const many = found?.entries.length ?? 0;
+    const many = found?.loops.length ?? 0;
     badge.hidden = !many;
     badge.textContent = found?.next ? "99+" : String(many);
     badge.setAttribute("aria-label", `${badge.textContent} waiting`);
-  }, 200);
+  }, Math.max(200, 1500 - (Date.now() - counted)));
 }
 
 function named() {

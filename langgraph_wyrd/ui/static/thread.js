@@ -60,7 +60,9 @@ export async function thread(main, parts, query, signal) {
 
   // ---- reading
 
+  let turn = 0;
   async function load() {
+    const mine = ++turn;
     const limit = Math.max(PAGE, said.total - said.start || 0);
     const [whole, now, history, talked, inbox] = await Promise.all([
       get("thread", {id}, signal),
@@ -69,6 +71,7 @@ export async function thread(main, parts, query, signal) {
       get("thread/messages", {id, at, limit, cut: CUT}, signal),
       get("inbox", {thread_id: id, limit: 50}, signal),
     ]);
+    if (mine !== turn) return; // asked for again meanwhile, perhaps at another point
     asked = inbox.entries;
     about = whole;
     here = now ?? whole;

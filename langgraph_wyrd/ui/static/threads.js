@@ -19,25 +19,34 @@ export async function threads(main, parts, query, signal) {
   const said = h("p", {class: "soft", role: "status"});
   const more = h("button", {type: "button", hidden: true, onclick: () => load(next)}, "Show more");
 
-  async function load(after = null) {
+  let turn = 0;
+  let deep = false; // whether more than the first page was loaded
+
+  /** `changed`: threads of which it is known that they changed since the pages were loaded. */
+  async function load(after = null, changed = new Map()) {
+    const mine = ++turn;
     const since = chosen.since && new Date(Date.now() - chosen.since * 3600e3).toISOString();
     const {text, status, user_id} = chosen;
     let page;
     try {
       page = await get("threads", {text, status, user_id, since, after, limit: 50}, signal);
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || mine !== turn) return;
       if (error.status !== 400) throw error;
       held = [];
-      list.replaceChildren();
+      next = null;
+      show();
       replace(said, error.message);
       return;
     }
+    if (mine !== turn) return; // asked for again meanwhile
     const fresh = new Set(page.threads.map((each) => each.thread_id));
-    const rest = held.filter((each) => !fresh.has(each.thread_id));
-    if (after) held = [...rest, ...page.threads];
-    else held = next && rest.length ? [...page.threads, ...rest] : page.threads;
-    if (after || held.length === page.threads.length) next = page.next;
+    const rest = held.filter((each) => !fresh.has(each.thread_id) && !changed.has(each.thread_id));
+    if (after) {
+      held = [...rest, ...page.threads];
+      deep = true;
+    } else held = deep ? [...page.threads, ...rest] : page.threads;
+    if (after || !deep) next = page.next;
     show();
   }
 
@@ -57,7 +66,7 @@ export async function threads(main, parts, query, signal) {
     }
     history.replaceState(null, "", `#/threads${String(asked) ? `?${asked}` : ""}`);
     held = [];
-    next = null;
+    deep = false;
     return load().catch((error) => toast(error.message, "wrong"));
   }
 
@@ -98,7 +107,7 @@ export async function threads(main, parts, query, signal) {
       search, users, since, h("div", {class: "chips", role: "group", "aria-label": "Status"}, chips)),
     said, list, more));
   if (query.get("search")) search.focus();
-  signal.addEventListener("abort", onChange(() => load().catch(() => {})));
+  signal.addEventListener("abort", onChange((changed) => load(null, changed).catch(() => {})));
   await load();
 }
 
