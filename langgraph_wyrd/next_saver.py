@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
+from langgraph_wyrd.admin import Admin, Keeper
 from langgraph_wyrd.checkpoints import copy, delete, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
@@ -30,6 +31,7 @@ from langgraph_wyrd.extraction.registry import Extractor, Extractors
 from langgraph_wyrd.hooks import Hooks
 from langgraph_wyrd.later import later
 from langgraph_wyrd.queries import Queries
+from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.rotating import Rotating
 from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.storage import schema as schemas
@@ -53,7 +55,7 @@ else:
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
-class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
+class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -69,6 +71,7 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
         self._made: Codec | None = None
+        self._keeper: Keeper | None = None
         self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
@@ -89,6 +92,7 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
         on_damage: Literal["heal", "raise"] = "heal",
         aliases: Mapping[str, str] | None = None,
         migrations: Iterable[Migration] = (),
+        retention: Retention | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -114,7 +118,10 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
 
             driver = SqliteDriver(address, **common)
         engine = Engine(access.guard(driver))
-        return cls(engine, serde=serde, reader=reader, classes=classes, access=access)
+        saver = cls(engine, serde=serde, reader=reader, classes=classes, access=access)
+        if retention is not None:
+            saver._keeper = Keeper(saver, retention)
+        return saver
 
     @staticmethod
     def ddl(dialect: schemas.Dialect = "postgres") -> str:
@@ -178,6 +185,7 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         self._writing.store(self._writing.put(self._codec, put))
+        self._stored(put)
         return config_of(place(config), checkpoint["id"])
 
     async def aput(
@@ -190,6 +198,7 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         await self._writing.astore(self._writing.put(self._codec, put))
+        self._stored(put)
         return config_of(place(config), checkpoint["id"])
 
     def put_writes(
@@ -379,6 +388,10 @@ class WyrdSaver(Queries, Rotating, BaseCheckpointSaver[str]):
         if self._made is None or self._made.serde is not self.serde:
             self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
+
+    def _stored(self, put: Put) -> None:
+        if self._keeper is not None:
+            self._keeper.wrote(put.thread_id, put.ns)
 
     def _incoming(
         self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions

@@ -120,14 +120,14 @@ def delete_runs(
     wanted = set(run_ids)
     gone = {each.place for each in every if each.run_id in wanted}
     if gone:
-        needed = yield from _needed(dialect, codec, thread, every, gone)
-        if needed:
+        kept = yield from needed(dialect, codec, thread, every, gone)
+        if kept:
             logger.warning(
                 "thread %r: %d checkpoints of the runs to be deleted are kept, because delta "
                 "channels of later checkpoints are rebuilt from them",
-                given(thread_id), len(needed),
+                given(thread_id), len(kept),
             )  # fmt: skip
-        gone -= needed
+        gone -= kept
         yield from drop(dialect, codec, thread, every, gone)
     return len(gone)
 
@@ -225,28 +225,37 @@ def _rebuilt_from(
     return {(row.ns, id) for id in line.ids}
 
 
-def _needed(
+def needed(
     dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
 ) -> Script[set[Place]]:
     """Which of the checkpoints to be deleted those that stay are rebuilt from."""
-    needed: set[Place] = set()
+    kept: set[Place] = set()
     for each in every:
         if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
             continue
         found = yield from path.find(
             dialect, found_by(dialect, thread.thread_id), each.ns, each.id, writes=False
         )
-        needed |= (yield from _rebuilt_from(dialect, codec, thread, found)) & set(gone)
-    return needed
+        kept |= (yield from _rebuilt_from(dialect, codec, thread, found)) & set(gone)
+    return kept
 
 
 # ---- dropping
 
 
 def drop(
-    dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    every: Sequence[Light],
+    gone: Collection[Place],
+    *,
+    show: bool = True,
 ) -> Script[None]:
-    """Take checkpoints out of a thread; those that build on them are built on what stays."""
+    """Take checkpoints out of a thread; those that build on them are built on what stays.
+
+    `show`: the public tables are made again. They need not be where more goes at once.
+    """
     if not gone:
         return
     key = thread.key
@@ -272,7 +281,8 @@ def drop(
     left = [each.id for each in every if each.ns == "" and each.place not in gone]
     thread.head = max(left, default=None)
     yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
-    yield from project.again(dialect, codec, thread)
+    if show:
+        yield from project.again(dialect, codec, thread)
 
 
 def _rebuilt(

@@ -15,7 +15,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
@@ -312,6 +312,27 @@ class Engine:
         self.post(job)
         result: T = await self.await_(job)
         return result
+
+    def start(self, jobs: Generator[tuple[Callable[[], Any], bool], Any, Any]) -> None:
+        """Have scripts run in the background, one after the other; a failure is logged."""
+
+        def go_on(last: Job | None) -> None:
+            try:
+                if last is None:
+                    script, writes = next(jobs)
+                elif last.error is not None:
+                    script, writes = jobs.throw(last.error)
+                else:
+                    script, writes = jobs.send(last.result)
+                job = Job("write" if writes else "read", script, None, None)
+                job.done = lambda: go_on(job)
+                self.post(job)
+            except (StopIteration, SaverClosed):
+                pass
+            except Exception:
+                logger.warning("a job in the background failed", exc_info=True)
+
+        go_on(None)
 
     def post(self, job: Job) -> None:
         """Hand a job to a thread, with what lingers on the caller's loop before it."""

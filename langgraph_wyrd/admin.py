@@ -1,0 +1,186 @@
+"""Looking after a database: sweeping what need not be kept, sizes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langgraph_wyrd.checkpoints import retain
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+from langgraph_wyrd.store.names import given
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.cache import Cache
+    from langgraph_wyrd.codec.values import Codec
+    from langgraph_wyrd.storage.engine import Engine
+
+Progress = Callable[[int, int], object]
+Jobs = Generator[tuple[Callable[[], Any], bool], Any, Any]  # a script, and whether it writes
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_PAGE = 200  # threads that are looked up together
+_ALL = 1 << 31
+_MOST_NOTED = 10_000  # threads whose writes are counted
+_MINUTE = 60.0
+_EXPIRED = 4  # idle threads that go in one minute
+
+
+class Admin:
+    """The part of a saver that looks after its database."""
+
+    if TYPE_CHECKING:
+        _engine: Engine
+        _cache: Cache
+
+        @property
+        def _codec(self) -> Codec: ...
+
+        @property
+        def _dialect(self) -> str: ...
+
+    def sweep(
+        self, retention: Retention, dry_run: bool = True, progress: Progress | None = None
+    ) -> SweepReport:
+        """Delete what a retention does not keep, in all threads; or say what that would be.
+
+        It works in short transactions, so runs go on meanwhile. What is kept loads as before.
+
+        Args:
+            retention: What is kept.
+            dry_run: True: nothing is deleted, only counted.
+            progress: Called with how many threads were looked at, of how many.
+        """
+        report: SweepReport = self._done(self._sweep(retention, dry_run, progress))
+        return report
+
+    async def asweep(
+        self, retention: Retention, dry_run: bool = True, progress: Progress | None = None
+    ) -> SweepReport:
+        """Async version of `sweep`."""
+        report: SweepReport = await self._adone(self._sweep(retention, dry_run, progress))
+        return report
+
+    def size_report(self, limit: int = 20) -> SizeReport:
+        """Where the bytes are: by table, and by table of the largest threads. Reads every row."""
+        return self._engine.run(partial(retain.sizes, self._dialect, limit))
+
+    async def asize_report(self, limit: int = 20) -> SizeReport:
+        """Async version of `size_report`."""
+        return await self._engine.arun(partial(retain.sizes, self._dialect, limit))
+
+    # ---- what the methods share
+
+    def _done(self, jobs: Jobs) -> Any:
+        """Run jobs one after the other."""
+        try:
+            script, writes = next(jobs)
+            while True:
+                try:
+                    result = self._engine.run(script, writes=writes)
+                except Exception as error:
+                    script, writes = jobs.throw(error)
+                else:
+                    script, writes = jobs.send(result)
+        except StopIteration as end:
+            return end.value
+
+    async def _adone(self, jobs: Jobs) -> Any:
+        """Async version of `_done`."""
+        try:
+            script, writes = next(jobs)
+            while True:
+                try:
+                    result = await self._engine.arun(script, writes=writes)
+                except Exception as error:
+                    script, writes = jobs.throw(error)
+                else:
+                    script, writes = jobs.send(result)
+        except StopIteration as end:
+            return end.value
+
+    def _sweep(self, rule: Retention, dry_run: bool, progress: Progress | None) -> Jobs:
+        if not isinstance(rule, Retention):
+            raise InvalidInput(f"{rule!r} is no Retention")
+        dialect, codec, me = self._dialect, self._codec, self._engine.nonce
+        report = SweepReport(dry_run)
+        expired: set[str] = set()
+        for id in (yield partial(retain.idle_threads, rule, _ALL), False):
+            expire = partial(retain.expire, dialect, me, id, rule, dry_run=dry_run)
+            found = yield expire, not dry_run
+            if found.threads:
+                expired.add(id)
+                self._cache.drop(id)
+            report += found
+        total = yield retain.alive, False
+        done, after = 0, None
+        while threads := (yield partial(retain.page, after, _PAGE), False):
+            after = threads[-1][0]
+            for _, id in threads:
+                try:
+                    if id not in expired:
+                        found = yield partial(retain.weigh, dialect, codec, id, rule), False
+                        report += found
+                        more = not dry_run and found != SweepReport()
+                        while more:
+                            script = partial(retain.step, dialect, codec, me, id, rule)
+                            _, more = yield script, True
+                            self._cache.drop(id)
+                except CheckpointDamaged as error:
+                    logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
+                    report += SweepReport(left=(given(id),))
+                done += 1
+                if progress is not None:
+                    progress(min(done, total), total)
+        if rule.forget_after is not None:
+            script_ = partial(retain.forget_tombstones, rule.forget_after, dry_run=dry_run)
+            report = replace(report, tombstones=(yield script_, not dry_run))
+        while not dry_run and dialect == "sqlite" and (yield retain.give_back, True):
+            pass
+        return report
+
+
+class Keeper:
+    """Applies a retention while threads are written: seldom, and in the background."""
+
+    def __init__(self, saver: Admin, rule: Retention) -> None:
+        if not isinstance(rule, Retention):
+            raise InvalidInput(f"retention={rule!r}: use a Retention")
+        self._saver = saver
+        self._rule = rule
+        self._slack = max(16, (rule.keep_last or 0) // 2)  # each time costs a few puts
+        self._since: OrderedDict[str, int] = OrderedDict()
+        self._swept = 0.0
+
+    def wrote(self, thread_id: str, ns: str) -> None:
+        """A checkpoint was stored."""
+        if ns:
+            return
+        since = self._since.pop(thread_id, self._slack) + 1
+        due = since > self._slack
+        self._since[thread_id] = 0 if due else since
+        while len(self._since) > _MOST_NOTED:
+            self._since.popitem(last=False)
+        if due:
+            self._saver._engine.start(self._jobs(thread_id))
+
+    def _jobs(self, thread_id: str) -> Jobs:
+        saver, rule = self._saver, self._rule
+        dialect, codec, me = saver._dialect, saver._codec, saver._engine.nonce
+        if rule.by_checkpoint:
+            more = yield partial(retain.due, dialect, thread_id, rule, self._slack), False
+            while more:
+                script = partial(retain.step, dialect, codec, me, thread_id, rule)
+                _, more = yield script, True
+                saver._cache.drop(thread_id)
+        if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
+            self._swept = time.monotonic()
+            for id in (yield partial(retain.idle_threads, rule, _EXPIRED), False):
+                yield partial(retain.expire, dialect, me, id, rule), True
+                saver._cache.drop(id)
