@@ -35,7 +35,7 @@ logger = logging.getLogger("langgraph_wyrd")
 Place = tuple[str, str]  # namespace, id
 
 _LOCK = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
+    "UPDATE wyrd_threads SET version = version + 1, writer = ? "
     "WHERE {} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id"
 )
 _BURY = (
@@ -77,8 +77,11 @@ def _by(dialect: str) -> str:
 
 
 def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
-    """A thread that nobody else changes until this transaction ends; its version is moved on."""
-    rows = yield Query(_LOCK.format(_by(dialect)), (me, put.now(), found_by(dialect, thread_id)))
+    """A thread that nobody else changes until this transaction ends; its version is moved on.
+
+    Looking after a thread is no use of it: the time of its last use stays.
+    """
+    rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
     if not rows:
         return None
     key, version, head, buried, user = rows[0]
