@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ import xxhash
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing, MissingExtra
 from langgraph_wyrd.storage.keyring import KeyRing
 from langgraph_wyrd.storage.tables import Table
+
+logger = logging.getLogger("langgraph_wyrd")
 
 R = TypeVar("R")
 
@@ -328,7 +331,8 @@ class Sealer:
                 made[column.name] = self._opened(table, column, row)
             except KeyMissing:
                 made[column.name] = HIDDEN if column.kind == "text" else None
-            except CheckpointDamaged:
+            except CheckpointDamaged as error:
+                logger.warning("%s, and is shown as %s: verify() tells more", error, UNREADABLE)
                 made[column.name] = UNREADABLE if column.kind == "text" else None
         return row._replace(**made)  # type: ignore[attr-defined,no-any-return]
 
