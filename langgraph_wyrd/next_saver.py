@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.checkpoint.base import (
@@ -31,6 +32,8 @@ from langgraph_wyrd.extraction.registry import Extractor, Extractors
 from langgraph_wyrd.hooks import Hooks
 from langgraph_wyrd.later import later
 from langgraph_wyrd.queries import Queries
+from langgraph_wyrd.recovery import load, mend, verify
+from langgraph_wyrd.recovery.report import Progress, Report
 from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.rotating import Rotating
 from langgraph_wyrd.state.labels import AutoLabels
@@ -61,7 +64,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
         classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
-        access: Access | None = None, hooks: Hooks | None = None,
+        access: Access | None = None, hooks: Hooks | None = None, heals: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
         self._access = Access(self.serde) if access is None else access
@@ -70,6 +73,10 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         self._classes = Classes() if classes is None else classes
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
+        if heals:
+            engine.mend = partial(mend.mended_by_key, engine.driver.dialect)
+            self._writing.heal = load.healing(engine, lambda: self._codec)
+        self._heals = heals
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self.hooks = Hooks() if hooks is None else hooks
@@ -101,6 +108,8 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
             keys: Keys by their ids, or a `KeyRing`: everything of value is encrypted with the
                 last one. See docs/encryption.md.
         """
+        if on_damage not in ("heal", "raise"):
+            raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals = on_damage == "heal"
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
@@ -118,7 +127,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
 
             driver = SqliteDriver(address, **common)
         engine = Engine(access.guard(driver))
-        saver = cls(engine, serde=serde, reader=reader, classes=classes, access=access)
+        saver = cls(engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
         return saver
@@ -227,11 +236,17 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest; None if there is none."""
-        return self._tuple(config, self._engine.run(self._get(config)))
+        try:
+            return self._tuple(config, self._engine.run(self._get(config)))
+        except Exception as error:
+            return self._tuple(config, self._writing.store(self._get_again(config, error)))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
-        return self._tuple(config, await self._engine.arun(self._get(config)))
+        try:
+            return self._tuple(config, await self._engine.arun(self._get(config)))
+        except Exception as error:
+            return self._tuple(config, await self._writing.astore(self._get_again(config, error)))
 
     def list(
         self,
@@ -244,7 +259,11 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         """Checkpoints, newest first, a page at a time: nothing is held open between two of them."""
         pages = _Pages(self, config, filter, before, limit)
         while not pages.done:
-            yield from pages.take(self._engine.run(pages.script))
+            try:
+                page = self._engine.run(pages.script)
+            except Exception as error:
+                page = self._writing.store(pages.again(error))
+            yield from pages.take(page)
 
     async def alist(
         self,
@@ -257,20 +276,85 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         """Async version of `list`."""
         pages = _Pages(self, config, filter, before, limit)
         while not pages.done:
-            for found in pages.take(await self._engine.arun(pages.script)):
+            try:
+                page = await self._engine.arun(pages.script)
+            except Exception as error:
+                page = await self._writing.astore(pages.again(error))
+            for found in pages.take(page):
                 yield found
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        return _history(self._engine.run(self._delta(config, channels)))
+        try:
+            return _history(self._engine.run(self._delta(config, channels)))
+        except Exception as error:
+            return _history(self._writing.store(self._delta_again(config, channels, error)))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
-        return _history(await self._engine.arun(self._delta(config, channels)))
+        try:
+            return _history(await self._engine.arun(self._delta(config, channels)))
+        except Exception as error:
+            return _history(await self._writing.astore(self._delta_again(config, channels, error)))
+
+    # ---- damage
+
+    def verify(
+        self,
+        thread_id: str | None = None,
+        *,
+        repair: bool = False,
+        progress: Progress | None = None,
+        pages: bool = True,
+    ) -> Report:
+        """Look through what is stored: checksums, missing rows, tables unlike their events.
+
+        A repair writes what is proven to have been there, makes derived rows again, and has tasks
+        run again whose writes are lost. It can be run again: it then does nothing. Each thread is a
+        transaction of its own.
+
+        Args:
+            thread_id: One thread; None: all of them, and what belongs to none.
+            repair: Put right what can be.
+            progress: Called with how many threads are done, of how many, after each.
+            pages: Have SQLite look through its file, too, if all threads are looked at.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        report: Report = self._writing.store(self._verifying(thread_id, repair, progress, pages))
+        return report
+
+    async def averify(
+        self,
+        thread_id: str | None = None,
+        *,
+        repair: bool = False,
+        progress: Progress | None = None,
+        pages: bool = True,
+    ) -> Report:
+        """Async version of `verify`."""
+        report: Report = await self._writing.astore(
+            self._verifying(thread_id, repair, progress, pages)
+        )
+        return report
+
+    def _verifying(
+        self, thread_id: str | None, repair: bool, progress: Progress | None, pages: bool
+    ) -> Any:
+        return verify.verifying(
+            self._engine,
+            self._codec,
+            None if thread_id is None else stored(str(thread_id), "thread_id"),
+            repair=repair,
+            progress=progress,
+            pages=pages,
+            forget=self._cache.drop,
+        )
 
     # ---- deleting and copying
 
@@ -448,6 +532,25 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         codec, dialect = self._codec, self._dialect
         return lambda: read.get(dialect, codec, thread_id, ns, id)
 
+    def _again(self, thread_ids: Sequence[str], error: Exception, script: Any) -> Any:
+        """The flow that reads once more, round the damage that `error` may come from."""
+        if not self._heals or not read.is_damage(error):
+            raise error
+        return load.flow(self._engine, thread_ids, script, self._codec, error)
+
+    def _get_again(self, config: RunnableConfig, error: Exception) -> Any:
+        thread_id, ns, id = stored_place(config)
+        return self._again([thread_id], error, lambda lenient: lenient.get(thread_id, ns, id))
+
+    def _delta_again(
+        self, config: RunnableConfig, channels: Sequence[str], error: Exception
+    ) -> Any:
+        thread_id, ns, id = stored_place(config)
+        codec, dialect, names = self._codec, self._dialect, [*channels]
+        return self._again([thread_id], error, lambda lenient: delta_channels.history(
+            dialect, codec, thread_id, ns, id, names, lenient
+        ))  # fmt: skip
+
     def _tuple(self, config: RunnableConfig, found: read.Read | None) -> CheckpointTuple | None:
         if found is None:
             return None
@@ -507,12 +610,20 @@ class _Pages:
             where.append(("c.step = ?", (step,)))
         self._where = where
 
-    def script(self) -> Any:
+    def script(self, lenient: Any = None) -> Any:
         size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
         saver = self._saver
         return read.page(
-            saver._dialect, saver._codec, self._where, self._after, size, self._matches
+            saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
         )
+
+    def again(self, error: Exception) -> Any:
+        """The flow that reads the page once more, round damage."""
+        thread_id = getattr(error, "thread_id", None)
+        if thread_id is None and self._thread_id is not None:
+            thread_id = stored(str(self._thread_id), "thread_id")
+        threads = [] if thread_id is None else [thread_id]
+        return self._saver._again(threads, error, self.script)
 
     def _matches(self, metadata: dict[str, Any]) -> bool:
         return all(metadata.get(name) == value for name, value in self._filter.items())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.checkpoints import path, read
-from langgraph_wyrd.checkpoints.restore import Restored, checked, start_from_snapshot
+from langgraph_wyrd.checkpoints.restore import Restored, checked, damaged, start_from_snapshot
 from langgraph_wyrd.codec.delta import Value
 from langgraph_wyrd.codec.payload import unpack_delta
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
 from langgraph_wyrd.store.names import given
@@ -33,9 +32,16 @@ class Line:
 
 
 def lineage(
-    dialect: str, codec: Codec, thread_id: str, ns: str, start: str | None, wanted: Iterable[str]
+    dialect: str,
+    codec: Codec,
+    thread_id: str,
+    ns: str,
+    start: str | None,
+    wanted: Iterable[str],
+    finder: read.Lenient | None = None,
 ) -> Script[Line]:
     """The ancestors up to where every wanted channel has a value."""
+    finder = finder or read.Plain(dialect)
     line = Line()
     wants = frozenset(wanted)
     walked: set[str] = set()
@@ -44,9 +50,7 @@ def lineage(
     while current is not None and wants and current not in walked:
         walked.add(current)
         if current not in held:
-            found = yield from path.find(
-                dialect, found_by(dialect, thread_id), ns, current, writes=False
-            )
+            found, _ = yield from finder.find(thread_id, ns, current, writes=False)
             if not found.path:
                 break  # a pruned parent is an end like any other
             line.key = found.path[0].thread
@@ -74,6 +78,8 @@ def _values_along(
         start_from_snapshot(codec, restored, last, snapshots)
         made[last.id] = (last.parent, _held(restored, wanted))
         rows = rows[:-1]
+    elif last.built_on is not None:
+        raise damaged(last, f"checkpoint {given(last.built_on)}, which it builds on, is missing")
     for row in reversed(rows):
         restored.apply(codec, unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")), 0)
         made[row.id] = (row.parent, _held(restored, wanted))
@@ -86,24 +92,37 @@ def _held(restored: Restored, wanted: frozenset[str]) -> dict[str, Value]:
 
 
 def history(
-    dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None, channels: Sequence[str]
+    dialect: str,
+    codec: Codec,
+    thread_id: str,
+    ns: str,
+    id: str | None,
+    channels: Sequence[str],
+    lenient: read.Lenient | None = None,
 ) -> Script[dict[str, tuple[list[read.Pending], list[Any]]]]:
     """(writes oldest first, [seed] or []) of each channel, along the parents of a checkpoint."""
-    found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id, writes=False)
+    finder = lenient or read.Plain(dialect)
+    found, _ = yield from finder.find(thread_id, ns, id, writes=False)
     target = found.target
     writes: dict[str, list[read.Pending]] = {name: [] for name in channels}
     if target is None or found.thread is None or found.thread.deleted_at is not None:
         return {name: ([], []) for name in channels}
-    line = yield from lineage(dialect, codec, thread_id, ns, target.parent, channels)
+    line = yield from lineage(dialect, codec, thread_id, ns, target.parent, channels, finder)
     if line.ids:
         span = (target.thread, ns, min(line.ids), max(line.ids))
-        rows = yield Query(_WRITES, span)
         by_checkpoint: dict[str, list[WriteRow]] = {}
-        for row in rows:
-            write = WriteRow._make(row)
-            by_checkpoint.setdefault(write.checkpoint, []).append(write)
+        again: dict[str, Collection[str]] = {}
+        if lenient is None:
+            for row in (yield Query(_WRITES, span)):
+                write = WriteRow._make(row)
+                by_checkpoint.setdefault(write.checkpoint, []).append(write)
+            yield from read.all_written(*span, by_checkpoint, line.ids)
+        else:
+            for at in line.ids:
+                found, again[at] = yield from lenient.find(thread_id, ns, at)
+                by_checkpoint[at] = found.writes
         for at, wants in zip(line.ids, line.wants, strict=True):
-            for each in reversed(read.merged(codec, by_checkpoint.get(at, ()))):
+            for each in reversed(read.merged(codec, by_checkpoint.get(at, ()), again.get(at, ()))):
                 if each.channel in wants:
                     value = codec.load_written(each.form, each.data)
                     writes[each.channel].append((given(each.task), each.channel, value))

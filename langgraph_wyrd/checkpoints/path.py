@@ -30,19 +30,21 @@ _CHECKPOINT = (
     ("events", "delta"),
 )
 _SNAPSHOT = (("ns", "checkpoint", "channel"), ("stamp", "sum"), ("data", "state"))
+_GROUP = ((), (), ("tags",))  # of a parity group: what it knows of its members
 _WRITE = (("ns", "checkpoint", "task", "path"), ("seq", "version", "sum"), ("events", "payload"))
 _KINDS: tuple[tuple[Any, Any, str], ...] = (
     (ThreadRow, _THREAD, "key"),
     (CheckpointRow, _CHECKPOINT, "thread"),
     (SnapshotRow, _SNAPSHOT, "thread"),
     (WriteRow, _WRITE, "thread"),
+    (None, _GROUP, "thread"),
 )
 
 
 def _places() -> list[tuple[Any, list[int]]]:
     """Of each kind: its class, and where in a selected row each of its fields stands."""
     made = []
-    for cls, (texts, ints, blobs), key in _KINDS:
+    for cls, (texts, ints, blobs), key in _KINDS[:4]:
         at = {key: 1}
         at.update((name, 2 + n) for n, name in enumerate(texts))
         at.update((name, 2 + _TEXTS + n) for n, name in enumerate(ints))
@@ -63,6 +65,7 @@ class Found:
     snapshots: list[SnapshotRow] = field(default_factory=list)
     writes: list[WriteRow] = field(default_factory=list)
     rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
+    groups: list[bytes] = field(default_factory=list)  # tags of the parity groups of its time
 
     @property
     def target(self) -> CheckpointRow | None:
@@ -116,7 +119,9 @@ UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
     if writes:
         text += f"""
 UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
-  ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}"""
+  ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}
+UNION ALL SELECT {_selected("g", 4, dialect)} FROM t JOIN wyrd_parity g
+  ON g.thread = t.key AND g.first <= {chosen} AND g.last >= {chosen}"""
     return text
 
 
@@ -134,7 +139,8 @@ def query(
     `thread` is what the dialect finds a thread by: its key on Postgres, its id on SQLite.
     """
     here = (ns, ns if id is None else id)
-    params = (thread, *here, *(here if writes else ()))
+    at = here[1:]  # where the latest is asked for, each takes the namespace
+    params = (thread, *here, *(here + at + at if writes else ()))
     return Query(_statement(dialect, id is None, writes, snapshots), params)
 
 
@@ -143,6 +149,9 @@ def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
     found = Found()
     for row in rows:
         kind = row[0]
+        if kind == 4:
+            found.groups.append(row[2 + _TEXTS + _INTS])
+            continue
         cls, places = _PLACES[kind]
         made = cls._make([row[at] for at in places])
         if kind == 1:

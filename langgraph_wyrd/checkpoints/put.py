@@ -322,6 +322,7 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
         whole, known = operation(codec, None, value, name)
         if known.size > _OWN_ROW and name:
             steps.append(_snapshot_row(codec, key, put, name, packed(whole)))
+            small[name] = None  # it must be found in a row of its own
         else:
             small[name] = whole
     data = packed([small, space.versions, space.seen, space.rest])

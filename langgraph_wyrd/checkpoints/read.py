@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from langgraph_wyrd.checkpoints import path
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
-from langgraph_wyrd.codec.payload import unpacked
+from langgraph_wyrd.checkpoints.restore import checked, metadata_of, rest_of, restore
+from langgraph_wyrd.codec.payload import unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec, bare, wrapped
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.parity import place_of, tags_of
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, Key, WriteRow
 from langgraph_wyrd.store.collector import Held
 from langgraph_wyrd.store.names import given
 from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
@@ -43,14 +45,109 @@ class Read:
 def get(dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None) -> Script[Read | None]:
     """One checkpoint, or the latest of its namespace."""
     found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
-    if found.thread is None or found.thread.deleted_at is not None or not found.path:
+    yield from expected(dialect, found, thread_id, ns, id)
+    if not found.path:
         return None
     with Held():
         return read_of(codec, found)
 
 
-def read_of(codec: Codec, found: Found) -> Read:
-    """The checkpoint of the rows that hold it."""
+def is_damage(error: BaseException) -> bool:
+    """Whether an error may come from damaged rows: all others have names of their own."""
+    if isinstance(error, CheckpointDamaged):
+        return True
+    return isinstance(error, Exception) and not isinstance(error, WyrdError)
+
+
+# ---- what should be there
+
+_NAMED = {
+    "sqlite": "SELECT thread FROM wyrd_parity WHERE name = ?",
+    "postgres": "SELECT thread FROM wyrd_parity WHERE thread = ? LIMIT 1",
+}
+_BETWEEN = "SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND first <= ? AND last >= ?"
+_SUMS = "SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND id >= ? AND id <= ?"
+
+
+def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None) -> Script[None]:
+    """Raise CheckpointDamaged where rows are missing that should have been found."""
+    thread = found.thread
+    if thread is None:
+        yield from not_stored(dialect, thread_id)
+        return
+    buried = thread.buried
+    if (
+        thread.thread_id != thread_id
+        or type(thread.version) is not int
+        or (thread.deleted_at is not None and found.path)
+        or (buried is not None and found.path and not buried < found.path[-1].id)
+    ):
+        raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is damaged")
+    if found.path:
+        complete(found)
+    if id is None and ns == "":
+        head = thread.head
+        if head is not None and (not found.path or found.path[0].id < head):
+            raise CheckpointDamaged(f"checkpoint {given(head)}, the newest, is missing")
+    elif id is None:
+        yield from present(thread.key, found.path[0].id if found.path else "", _LAST)
+    elif not found.path:
+        yield from present(thread.key, id, id)
+
+
+_LAST = "\U0010ffff"
+
+
+def not_stored(dialect: str, thread_id: str) -> Script[None]:
+    """Raise CheckpointDamaged where a thread's row is missing, and others of its rows are not."""
+    if (yield Query(_NAMED[dialect], (found_by(dialect, thread_id),))):
+        raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is missing")
+
+
+def present(key: Key, low: str, high: str) -> Script[None]:
+    """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids."""
+    groups = yield Query(_BETWEEN, (key, high, low))
+    if not groups:
+        return
+    first, last = min(row[0] for row in groups), max(row[1] for row in groups)
+    sums = yield Query(_SUMS, (key, first, last))
+    held = {
+        (sum & 0xFFFFFFFF) << 32 | place_of(str(ns), str(id)) | 1
+        for ns, id, sum in sums
+        if type(sum) is int
+    }
+    for row in groups:
+        if any(tag & 1 and tag not in held for tag in tags_of(row[2])):
+            raise CheckpointDamaged("the row of a checkpoint is missing")
+
+
+def complete(found: Found) -> None:
+    """Raise CheckpointDamaged where a row of a task's writes is missing."""
+    if found.groups:
+        row = found.path[0]
+        _written_at(row.ns, row.id, found.writes, found.groups)
+
+
+def all_written(
+    key: Key, ns: str, low: str, high: str, rows: Mapping[str, list[WriteRow]], ids: Sequence[str]
+) -> Script[None]:
+    """The same for several checkpoints, of which these are the writes."""
+    groups = [row[2] for row in (yield Query(_BETWEEN, (key, high, low)))]
+    for id in ids:
+        _written_at(ns, id, rows.get(id, ()), groups)
+
+
+def _written_at(ns: str, id: str, rows: Sequence[WriteRow], groups: Sequence[bytes]) -> None:
+    place = place_of(ns, id) & ~1
+    held = {each.sum & 0xFFFFFFFF for each in rows if type(each.sum) is int}
+    for group in groups:
+        for tag in tags_of(group):
+            if tag & 0xFFFFFFFF == place and tag >> 32 not in held:
+                raise CheckpointDamaged(f"what a task wrote at checkpoint {given(id)} is missing")
+
+
+def read_of(codec: Codec, found: Found, again: Collection[str] = ()) -> Read:
+    """The checkpoint of the rows that hold it. `again`: tasks whose writes are damaged."""
     thread, row = found.thread, found.path[0]
     assert thread is not None
     place = given(thread.thread_id), given(row.ns), given(row.id)
@@ -60,7 +157,7 @@ def read_of(codec: Codec, found: Found) -> Read:
     if row.ts is not None:
         checkpoint["ts"] = given(row.ts)
     values = restored.values()
-    writes = pending(codec, found.writes)
+    writes = pending(codec, found.writes, again)
     if codec.classes.channels:
         values = {name: migrated(codec, name, value, *place) for name, value in values.items()}
         writes = [(task, name, migrated(codec, name, v, *place)) for task, name, v in writes]
@@ -103,11 +200,11 @@ class Written:
     data: Any
 
 
-def merged(codec: Codec, rows: Sequence[WriteRow]) -> list[Written]:
+def merged(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) -> list[Written]:
     """The writes of a checkpoint's tasks, in LangGraph's order, as InMemorySaver keeps them.
 
     Of an ordinary write the first one stays, of a special one (an error, an interrupt, an answer)
-    the last.
+    the last. Of the tasks that run `again` only the answers stay, as these were given once.
     """
     slots: dict[tuple[str, int], Written] = {}
     for row in sorted(rows, key=lambda row: row.seq):
@@ -117,6 +214,8 @@ def merged(codec: Codec, rows: Sequence[WriteRow]) -> list[Written]:
                 "its checksum"
             )
         for at, (channel, form, data) in enumerate(unpacked(codec.opened(WRITES, row, "payload"))):
+            if row.task in again and channel != "__resume__":
+                continue
             idx = SPECIAL.get(channel, at)
             key = (row.task, idx)
             if idx < 0 or key not in slots:
@@ -124,11 +223,11 @@ def merged(codec: Codec, rows: Sequence[WriteRow]) -> list[Written]:
     return sorted(slots.values(), key=lambda w: (given(w.path), given(w.task), w.idx))
 
 
-def pending(codec: Codec, rows: Sequence[WriteRow]) -> list[Pending]:
+def pending(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) -> list[Pending]:
     """The pending writes of a checkpoint."""
     if not rows:
         return []
-    found = merged(codec, rows)
+    found = merged(codec, rows, again)
     return [(given(w.task), w.channel, codec.load_written(w.form, w.data)) for w in found]
 
 
@@ -153,8 +252,12 @@ def page(
     after: Page | None,
     size: int,
     matches: Callable[[dict[str, Any]], bool],
+    lenient: Lenient | None = None,
 ) -> Script[tuple[list[Read], Page | None]]:
-    """The next checkpoints, newest first, and where to go on (None: that was the end)."""
+    """The next checkpoints, newest first, and where to go on (None: that was the end).
+
+    With `lenient`, what can't be read is left out.
+    """
     conditions = [text for text, _ in where] + ["t.deleted_at IS NULL"]
     params = [value for _, held in where for value in held]
     if after is not None:
@@ -166,16 +269,68 @@ def page(
         "ORDER BY c.id DESC, c.ns DESC, c.thread DESC LIMIT ?",
         (*params, size),
     )
+    if lenient is None:
+        for thread, name in {(row[0], row[3]) for row in rows}:
+            ids = [row[2] for row in rows if row[0] == thread]
+            with naming(name):
+                yield from present(thread, min(ids), _LAST if after is None else max(ids))
     reads: list[Read] = []
     for _, ns, id, thread_id in rows:
+        if lenient is not None:
+            read = yield from lenient.one(thread_id, ns, id)
+            if read is not None and matches(read.metadata):
+                reads.append(read)
+            continue
         found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
         if found.path:
-            row = found.path[0]
-            from langgraph_wyrd.codec.payload import unpack_delta
-
-            delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
-            if not matches(metadata_of(codec, row, delta.metadata)):
-                continue
-            reads.append(read_of(codec, found))
+            with naming(thread_id):
+                row = checked(found.path[0])
+                delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
+                if not matches(metadata_of(codec, row, delta.metadata)):
+                    continue
+                complete(found)
+                reads.append(read_of(codec, found))
     last = Page(rows[-1][2], rows[-1][1], rows[-1][0]) if len(rows) == size else None
     return reads, last
+
+
+@contextmanager
+def naming(thread_id: str) -> Iterator[None]:
+    """Tell with an error which thread it is about."""
+    try:
+        yield
+    except Exception as error:
+        error.thread_id = thread_id  # type: ignore[attr-defined]
+        raise
+
+
+# ---- what is read where rows are damaged
+
+
+class Lenient(Protocol):
+    """Finds checkpoints of which rows are damaged; see `recovery.load`."""
+
+    def one(self, thread_id: str, ns: str, id: str) -> Script[Read | None]: ...
+
+    def find(
+        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
+    ) -> Script[tuple[Found, Collection[str]]]:
+        """What is stored of a checkpoint, and the tasks whose writes are damaged."""
+
+
+class Plain:
+    """Finds checkpoints, and raises CheckpointDamaged where rows are missing."""
+
+    def __init__(self, dialect: str) -> None:
+        self._dialect = dialect
+
+    def one(self, thread_id: str, ns: str, id: str) -> Script[Read | None]:
+        raise NotImplementedError
+
+    def find(
+        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
+    ) -> Script[tuple[Found, Collection[str]]]:
+        by = found_by(self._dialect, thread_id)
+        found = yield from path.find(self._dialect, by, ns, id, writes=writes)
+        yield from expected(self._dialect, found, thread_id, ns, id)
+        return found, ()

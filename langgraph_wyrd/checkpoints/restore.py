@@ -103,6 +103,7 @@ def start_from_snapshot(
     codec: Codec, restored: Restored, row: CheckpointRow, snapshots: Sequence[SnapshotRow]
 ) -> None:
     """Take over the whole channels that a snapshot holds."""
+    apart: set[str] = set()
     for each in snapshots:
         if unsound(SNAPSHOTS, each) or each.stamp != row.stamp:
             raise damaged(row, "its snapshot fails its checksum")
@@ -112,9 +113,14 @@ def start_from_snapshot(
             restored.versions, restored.seen, restored.rest = versions, seen, rest
             operations = channels
             for name, operation in operations.items():
+                if operation is None:
+                    apart.add(name)
+                    continue
                 restored.channels.setdefault(name, Value(codec)).apply(operation)
         else:
             restored.channels.setdefault(each.channel, Value(codec)).apply(data)
+    if apart != {each.channel for each in snapshots} - {""}:
+        raise damaged(row, "a row of its snapshot is missing")
     restored.grown = restored.rows = 0
 
 

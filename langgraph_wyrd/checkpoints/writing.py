@@ -11,7 +11,16 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_wyrd.checkpoints import late_writes, path, projection, put, reput, states, working
+from langgraph_wyrd.checkpoints import (
+    late_writes,
+    path,
+    projection,
+    put,
+    read,
+    reput,
+    states,
+    working,
+)
 from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning
 from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
 from langgraph_wyrd.checkpoints.restore import restore
@@ -47,6 +56,8 @@ class Writing:
         self._engine = engine
         self._cache = cache
         self._reader = reader
+        # Restores damaged rows of a thread; the second time it gives up those that can't be.
+        self.heal: Callable[[Callable[..., Job], str, bool], Flow] | None = None
 
     @property
     def _dialect(self) -> str:
@@ -173,8 +184,10 @@ class Writing:
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
-        loaded: Loaded = yield self._posted(
-            make("read", lambda: load(self._dialect, codec, wanted, self._reader))
+        loaded: Loaded = yield from self._read(
+            make,
+            wanted.thread_id,
+            lambda strict: load(self._dialect, codec, wanted, self._reader, strict=strict),
         )
         thread, buried = loaded.thread, loaded.thread.buried
         if loaded.space is None and buried is not None and loaded.stamp is None:
@@ -182,6 +195,18 @@ class Writing:
             if any(id <= buried for id in late):
                 raise put.too_late(thread.thread_id)
         return loaded
+
+    def _read(
+        self, make: Callable[..., Job], thread_id: str, script: Callable[[bool], Script[Any]]
+    ) -> Flow:
+        """Run a script that reads; where it meets damage, heal that and run it again."""
+        for attempt in range(3):
+            try:
+                return (yield self._posted(make("read", lambda n=attempt: script(n < 2))))
+            except Exception as error:
+                if self.heal is None or attempt == 2 or not read.is_damage(error):
+                    raise
+            yield from self.heal(make, thread_id, attempt > 0)
 
     def _posted(self, job: Job) -> Job:
         self._engine.post(job)
@@ -218,8 +243,8 @@ class Writing:
                     yield from self._known(make, slot, wanted)
                 job, late = self._planned_writes(codec, make, slot, wanted, payload)
                 if late:  # it says something about a checkpoint of which too little is known
-                    yield self._posted(
-                        make("read", lambda: late_writes.loaded(self, codec, wanted))
+                    yield from self._read(
+                        make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
                     )
                     job, late = self._planned_writes(codec, make, slot, wanted, payload)
                     if late:
@@ -249,8 +274,8 @@ class Writing:
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
-        row: Thread = yield self._posted(
-            make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+        row: Thread = yield from self._read(
+            make, wanted.thread_id, lambda _: thread_row(self._dialect, wanted.thread_id)
         )
         if row.buried is not None and wanted.checkpoint <= row.buried:
             there = yield self._posted(
@@ -347,6 +372,7 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     by = "key" if dialect == "postgres" else "thread_id"
     rows = yield Query(f"{_THREAD}{by} = ?", (found_by(dialect, thread_id),))
     if not rows:
+        yield from read.not_stored(dialect, thread_id)
         return thread_of(dialect, thread_id, None)
     key, version, writer, head, buried, deleted_at, user = rows[0]
     return Thread(
@@ -365,14 +391,20 @@ def is_there(key: Any, ns: str, id: str) -> Script[bool]:
 _STAMP = "SELECT stamp FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"
 
 
-def load(dialect: str, codec: Codec, wanted: Put, reader: Reader | None = None) -> Script[Loaded]:
-    """What a checkpoint builds on, and whether it is stored already."""
+def load(
+    dialect: str, codec: Codec, wanted: Put, reader: Reader | None = None, *, strict: bool = True
+) -> Script[Loaded]:
+    """What a checkpoint builds on, and whether it is stored already.
+
+    Where it is not `strict`, a checkpoint that can't be read is not built on.
+    """
     by = found_by(dialect, wanted.thread_id)
     if wanted.parent is None:
         thread = yield from thread_row(dialect, wanted.thread_id)
         found = None
     else:
         found = yield from path.find(dialect, by, wanted.ns, wanted.parent)
+        yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
         thread = thread_of(dialect, wanted.thread_id, found.thread)
     stamp = None
     if thread.version:
@@ -380,7 +412,7 @@ def load(dialect: str, codec: Codec, wanted: Put, reader: Reader | None = None) 
         stamp = rows[0][0] if rows else None
     space = None
     if found is not None and found.target is not None:
-        space = namespace(codec, found)
+        space = namespace(codec, found, strict=strict)
         thread.spaces[wanted.ns] = space
     if reader is None:
         return Loaded(thread, space, stamp)
@@ -427,13 +459,15 @@ def _turn(key: Key, head: str, parent: str | None) -> Script[Turn]:
     return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept})
 
 
-def namespace(codec: Codec, found: path.Found) -> Namespace:
+def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Namespace:
     """A checkpoint as the saver that stored it knows it."""
     target = found.target
     assert target is not None
     try:
         restored = restore(codec, found)
     except CheckpointDamaged:
+        if strict:
+            raise
         # What can't be read is not built on: the next checkpoint holds all that it needs.
         return beginning()
     channels = {name: value.fingerprint(name) for name, value in restored.channels.items()}

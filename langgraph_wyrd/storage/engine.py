@@ -17,11 +17,13 @@ import secrets
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph_wyrd.errors import SaverClosed, WyrdError
+from langgraph_wyrd.storage.parity import Groups, watched
 from langgraph_wyrd.storage.scripts import Script, Step
 
 T = TypeVar("T")
@@ -67,7 +69,8 @@ class Driver(Protocol):
 class Job:
     """Something to run on a connection, and how its caller hears of the end.
 
-    `kind`: `store` is a write that is merged with others, `write` and `read` are scripts.
+    `kind`: `store` is a write that is merged with others, `write` and `read` are scripts; `mend` is
+    one that writes and looks after parity itself.
     """
 
     __slots__ = ("done", "error", "key", "kind", "loop", "result", "waiting", "work")
@@ -96,13 +99,15 @@ class _Worker(threading.Thread):
     """A thread with a connection, and the queue that it serves."""
 
     def __init__(
-        self, driver: Driver, queue: SimpleQueue[list[Job] | None], *, writes: bool
+        self, engine: Engine, queue: SimpleQueue[list[Job] | None], *, writes: bool
     ) -> None:
         super().__init__(name="wyrd-writer" if writes else "wyrd-reader", daemon=True)
-        self._driver = driver
+        self._engine = engine
+        self._driver = engine.driver
         self._queue = queue
         self._writes = writes
         self._connection: Connection | None = None
+        self._groups = Groups()
 
     def run(self) -> None:
         queue = self._queue
@@ -162,17 +167,22 @@ class _Worker(threading.Thread):
 
     def _run(self, job: Job) -> None:
         try:
-            result = self._tried(
-                lambda c: c.write(job.work()) if job.kind == "write" else c.read(job.work())
-            )
+            result = self._tried(partial(self._script, job))
         except BaseException as error:
             job.end(None, error)
         else:
             job.end(result, None)
 
+    def _script(self, job: Job, connection: Connection) -> Any:
+        if job.kind == "read":
+            return connection.read(job.work())
+        if job.kind == "mend":
+            return connection.write(job.work())
+        return connection.write(watched(job.work(), self._engine.mend))
+
     def _store(self, jobs: list[Job]) -> None:
         try:
-            self._tried(lambda c: c.merge([job.work for job in jobs]))
+            self._merge([job.work for job in jobs])
         except BaseException as error:
             if len(jobs) == 1:
                 _settle([(jobs[0], error)])
@@ -184,12 +194,22 @@ class _Worker(threading.Thread):
         outcomes: list[tuple[Job, BaseException | None]] = []
         for job in jobs:
             try:
-                self._tried(lambda c, job=job: c.merge([job.work]))  # type: ignore[misc]
+                self._merge([job.work])
             except BaseException as error:
                 outcomes.append((job, error))
             else:
                 outcomes.append((job, None))
         _settle(outcomes)
+
+    def _merge(self, writes: list[Sequence[Step]]) -> None:
+        """Store writes in one transaction, with the parity of their rows."""
+        steps, groups = self._groups.planned(writes)
+        try:
+            self._tried(lambda c: c.merge([*writes, steps]))
+        except BaseException:
+            self._groups.drop(groups)
+            raise
+        self._groups.keep(groups)
 
 
 def _settle(outcomes: Sequence[tuple[Job, BaseException | None]]) -> None:
@@ -250,6 +270,7 @@ class Engine:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
+        self.mend: Callable[[Any], Script[Any]] | None = None  # restores a thread's damaged rows
         self._guard = threading.Lock()
         self._closed = False
         self._reset()
@@ -393,7 +414,7 @@ class Engine:
             for _ in range(self.driver.writers):
                 queue: SimpleQueue[list[Job] | None] = SimpleQueue()
                 self._write_queues.append(queue)
-                self._add(_Worker(self.driver, queue, writes=True))
+                self._add(_Worker(self, queue, writes=True))
             self._ready = True
             _ENGINES.add(self)
 
@@ -404,7 +425,7 @@ class Engine:
     def _add_reader(self) -> None:
         with self._guard:
             if len(self._workers) < self._most:
-                self._add(_Worker(self.driver, self._read_queue, writes=False))
+                self._add(_Worker(self, self._read_queue, writes=False))
 
     def open(self) -> None:
         """Meet the database: connect, and make what is missing."""

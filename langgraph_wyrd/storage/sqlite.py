@@ -162,6 +162,8 @@ class SqliteDriver:
         rows: list[Any] = []
         if MIGRATIONS.name in tables:
             rows = raw.execute("SELECT version, name, min_reader FROM wyrd_migrations").fetchall()
+        if not rows and len(tables) > 1:  # only its record is missing
+            return []
         return schema.pending(rows, self._where)
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
@@ -238,12 +240,25 @@ class SqliteConnection:
 
     def _execute(self, statement: Any) -> list[Row] | None:
         if type(statement) is Query:
-            return self._raw.execute(statement.sql, statement.params).fetchall()
+            try:
+                return self._raw.execute(statement.sql, statement.params).fetchall()
+            except sqlite3.OperationalError as error:
+                if "Could not decode to UTF-8" not in str(error):
+                    raise
+            return self._undecoded(statement)
         if len(statement.rows) == 1:
             self._raw.execute(statement.sql, statement.rows[0])
         else:
             self._raw.executemany(statement.sql, statement.rows)
         return None
+
+    def _undecoded(self, statement: Query) -> list[Row]:
+        """Rows of which a text is damaged and no UTF-8: their checksums tell."""
+        self._raw.text_factory = lambda text: text.decode(errors="surrogateescape")
+        try:
+            return self._raw.execute(statement.sql, statement.params).fetchall()
+        finally:
+            self._raw.text_factory = str
 
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
         execute = self._raw.execute

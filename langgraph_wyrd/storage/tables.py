@@ -484,23 +484,26 @@ USER_DATA = Table(
 
 class ParityRow(NamedTuple):
     thread: Key
-    ns: str
     n: int
-    members: int
-    length: int
+    name: str | None
+    first: str
+    last: str
     sum: int
+    tags: bytes
     data: bytes
 
 
 PARITY = Table(
     "wyrd_parity",
-    ("thread", "ns", "n"),
+    ("thread", "n"),
     ParityRow,
     role="service",
     on_damage="rebuild",
-    sums={"sum": ("thread", "ns", "n", "members", "length", "data")},
+    sums={"sum": ("thread", "n", "name", "first", "last", "tags", "data")},
     copied=False,
     rowid=True,
+    # The one group of a thread that has its name leads back to it when its own row is gone.
+    indexes=(Index("wyrd_parity_name", "name", "name IS NOT NULL"),),
 )
 
 

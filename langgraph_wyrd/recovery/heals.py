@@ -1,0 +1,57 @@
+"""What a load had to heal: in the log, and once in wyrd_heals."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Literal, NamedTuple
+
+from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.storage.rows import insert
+from langgraph_wyrd.storage.scripts import Command
+from langgraph_wyrd.storage.tables import HEALS, HealRow, Key
+from langgraph_wyrd.store.names import given
+
+logger = logging.getLogger("langgraph_wyrd")
+
+Kind = Literal["exact", "left_out", "ancestor", "empty"]
+_RECORD = f"{insert(HEALS)} ON CONFLICT (thread, id) DO NOTHING"
+_DONE = {
+    "exact": "restored to the byte",
+    "left_out": "left out",
+    "ancestor": "an earlier checkpoint was taken",
+    "empty": "nothing could be read",
+}
+
+
+class Heal(NamedTuple):
+    """One thing that was damaged, and what was made of it."""
+
+    kind: Kind
+    ns: str
+    checkpoint: str
+    channel: str
+    what: str
+
+
+def record(key: Key, heals: Sequence[Heal]) -> Command:
+    """The statement that records heals, each once."""
+    moment = now()
+    return Command(_RECORD, [
+        HealRow(key, _id(each), each.ns, each.checkpoint, each.channel, each.kind, moment, None,
+                each.what)
+        for each in heals
+    ])  # fmt: skip
+
+
+def _id(heal: Heal) -> str:
+    return blake2b("\0".join(heal).encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def log(thread_id: str, heals: Sequence[Heal]) -> None:
+    for each in heals:
+        where = f"checkpoint {given(each.checkpoint)}" if each.checkpoint else "its index row"
+        logger.warning(
+            "thread %r, %s: %s (%s)", given(thread_id), where, each.what, _DONE[each.kind]
+        )

@@ -1,0 +1,299 @@
+"""The way to a checkpoint when the plain one met damage.
+
+First the thread is mended: rows that can be restored to the byte are written back. What is read
+after that comes from the thread's sound rows in memory, so that a database that can't be written
+is read as well. A checkpoint that can't be restored gives way to its nearest intact ancestor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from langgraph_wyrd.checkpoints import read
+from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery.heals import Heal, log, record
+from langgraph_wyrd.recovery.mend import mended, salvaged, without_events
+from langgraph_wyrd.recovery.rows import Recovered, recovered
+from langgraph_wyrd.recovery.threads import located, remade
+from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.rows import delete, unsound
+from langgraph_wyrd.storage.scripts import Command, Script
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    SNAPSHOTS,
+    WRITES,
+    CheckpointRow,
+    Key,
+    ThreadRow,
+)
+from langgraph_wyrd.store.collector import Held
+from langgraph_wyrd.store.names import given
+
+T = TypeVar("T")
+Flow = Generator[Any, Any, Any]
+
+
+def healing(
+    engine: Engine, codec: Callable[[], Codec]
+) -> Callable[[Callable[..., Job], str, bool], Flow]:
+    """What a write does that met damage: see `checkpoints.writing`."""
+
+    def heal(make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
+        dialect = engine.driver.dialect
+        script = partial(mended, dialect, thread_id)
+        if gives_up:
+            script = partial(salvaged, dialect, thread_id, codec())
+        job = make("mend", script)
+        engine.post(job)
+        log(thread_id, (yield job))
+
+    return heal
+
+
+def flow(
+    engine: Engine,
+    thread_ids: Sequence[str],
+    lenient: Callable[[Lenient], Script[T]],
+    codec: Codec,
+    first: BaseException,
+) -> Callable[[Callable[..., Job]], Flow]:
+    """Mend the threads, read again leniently, record and log what that had to do."""
+
+    def run(make: Callable[..., Job]) -> Flow:
+        dialect = engine.driver.dialect
+        done: list[tuple[str, list[Heal]]] = []
+        for thread_id in thread_ids:
+            try:
+                healed = yield from posted(make("mend", lambda t=thread_id: mended(dialect, t)))
+            except WyrdError:
+                continue  # it can't be written: what follows reads round the damage
+            done.append((thread_id, healed))
+        reading = Lenient(dialect, codec)
+        found = yield from posted(make("read", lambda: reading.run(lenient)))
+        for thread_id, heals in done:
+            log(thread_id, heals)
+        told = any(heals for _, heals in done)
+        for thread_id, (key, heals, drops) in reading.told.items():
+            told = told or bool(heals)
+            log(thread_id, heals)
+            try:
+                yield from posted(make("mend", lambda k=key, h=heals, d=drops: _recorded(k, h, d)))
+            except WyrdError:
+                continue
+        if not told and not isinstance(first, CheckpointDamaged):
+            raise first  # nothing is damaged: it was another error
+        return found
+
+    def posted(job: Job) -> Flow:
+        engine.post(job)
+        return (yield job)
+
+    return run
+
+
+def _recorded(key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]) -> Script[None]:
+    if drops:
+        yield Command(
+            delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [(key, *each) for each in drops]
+        )
+    if heals:
+        yield record(key, heals)
+
+
+class Lenient:
+    """Reads threads from their sound rows."""
+
+    def __init__(self, dialect: str, codec: Codec) -> None:
+        self._dialect = dialect
+        self._codec = codec
+        self._threads: dict[str, _Thread | None] = {}
+        self.told: dict[str, tuple[Key, list[Heal], list[tuple[str, str]]]] = {}
+
+    def run(self, lenient: Callable[[Lenient], Script[T]]) -> Script[T]:
+        """Run a script from the beginning (a lost connection may have it run twice)."""
+        self._threads, self.told = {}, {}
+        return (yield from lenient(self))
+
+    def _thread(self, thread_id: str) -> Script[_Thread | None]:
+        if thread_id not in self._threads:
+            place = yield from located(self._dialect, thread_id)
+            made = None
+            if place is not None:
+                stored = yield from stored_rows.read(
+                    self._dialect, place.key, thread_id, place.row or place.wrong
+                )
+                made = _Thread(self._codec, recovered(stored))
+                self.told[thread_id] = (place.key, made.heals, made.drops)
+            self._threads[thread_id] = made
+        return self._threads[thread_id]
+
+    def get(self, thread_id: str, ns: str, id: str | None) -> Script[read.Read | None]:
+        """One checkpoint; instead of the latest, if that is lost, its nearest intact ancestor."""
+        thread = yield from self._thread(thread_id)
+        if thread is None or thread.row is None or thread.row.deleted_at is not None:
+            return None
+        with Held():
+            return thread.get(ns, id)
+
+    def find(
+        self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
+    ) -> Script[tuple[Found, Collection[str]]]:
+        """What is sound of a checkpoint, and the tasks whose writes are damaged."""
+        thread = yield from self._thread(thread_id)
+        if thread is None:
+            return Found(), ()
+        if id is None:
+            id = thread.latest(ns)
+        if id is None:
+            return Found(thread.row), ()
+        return thread.found(ns, id), thread.again(ns, id)
+
+    def one(self, thread_id: str, ns: str, id: str) -> Script[read.Read | None]:
+        """A checkpoint of a list; None if it can't be read."""
+        thread = yield from self._thread(thread_id)
+        if thread is None:
+            return None
+        try:
+            with Held():
+                return thread.exactly(ns, id)
+        except Exception:
+            thread.note("left_out", ns, id, "it can't be read: a list leaves it out")
+            return None
+
+
+class _Thread:
+    """The sound rows of one thread."""
+
+    def __init__(self, codec: Codec, found: Recovered) -> None:
+        self._codec = codec
+        self._found = found
+        self.row: ThreadRow | None = remade(found, found.stored.row)
+        self.heals: list[Heal] = []
+        self.drops: list[tuple[str, str]] = []
+        self._rows = {(row.ns, row.id): row for row in found.checkpoints}
+        self._lost: set[tuple[str, str]] = set()
+        for table, row in found.broken:
+            if table is CHECKPOINTS:
+                if unsound(table, row) == ("events_sum",):  # its values are whole
+                    self._rows[row.ns, row.id] = without_events(row)
+                    self.note("left_out", row.ns, row.id, "what it said is damaged", "events")
+                elif isinstance(row.ns, str) and isinstance(row.id, str):
+                    self._lost.add((row.ns, row.id))
+
+    def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
+        heal = Heal(kind, ns, id, channel, what)
+        if heal not in self.heals:
+            self.heals.append(heal)
+
+    def latest(self, ns: str) -> str | None:
+        """The newest checkpoint that there was, as far as anything still says so."""
+        ids = [id for at, id in (*self._rows, *self._lost) if at == ns]
+        head = None if self.row is None else self._found.stored.row and self._found.stored.row.head
+        if ns == "" and isinstance(head, str) and self._found.missing:
+            ids.append(head)
+        return max(ids, default=None)
+
+    def get(self, ns: str, id: str | None) -> read.Read | None:
+        wanted = self.latest(ns) if id is None else id
+        if wanted is None:
+            if self._found.missing or self._found.broken:
+                self.note("empty", ns, "", "its checkpoints are lost")
+            return None
+        known = (ns, wanted) in self._rows or (ns, wanted) in self._lost
+        if id is not None and not known and not self._found.missing:
+            return None
+        first: Exception = CheckpointDamaged(f"checkpoint {given(wanted)} can't be read")
+        for at in self._candidates(ns, wanted):
+            try:
+                made = self.exactly(ns, at)
+            except Exception as error:
+                first = error if at == wanted else first
+                continue
+            if at == wanted:
+                return made
+            if id is not None:
+                raised = CheckpointDamaged(
+                    f"checkpoint {given(wanted)} of thread {made.thread_id!r} can't be read; the "
+                    f"nearest before it that can is {made.id}"
+                )
+                raised.ancestor = made.id
+                raise raised from first
+            self.note("ancestor", ns, wanted, f"it can't be read: its ancestor {at} was taken")
+            return made
+        if id is not None:
+            raise first
+        self.note("empty", ns, wanted, "neither it nor any before it can be read")
+        return None
+
+    def _candidates(self, ns: str, wanted: str) -> list[str]:
+        """The checkpoint, its ancestors, then whatever came before it, the newest first."""
+        found, at = [], wanted
+        while at not in found:
+            found.append(at)
+            row = self._rows.get((ns, at)) or self._broken(ns, at)
+            if row is None or not isinstance(row.parent, str):
+                break
+            at = row.parent
+        ids = sorted((id for at, id in self._rows if at == ns and id < wanted), reverse=True)
+        return [*found, *(id for id in ids if id not in found)]
+
+    def _broken(self, ns: str, id: str) -> CheckpointRow | None:
+        for table, row in self._found.broken:
+            if table is CHECKPOINTS and (row.ns, row.id) == (ns, id):
+                found: CheckpointRow = row
+                return found
+        return None
+
+    def exactly(self, ns: str, id: str) -> read.Read:
+        """One checkpoint, or an error."""
+        found = self.found(ns, id)
+        if not found.path:
+            raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
+        again = self.again(ns, id)
+        try:
+            return read.read_of(self._codec, found, again)
+        except CheckpointDamaged:
+            if not found.snapshots:
+                raise
+        last = found.path[-1]
+        made = read.read_of(self._codec, self.found(ns, id, snapshots=False), again)
+        self.drops.append((last.ns, last.id))
+        self.note("exact", last.ns, last.id, "its snapshot is damaged: it is made again")
+        return made
+
+    def found(self, ns: str, id: str, *, snapshots: bool = True) -> Found:
+        """The sound rows of a checkpoint."""
+        made = Found(self.row)
+        whole = {
+            (row.ns, row.checkpoint, row.stamp)
+            for row in self._found.snapshots
+            if row.channel == "" and snapshots
+        }
+        row = self._rows.get((ns, id))
+        while row is not None and row not in made.path:
+            made.path.append(row)
+            if (row.ns, row.id, row.stamp) in whole:
+                made.snapshots = [
+                    each for each in self._found.snapshots
+                    if (each.ns, each.checkpoint, each.stamp) == (row.ns, row.id, row.stamp)
+                ]  # fmt: skip
+                break
+            row = None if row.built_on is None else self._rows.get((ns, row.built_on))
+        made.writes = [
+            each for each in self._found.writes if (each.ns, each.checkpoint) == (ns, id)
+        ]
+        return made
+
+    def again(self, ns: str, id: str) -> frozenset[str]:
+        """The tasks that run again, as something that they wrote at a checkpoint is lost."""
+        tasks = set()
+        for table, row in self._found.broken:
+            if table is WRITES and (row.ns, row.checkpoint) == (ns, id):
+                tasks.add(row.task)
+                self.note("left_out", ns, id, f"what task {row.task} wrote is damaged", row.task)
+        return frozenset(tasks)

@@ -1,0 +1,204 @@
+"""Writing back what can be restored to the byte, and grouping a thread's rows anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph_wyrd.codec.payload import unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery.heals import Heal, record
+from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, recovered
+from langgraph_wyrd.recovery.threads import Place, located, remade
+from langgraph_wyrd.storage.parity import PROTECTED, regroup, tags_of
+from langgraph_wyrd.storage.rows import delete, insert, summed, unsound
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    PARITY,
+    SNAPSHOTS,
+    THREADS,
+    WRITES,
+    CheckpointRow,
+    Key,
+    Table,
+    ThreadRow,
+)
+
+_AT = {"sqlite": "row = ?", "postgres": "ctid = ?::tid"}
+_LOCK = {
+    "sqlite": "SELECT 1 FROM wyrd_threads WHERE key = ?",  # the transaction has the only lock
+    "postgres": "SELECT 1 FROM wyrd_threads WHERE key = ? FOR UPDATE",
+}
+
+
+def mended(dialect: str, thread_id: str) -> Script[list[Heal]]:
+    """Write back what can be restored of a thread; what that was."""
+    opened = yield from locked(dialect, thread_id)
+    if opened is None:
+        return []
+    place, found = opened
+    heals = yield from applied(dialect, place, found)
+    if heals:
+        yield record(found.stored.key, heals)
+    return heals
+
+
+def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
+    """Restore what can be; give up what can't, so that the thread can be written again.
+
+    The writes of a task of which one is damaged go (it runs again), but for answers. A checkpoint
+    whose events are damaged loses them; one whose values are damaged stays as it is.
+    """
+    opened = yield from locked(dialect, thread_id)
+    if opened is None:
+        return []
+    place, found = opened
+    heals = yield from applied(dialect, place, found)
+    again: set[tuple[str, str, str]] = set()
+    for table, row in found.broken:
+        if table is WRITES:
+            yield from _removed(dialect, found.stored, table, row)
+            again.add((row.ns, row.checkpoint, row.task))
+            what = f"what task {row.task} wrote is damaged: it runs again"
+            heals.append(Heal("left_out", row.ns, row.checkpoint, row.task, what))
+        elif table is CHECKPOINTS and "events_sum" in unsound(table, row):
+            fixed = without_events(row)
+            yield from _removed(dialect, found.stored, table, row)
+            yield Command(insert(table), [fixed])
+            what = "what it said is damaged"
+            heals.append(Heal("left_out", row.ns, row.id, "events", what))
+            if not unsound(table, fixed):
+                found.sound[table.name].append(fixed)
+    for row in list(found.writes):
+        if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
+            found.sound[WRITES.name].remove(row)
+            yield Command(delete(WRITES, *WRITES.key), [[getattr(row, n) for n in WRITES.key]])
+    yield from regrouped(found)
+    if heals:
+        yield record(found.stored.key, heals)
+    return heals
+
+
+def _answers(codec: Codec, row: Any) -> bool:
+    try:
+        return any(
+            write[0] == "__resume__" for write in unpacked(codec.opened(WRITES, row, "payload"))
+        )
+    except Exception:  # nobody knows: better asked twice than forgotten
+        return True
+
+
+def without_events(row: CheckpointRow) -> CheckpointRow:
+    """A row whose events are given up. The checksum of its values stays as it is."""
+    made = row._replace(events=None, root=None, due=None)
+    made = made._replace(seq=made.seq if type(made.seq) is int else 0)
+    return made._replace(events_sum=summed(CHECKPOINTS, made).events_sum)
+
+
+def mended_by_key(dialect: str, key: Key) -> Script[None]:
+    """The same before a script changes or deletes rows of a thread."""
+    rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
+    if rows:
+        yield from mended(dialect, rows[0][0])
+
+
+def locked(
+    dialect: str, thread_id: str, *, lock: bool = True
+) -> Script[tuple[Place, Recovered] | None]:
+    """A thread's rows after recovery, with its row locked."""
+    place = yield from located(dialect, thread_id)
+    if place is None:
+        return None
+    if lock:
+        yield Query(_LOCK[dialect], (place.key,))
+    stored = yield from stored_rows.read(dialect, place.key, thread_id, place.row or place.wrong)
+    return place, recovered(stored)
+
+
+def applied(dialect: str, place: Place, found: Recovered) -> Script[list[Heal]]:
+    """Store what recovery restored."""
+    heals: list[Heal] = []
+    stored = found.stored
+    # First everything is taken away, then put where it belongs: rows may stand in for each other.
+    for fix in found.fixes:
+        if fix.old is not None:
+            yield from _removed(dialect, stored, fix.table, fix.old)
+    for fix in found.fixes:
+        yield Command(insert(fix.table), [fix.new])
+        heals.append(_said(fix))
+    for table, row in found.broken:
+        if table is SNAPSHOTS:
+            yield from _removed(dialect, stored, table, row)
+            if isinstance(row.ns, str) and isinstance(row.checkpoint, str):
+                at = (stored.key, _clean(row.ns), _clean(row.checkpoint))
+                yield Command(delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [at])
+                what = "its snapshot is damaged: it is made again"
+                heals.append(Heal("exact", at[1], at[2], "", what))
+    heals += yield from _thread_row(place, found)
+    heals += yield from _groups(found)
+    return heals
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="replace").decode(errors="replace")
+
+
+def _removed(dialect: str, stored: Stored, table: Table, row: Any) -> Script[None]:
+    yield Command(f"DELETE FROM {table.name} WHERE {_AT[dialect]}", [(stored.places[id(row)],)])
+
+
+def _said(fix: Fix) -> Heal:
+    row = fix.new
+    missing = "missing" if fix.old is None else "damaged"
+    what = f"a row of {fix.table.name} was {missing}"
+    if fix.table is CHECKPOINTS:
+        return Heal("exact", row.ns, row.id, "", what)
+    if fix.table in (WRITES, SNAPSHOTS):
+        return Heal("exact", row.ns, row.checkpoint, "", what)
+    return Heal("exact", "", "", "", what)
+
+
+def _thread_row(place: Place, found: Recovered) -> Script[list[Heal]]:
+    right = remade(found, place.row or place.wrong)
+    if right is None or right == place.row:
+        return []
+    for row in (place.row, place.wrong):
+        if row is not None:
+            yield Command(delete(THREADS, "key"), [(row.key,)])
+    yield Command(insert(THREADS), [right])
+    what = "the thread's row was missing" if place.row is None else _differing(place.row, right)
+    return [Heal("exact", "", "", "", what)]
+
+
+def _differing(old: ThreadRow, new: ThreadRow) -> str:
+    names = [n for n in ThreadRow._fields if getattr(old, n) != getattr(new, n)]
+    return f"the thread's row was damaged: {', '.join(names)}"
+
+
+# ---- groups
+
+
+def _groups(found: Recovered) -> Script[list[Heal]]:
+    """Group the thread's rows anew where a group is damaged, and nothing is lost."""
+    groups = found.sound[PARITY.name]
+    bad = [row for table, row in found.broken if table is PARITY]
+    lost = found.missing or any(table in PROTECTED for table, _ in found.broken)
+    if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
+        return []
+    yield from regrouped(found)
+    return [Heal("exact", "", "", "", "the parity of its rows was damaged")] if bad else []
+
+
+def ungrouped(found: Recovered) -> int:
+    """How many rows are in no group."""
+    held = {each for row in found.sound[PARITY.name] for each in tags_of(row.tags)}
+    return sum(1 for each in found.tagged if each not in held)
+
+
+def regrouped(found: Recovered) -> Script[None]:
+    """Put all sound rows of a thread into new groups."""
+    rows = [
+        (number, row) for number, table in enumerate(PROTECTED) for row in found.sound[table.name]
+    ]
+    yield from regroup(found.stored.key, found.stored.thread_id, rows)

@@ -1,0 +1,97 @@
+"""The row of wyrd_threads, found and made again from a thread's other rows."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.recovery.rows import Recovered
+from langgraph_wyrd.storage.keys import found_by, thread_key
+from langgraph_wyrd.storage.rows import select
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, THREADS, Key, ThreadRow
+
+_KEY = "SELECT thread FROM wyrd_parity WHERE name = ?"
+
+
+class Place(NamedTuple):
+    """Where a thread's rows are. `row` is the one that a look-up finds, `wrong` another one that
+    stands in its place."""
+
+    key: Key
+    row: ThreadRow | None
+    wrong: ThreadRow | None = None
+
+
+def located(dialect: str, thread_id: str) -> Script[Place | None]:
+    """The key of a thread, also where its own row is missing or says something else."""
+    by = "key" if dialect == "postgres" else "thread_id"
+    rows = yield Query(select(THREADS, by), (found_by(dialect, thread_id),))
+    row = ThreadRow._make(rows[0]) if rows else None
+    if dialect == "postgres":
+        return Place(thread_key(thread_id), row)
+    named = yield Query(_KEY, (thread_id,))
+    key = named[0][0] if named else None
+    if row is not None and (key is None or key == row.key):
+        return Place(row.key, row)
+    if key is None:
+        return None
+    rows = yield Query(select(THREADS, "key"), (key,))
+    found = ThreadRow._make(rows[0]) if rows else None
+    return Place(key, found, row)
+
+
+def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
+    """The thread's row as its other rows say it is; None if there is nothing to go by."""
+    rows, thread_id = found.checkpoints, found.stored.thread_id
+    journal = found.sound[JOURNAL.name]
+    if row is None and not rows and not found.writes:
+        return None
+    seqs = [each.seq for each in rows] + [each.seq for each in journal]
+    roots = [each.id for each in rows if each.ns == ""]
+    times = sorted(each.ts for each in rows if each.ts is not None)
+    head = max(roots, default=None)
+    if row is None:
+        moment = now()
+        return ThreadRow(
+            found.stored.key, thread_id, max(seqs, default=0) + 1, secrets.randbits(62), head,
+            None, times[0] if times else moment, moment, None, None, None, None, _user(found), 0,
+            0, None,
+        )  # fmt: skip
+    made = row._replace(key=found.stored.key, thread_id=thread_id)
+    if roots and not (
+        row.buried is None or (isinstance(row.buried, str) and row.buried < min(roots))
+    ):
+        made = made._replace(buried=None)
+    if rows and row.deleted_at is not None:
+        made = made._replace(deleted_at=None)
+    whole = not found.missing and all(table is not CHECKPOINTS for table, _ in found.broken)
+    if whole and head is not None and row.head != head:
+        made = made._replace(head=head)
+    if not _is_count(row.version) or row.version < max(seqs, default=0):
+        made = made._replace(version=max(seqs, default=0) + 1)
+    if not _is_count(row.writer):
+        made = made._replace(writer=secrets.randbits(62))
+    if not isinstance(row.created, str):
+        made = made._replace(created=times[0] if times else now())
+    if not isinstance(row.updated, str):
+        made = made._replace(updated=times[-1] if times else now())
+    return made
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _user(found: Recovered) -> str | None:
+    """Whose thread it is, as its checkpoints' metadata say."""
+    for row in sorted(found.checkpoints, key=lambda each: each.id):
+        try:
+            user = json.loads(row.metadata).get("user_id")
+        except (ValueError, AttributeError, RecursionError):
+            continue
+        if isinstance(user, str):
+            return user
+    return None

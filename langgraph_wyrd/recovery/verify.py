@@ -1,0 +1,412 @@
+"""Looking through a database, table by table as they are declared, and repairing it.
+
+Checksums cover rows as they are stored, so looking needs no keys. Only whether the public tables
+show what the events say can't be told without them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from langgraph_wyrd.checkpoints import project, projection, states, working
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
+from langgraph_wyrd.recovery.mend import locked, salvaged, ungrouped
+from langgraph_wyrd.recovery.report import (
+    AGAIN,
+    ANEW,
+    DROPPED,
+    EARLIER,
+    EVENTS,
+    RIGHT,
+    STAYS,
+    UNNAMED,
+    Finding,
+    Progress,
+    Report,
+    Space,
+    count,
+)
+from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
+from langgraph_wyrd.recovery.rows import Recovered, flipped_back
+from langgraph_wyrd.recovery.threads import Place, remade
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage import schema
+from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.rows import select, unsound, upsert
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    MIGRATIONS,
+    PARITY,
+    SNAPSHOTS,
+    TABLES,
+    THREADS,
+    WRITES,
+    Key,
+    Table,
+    ThreadRow,
+)
+from langgraph_wyrd.store.names import given
+
+Flow = Generator[Any, Any, Any]
+
+_ROUNDS = 3  # what was repaired may show more that can be
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "key": (int, bytes), "text": (str,), "int": (int,), "real": (float, int), "bytes": (bytes,),
+}  # fmt: skip
+_THERE = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgres": "SELECT relname FROM pg_class WHERE oid = to_regclass(?) OR relname = ?",
+}
+
+
+def verifying(
+    engine: Engine,
+    codec: Codec,
+    thread_id: str | None,
+    *,
+    repair: bool,
+    progress: Progress | None,
+    pages: bool,
+    forget: Callable[[str], None],
+) -> Callable[[Callable[..., Job]], Flow]:
+    """The flow that looks at one thread, or at all of a database.
+
+    `forget` drops a repaired thread from the cache.
+    """
+    dialect = engine.driver.dialect
+
+    def run(make: Callable[..., Job]) -> Flow:
+        def posted(kind: str, script: Callable[[], Script[Any]]) -> Flow:
+            job = make(kind, script)
+            engine.post(job)
+            return (yield job)
+
+        found: list[Finding] = []
+        if thread_id is None:
+            found += yield from posted("read", lambda: _database(dialect, pages))
+            damaged_file = any(each.table in ("the file", "the database") for each in found)
+            if repair and not damaged_file and any(each.damage for each in found):
+                yield from posted("mend", lambda: _repaired_database(dialect))
+                left = yield from posted("read", lambda: _database(dialect, pages))
+                found = _settled(found, left)
+        names = yield from posted("read", lambda: _threads(thread_id))
+        if thread_id is not None and not names:
+            raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
+        for done, name in enumerate(names, 1):
+            look = lambda name=name: _thread(dialect, codec, name)  # noqa: E731
+            try:
+                seen: list[Finding] = yield from posted("read", look)
+                for _ in range(_ROUNDS):
+                    if not repair or not any(each.repairable for each in seen):
+                        break
+                    mend = lambda name=name: _repaired(dialect, codec, name)  # noqa: E731
+                    yield from posted("mend", mend)
+                    forget(name)
+                    seen = _settled(seen, (yield from posted("read", look)))
+                found += seen
+            except DatabaseDamaged as error:
+                place = Finding(
+                    error.of, given(name), "pages", error.said or str(error), error.remedy
+                )
+                found.append(place)
+            if progress is not None:
+                progress(done, len(names))
+        space = None
+        if thread_id is None:
+            space = yield from posted("read", lambda: _space(dialect))
+        return Report(len(names), tuple(found), space)
+
+    return run
+
+
+def _settled(before: list[Finding], left: list[Finding]) -> list[Finding]:
+    """What was found, with what of it is repaired by now."""
+    done = [replace(each, repaired=True) for each in before if each.damage and each not in left]
+    return [*done, *left]
+
+
+# ---- the threads
+
+
+def _threads(thread_id: str | None) -> Script[list[str]]:
+    """The threads to look at, also those whose own row is missing."""
+    if thread_id is None:
+        rows = yield Query("SELECT thread_id FROM wyrd_threads")
+        named = yield Query("SELECT name FROM wyrd_parity WHERE name IS NOT NULL")
+    else:
+        rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE thread_id = ?", (thread_id,))
+        named = yield Query("SELECT name FROM wyrd_parity WHERE name = ?", (thread_id,))
+    lost = {row[0] for row in named if isinstance(row[0], str)}
+    return sorted({row[0] for row in rows if isinstance(row[0], str)} | lost)
+
+
+def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
+    """What is wrong with one thread."""
+    opened = yield from locked(dialect, name, lock=False)
+    if opened is None:
+        return []
+    place, found = opened
+    made: list[Finding] = []
+
+    def note(table: str, where: str, what: str, remedy: str, *, damage: bool = True) -> None:
+        made.append(Finding(table, given(name), where, what, remedy, damage))
+
+    for fix in found.fixes:
+        what = "it is missing" if fix.old is None else "it fails its checksum"
+        note(fix.table.name, _where(fix.table, fix.new), what, RIGHT)
+    for table, row in found.broken:
+        note(table.name, _where(table, row), "it fails its checksum", _remedy(table, row))
+    if found.missing:
+        what = f"{count(found.missing, 'row')} that its parity names can't be found"
+        note(PARITY.name, "groups", what, STAYS)
+    elif loose := ungrouped(found):
+        note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW, damage=False)
+    for what in _thread_row(place, found):
+        note(THREADS.name, "its row", what, ANEW)
+    for where, what in _paths(found):
+        note(CHECKPOINTS.name, where, what, EARLIER)
+    missing = yield from _missing(dialect)
+    for table in TABLES.values():
+        if table not in RECOVERED and "thread" in table.names and table.name not in missing:
+            rows = yield Query(select(table, "thread"), (place.key,))
+            for each in rows:
+                row = table.row._make(each)
+                if wrong := _unlike(table, row):
+                    right = flipped_back(table, row) is not None if table.sums else False
+                    remedy = RIGHT if right else ANEW if table.role == "derived" else STAYS
+                    note(table.name, _where(table, row), wrong, remedy)
+    if not made and not missing and place.row is not None and place.row.deleted_at is None:
+        for where, what in (yield from _shown(dialect, codec, name, place.row)):
+            note(where, "rows", what, ANEW)
+    return made
+
+
+def _where(table: Table, row: Any) -> str:
+    values = [getattr(row, name) for name in table.key if name != "thread"]
+    return ", ".join(given(str(value)) if value != "" else "root" for value in values)
+
+
+def _remedy(table: Table, row: Any) -> str:
+    if table is CHECKPOINTS:
+        return EVENTS if unsound(table, row) == ("events_sum",) else EARLIER
+    if table is WRITES:
+        return AGAIN
+    return DROPPED if table is SNAPSHOTS else ANEW if table is PARITY else STAYS
+
+
+def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
+    right = remade(found, place.row or place.wrong)
+    if right is None or place.row is None:
+        if right is not None:
+            yield "it is missing"
+        return
+    for column in ThreadRow._fields:
+        if getattr(right, column) != getattr(place.row, column):
+            yield f"its {column} is not what its checkpoints say"
+    if wrong := _unlike(THREADS, place.row):
+        yield wrong
+
+
+def _unlike(table: Table, row: Any) -> str:
+    """What of a row is not as its table is declared."""
+    if table.sums and unsound(table, row):
+        return "it fails its checksum"
+    for column, value in zip(table.columns, row, strict=True):
+        if value is None:
+            if column.required:
+                return f"its {column.name} is missing"
+        elif column.kind in _PYTHON and not isinstance(value, _PYTHON[column.kind]):
+            return f"its {column.name} is of another type"
+        elif column.name in table.checks and value not in table.checks[column.name]:
+            return f"its {column.name} is none that there is"
+    return ""
+
+
+def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
+    """Checkpoints whose path ends nowhere."""
+    rows = {(row.ns, row.id): row for row in found.checkpoints}
+    lost = {(row.ns, row.id) for table, row in found.broken if table is CHECKPOINTS}
+    whole = {(row.ns, row.checkpoint, row.stamp) for row in found.snapshots if row.channel == ""}
+    for row in found.checkpoints:
+        if row.built_on is None or (row.ns, row.id, row.stamp) in whole:
+            continue
+        before = rows.get((row.ns, row.built_on))
+        if before is None and (row.ns, row.built_on) not in lost:
+            yield given(row.id), f"checkpoint {given(row.built_on)}, which it builds on, is missing"
+        elif before is not None and before.stamp != row.built_stamp:
+            yield given(row.id), f"checkpoint {given(before.id)} is not the one that it builds on"
+
+
+# ---- the public tables
+
+
+def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list[tuple[str, str]]]:
+    """Where the public tables do not show what the events say."""
+    if row.status is None:
+        return []  # nothing was read of it yet
+    thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
+    try:
+        yield from states.load_thread(dialect, codec, thread)
+    except KeyMissing:
+        return []
+    state = working.visible(thread)
+    steps = projection.changes(row.key, given(name), WorkingState(), state, row.head or "")
+    wrong = []
+    for table in projection.PUBLIC:
+        rows = yield Query(select(table, "thread"), (row.key,))
+        insert = upsert(table)
+        plain = partial(_plain, table, codec.sealer is not None)
+        shown = [plain(step.params) for step in steps if step.sql == insert]
+        held = [plain(each, parsed=dialect == "postgres") for each in rows]
+        if sorted(map(repr, shown)) != sorted(map(repr, held)):
+            wrong.append((table.name, "rows differ from the events"))
+    columns = ("status", "reason", "due", "title", "open_loops", "open_todos")
+    right = projection.columns(state, row.key, None)
+    for column, value in zip(columns, right, strict=True):
+        if codec.sealer is not None and column in THREADS.encrypted:
+            continue
+        if getattr(row, column) != value and (column != "title" or value is not None):
+            wrong.append((THREADS.name, f"its {column} differs from the events"))
+    return wrong
+
+
+def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> list[Any]:
+    """A row in a form that is the same on both databases; without its encrypted columns."""
+    made: list[Any] = []
+    for column, value in zip(table.columns, row, strict=True):
+        if value is None or column.name == "changed_in":  # which may name any later checkpoint
+            made.append(None)
+        elif sealed and column.name in table.encrypted:
+            made.append("")
+        elif column.kind == "json":
+            held = value if parsed else json.loads(value)
+            made.append(json.dumps(held, sort_keys=True))
+        elif column.kind == "time":
+            at = datetime.fromisoformat(value) if isinstance(value, str) else value
+            made.append(at.timestamp())
+        elif column.kind == "bool":
+            made.append(bool(value))
+        else:
+            made.append(value)
+    return made
+
+
+# ---- repair
+
+
+def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
+    """Put right what can be, in one transaction."""
+    yield from salvaged(dialect, name, codec)
+    opened = yield from locked(dialect, name)
+    if opened is None:
+        return
+    place, _ = opened
+    for table in TABLES.values():
+        if table.sums and table not in RECOVERED and "thread" in table.names:
+            rows = yield Query(select(table, "thread"), (place.key,))
+            for each in rows:
+                row = table.row._make(each)
+                right = flipped_back(table, row) if unsound(table, row) else None
+                if right is not None:
+                    yield _replaced(table, row, right)
+    row = place.row
+    if row is not None and row.deleted_at is None:
+        thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
+        try:
+            yield from project.again(dialect, codec, thread)
+        except KeyMissing:
+            return
+
+
+def _replaced(table: Table, old: Any, new: Any) -> Command:
+    sets = ", ".join(f"{name} = ?" for name in table.names)
+    keys = " AND ".join(f"{name} = ?" for name in table.key)
+    values = [*new, *(getattr(old, name) for name in table.key)]
+    return Command(f"UPDATE {table.name} SET {sets} WHERE {keys}", [values])
+
+
+# ---- the database
+
+
+def _database(dialect: str, pages: bool) -> Script[list[Finding]]:
+    """What is wrong that concerns no thread that is there."""
+    found: list[Finding] = []
+    if pages and dialect == "sqlite":
+        for (said,) in (yield Query("PRAGMA integrity_check")):
+            if said != "ok" and "CHECK constraint" not in said and "NULL value" not in said:
+                remedy = DatabaseDamaged.remedy
+                found.append(Finding(DatabaseDamaged.of, None, "pages", str(said), remedy))
+    missing = yield from _missing(dialect)
+    for name in missing:
+        remedy = ANEW if _remakes(TABLES[name]) else STAYS
+        found.append(Finding(name, None, "the table", "it is missing", remedy))
+    rows = yield Query("SELECT version, name, min_reader FROM wyrd_migrations ORDER BY version")
+    if [tuple(row) for row in rows] != [tuple(each) for each in schema.APPLIED]:
+        what = "they are not those of the migrations that were applied"
+        found.append(Finding(MIGRATIONS.name, None, "rows", what, RIGHT))
+    homeless: dict[Key, int] = {}
+    for table in TABLES.values():
+        if table.names[0] == "thread" and table.name not in missing and table is not PARITY:
+            rows = yield Query(
+                f"SELECT thread, count(*) FROM {table.name} WHERE thread NOT IN "
+                "(SELECT key FROM wyrd_threads) AND thread NOT IN "
+                "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) GROUP BY thread"
+            )
+            for key, many in rows:
+                homeless[key] = homeless.get(key, 0) + many
+    for many in homeless.values():
+        what = f"{count(many, 'row')} of a thread that is not there"
+        found.append(Finding(THREADS.name, None, "rows of no thread", what, UNNAMED))
+    return found
+
+
+def _missing(dialect: str) -> Script[list[str]]:
+    found = []
+    for name in TABLES:
+        try:
+            params = () if dialect == "sqlite" else (name, name)
+            there = {row[0] for row in (yield Query(_THERE[dialect], params))}
+        except WyrdError:
+            continue
+        if name not in there:
+            found.append(name)
+    return found
+
+
+def _remakes(table: Table) -> bool:
+    """Whether nothing is lost with a table that a repair makes again."""
+    return table.role != "source" and table is not THREADS
+
+
+def _repaired_database(dialect: str) -> Script[None]:
+    missing = yield from _missing(dialect)
+    for statement in schema.statements(dialect):  # type: ignore[arg-type]
+        if any(f" {name} " in f"{statement} " for name in missing if _remakes(TABLES[name])):
+            yield Command(statement)
+    yield Command("DELETE FROM wyrd_migrations")
+    yield Command(
+        schema.RECORD, [(*each, datetime.now().astimezone().isoformat()) for each in schema.APPLIED]
+    )
+
+
+def _space(dialect: str) -> Script[Space | None]:
+    if dialect != "sqlite":
+        rows = yield Query(
+            "SELECT pg_database_size(current_database()), "
+            "(SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables "
+            "WHERE relname LIKE 'wyrd%')"
+        )
+        return Space(int(rows[0][0]), None, None, int(rows[0][1]))
+    rows = yield Query(
+        "SELECT c.page_count * s.page_size, f.freelist_count * s.page_size "
+        "FROM pragma_page_count c, pragma_page_size s, pragma_freelist_count f"
+    )
+    return Space(int(rows[0][0]), int(rows[0][1]))
