@@ -33,7 +33,7 @@ from langgraph_wyrd.state.editing import Editing, task_of
 from langgraph_wyrd.state.events import Event, Moment, same
 from langgraph_wyrd.state.facts import Opens
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.model import OpenLoop, WorkingState
+from langgraph_wyrd.state.model import Item, OpenLoop, WorkingState
 from langgraph_wyrd.state.overlay import moment_of
 from langgraph_wyrd.state.pairing import PILLARS, told
 from langgraph_wyrd.state.reported import READ, Findings, Report, weighed
@@ -270,7 +270,7 @@ def report(declaration: Declaration, said: Report) -> Script[tuple[WorkingState,
             current.checkpoint_id or "", "", declaration.at, task_of(declaration.at, "model")
         )
         _, events = fold(current, weighed_.facts, at)
-        items = (*current.loops, *current.intentions)
+        items: tuple[Item, ...] = (*current.loops, *current.intentions)
         spaces = {item.id: item.source.ns for item in items}
         return [(spaces.get(event.item, ""), event) for event in events] + _noted(current, said)
 
