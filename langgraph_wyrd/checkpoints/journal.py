@@ -127,7 +127,7 @@ def is_fact(loop: OpenLoop) -> bool:
 
 
 def of_events(
-    codec: Codec, key: Key, seq: int, id: str, run_id: str | None, at: str | None,
+    codec: Codec, key: Key, seq: int, ns: str, id: str, run_id: str | None, at: str | None,
     events: Sequence[Event], before: WorkingState,
 ) -> list[Step]:  # fmt: skip
     """The rows for the decisions, and their outcomes, that a put read out of tool calls."""
@@ -144,7 +144,7 @@ def of_events(
     if not said:
         return []
     return steps_of(
-        rows_of(codec, key, seq, "", id, run_id, None, at or "", said, known, read=True)
+        rows_of(codec, key, seq, ns, id, run_id, None, at or "", said, known, read=True)
     )
 
 

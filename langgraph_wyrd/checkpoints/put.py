@@ -15,7 +15,7 @@ from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints import projection, working
+from langgraph_wyrd.checkpoints import journal, projection, working
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.delta import fresh_places, operation
@@ -25,6 +25,7 @@ from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
@@ -278,6 +279,11 @@ def _read(
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
+    known_before = WorkingState() if before is None else before.lasting
+    steps += journal.of_events(
+        codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
+        known_before,
+    )  # fmt: skip
     moved.state = ThreadState(shown, known.early)
     return working.pack_events(events, said), ahead, columns, steps
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
+    journal,
     late_writes,
     path,
     projection,
@@ -47,6 +48,7 @@ class Loaded:
     space: Namespace | None  # of the checkpoint that it builds on; None: that one is not there
     stamp: int | None  # of the checkpoint itself, where it is stored already
     turn: Turn | None = None  # where it forks from an older checkpoint
+    start: Any = None  # the working state that people declared before the first checkpoint
 
 
 class Writing:
@@ -170,10 +172,11 @@ class Writing:
                 if loaded is None and (space is not None or thread.buried is not None):
                     return None  # a second beginning: look first
                 space = beginning()
+                space.state = None if loaded is None else loaded.start
             elif space is None or space.checkpoint != wanted.parent or not space.known:
                 if loaded is None:
                     return None
-                space = loaded.space or beginning()
+                space = loaded.space or replace(beginning(), state=loaded.start)
             steps, after = put.planned(
                 codec, self._reader, self._engine.nonce, thread, wanted, space, turn
             )
@@ -437,10 +440,14 @@ def load(
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
         turn = yield from _turn(thread.key, head, wanted.parent)
-    return Loaded(thread, space, stamp, turn)
+    start = None
+    if wanted.ns == "" and space is None and thread.version:
+        rows = yield journal.query(thread.key, "")
+        start = states.before_first(wanted.thread_id, journal.entries(codec, rows))
+    return Loaded(thread, space, stamp, turn, start)
 
 
-_LINE = """
+LINE = """
 WITH RECURSIVE line(id, parent) AS (
   SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
   UNION
@@ -452,10 +459,10 @@ WITH RECURSIVE line(id, parent) AS (
 def _turn(key: Key, head: str, parent: str | None) -> Script[Turn]:
     """What the tables hold, and which checkpoints only the branch of the head has."""
     held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
-    (left,) = yield [Query(_LINE, (key, head, key))]
+    (left,) = yield [Query(LINE, (key, head, key))]
     kept: Any = ()
     if parent is not None:
-        (kept,) = yield [Query(_LINE, (key, parent, key))]
+        (kept,) = yield [Query(LINE, (key, parent, key))]
     return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept})
 
 

@@ -78,6 +78,7 @@ class Editing:
     again: bool = False  # said again to another state: what is so already is passed over
     verbs: list[Verb] = field(default_factory=list)
     events: list[tuple[str, Event]] = field(default_factory=list)
+    keyed: set[str] = field(default_factory=set)  # items whose id a caller's key gives
     _draft: Draft | None = None
 
     @property
@@ -118,13 +119,13 @@ class Editing:
 
     # ---- todos
 
-    def add_todo(self, content: str, priority: str) -> str:
+    def add_todo(self, content: str, priority: str, key: str | None = None) -> str:
         if priority not in _PRIORITIES:
             raise InvalidInput(f"priority {priority!r}: use one of {', '.join(_PRIORITIES)}")
         body = {"content": _words(content, "a todo"), "tracker": TRACKER, "confidence": "declared"}
         if priority != "medium":
             body["priority"] = priority
-        return self._opens("t", "todo", body)
+        return self._opens("t", "todo", body, key)
 
     def complete_todo(self, id: str) -> str:
         return self._end_todo(id, "completed")
@@ -203,7 +204,9 @@ class Editing:
 
     # ---- loops
 
-    def add_open_loop(self, description: str, context: Notes, kind: LoopKind) -> str:
+    def add_open_loop(
+        self, description: str, context: Notes, kind: LoopKind, key: str | None = None
+    ) -> str:
         if kind not in BY_HAND:
             of = "no kind of loop" if kind not in get_args(LoopKind) else "the graph's own to say"
             raise InvalidInput(f"kind {kind!r} is {of}: use one of {', '.join(BY_HAND)}")
@@ -212,7 +215,7 @@ class Editing:
         }  # fmt: skip
         if notes := _notes(context, "the loop's context"):
             body["context"] = plain(notes)
-        return self._opens("l", "loop", body)
+        return self._opens("l", "loop", body, key)
 
     def resolve_open_loop(self, id: str, outcome: str | None) -> str:
         loop = self._one(OpenLoop, self.state.loops, id, "loop")
@@ -224,10 +227,12 @@ class Editing:
         self._tell("loop", "close", loop.id, body, loop.source.ns)
         return loop.id
 
-    def decide(self, decision: str, rationale: str | None, action: str | None) -> str:
+    def decide(
+        self, decision: str, rationale: str | None, action: str | None, key: str | None = None
+    ) -> str:
         told = {"rationale": rationale, "action": action}
         context = {name: _words(text, name) for name, text in told.items() if text is not None}
-        return self.add_open_loop(decision, context, "decision")
+        return self.add_open_loop(decision, context, "decision", key)
 
     def record_outcome(self, id: str, outcome: str) -> str:
         loop = self._one(OpenLoop, self.state.loops, id, "loop")
@@ -263,9 +268,18 @@ class Editing:
         task = task_of(self.ts, self.token)
         return Moment(self.base.checkpoint_id or "", "", self.ts, task)
 
-    def _opens(self, letter: str, pillar: Pillar, body: dict[str, Any]) -> str:
-        seed = f"{self.token}\0{len(self.verbs)}".encode()
-        id = f"{letter}-{blake2b(seed, digest_size=6).hexdigest()}"
+    def _opens(
+        self, letter: str, pillar: Pillar, body: dict[str, Any], key: str | None = None
+    ) -> str:
+        seed = f"{self.token}\0{len(self.verbs)}"
+        if key is not None:
+            seed = f"key\0{_words(key, 'a key')}"
+        id = f"{letter}-{blake2b(seed.encode(), digest_size=6).hexdigest()}"
+        if key is not None:
+            held: tuple[Item, ...] = getattr(self.state, _GROUPS[letter])
+            if any(item.id == id for item in held):
+                return id
+            self.keyed.add(id)
         self._tell(pillar, "open", id, body, "")
         return id
 
