@@ -95,6 +95,7 @@ def driver(
         texts = Codec(serde)
     door = partial(Door, made, _ring(keys), texts)
     door()
+    setattr(door, "where", url.described(address))  # noqa: B010
     return door
 
 

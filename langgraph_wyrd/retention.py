@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.views.plain import count, size
@@ -200,3 +200,18 @@ class SizeReport:
             whole = sum(sizes.values(), Size())
             lines.append(f"thread {id!r}: {count(whole.rows, 'row')}, {size(whole.bytes)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.markup import table as html_table
+        from langgraph_wyrd.views.markup import tag
+        from langgraph_wyrd.views.style import framed
+
+        rows = [(name, f"{each.rows:,}", size(each.bytes)) for name, each in self.tables.items()]
+        for id, sizes in self.threads.items():
+            whole = sum(sizes.values(), Size())
+            rows.append((f"thread {id}", f"{whole.rows:,}", size(whole.bytes)))
+        head = tag("span", f"{size(self.on_disk)} on disk", class_="w-name")
+        return framed(tag("div", head, class_="w-head"), html_table(("", "#rows", "#size"), rows))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))

@@ -120,6 +120,29 @@ async def test_answering(durable: Backend) -> None:
         assert graph(saver).invoke(None, at("t1"))["sent"] == "yes"
 
 
+async def test_one_users_threads(durable: Backend) -> None:
+    """With --user: another's threads are not there, to read or to answer."""
+    with durable.open() as saver:
+        for user in ("ann", "bob"):
+            named = {"configurable": {"thread_id": f"of-{user}", "user_id": user}}
+            graph(saver).invoke({"messages": [("user", f"I am {user}")]}, named)
+    async with asked(durable, "--write", "--user", "ann") as client:
+        for tool, held in (
+            ("list_threads", "threads"),
+            ("inbox", "waiting"),
+            ("open_loops", "loops"),
+        ):
+            found = (await given(client, tool))[held]
+            assert {each["thread_id"] for each in found} == {"of-ann"}
+        assert "I am ann" in str(await given(client, "messages", thread_id="of-ann"))
+        for tool in ("brief", "messages"):
+            assert "has no checkpoints" in await refused(client, tool, thread_id="of-bob")
+        said = await refused(client, "answer", thread_id="of-bob", value="yes", by="ann")
+        assert "has no checkpoints" in said
+        answer = {"thread_id": "of-ann", "value": "yes", "by": "ann"}
+        assert "yes" in (await given(client, "answer", **answer))["stored"].values()
+
+
 async def test_what_a_thread_holds_is_bounded(sqlite: Backend) -> None:
     """A huge message, and an odd value, are data of a size that an assistant can read."""
     saver = sqlite.open()

@@ -178,6 +178,9 @@ def test_names_of_other_libraries_are_understood() -> None:
     loops = json.loads(GOOD.to_json())
     loops["open_loops"] = loops.pop("loops")
     assert WorkingState.from_dict(loops) == GOOD
+    loops["open_loops"].append({"id": "9"})
+    said = ("open_loops[1].description: missing",)
+    assert WorkingState.recover(loops) == (GOOD, said)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1", "\x00", b"\xff", "[" * 100_000, "3", "null"])

@@ -12,6 +12,7 @@ from langgraph_wyrd.handle.reading import Reading
 from langgraph_wyrd.hooks import Happening, afire, fire
 from langgraph_wyrd.plans.labelling import Labelling, Unlabel
 from langgraph_wyrd.state.labels import Label, checked_name
+from langgraph_wyrd.state.listed import Page
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ class Marks(Reading):
         await afire(self._core, _happening(self.id, made))
         return made
 
-    def labels(self) -> list[Label]:
+    def labels(self) -> Page[Label]:
         """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
-        return [self._of_here(each) for each in self._read(self._labelling().all)]
+        return Page(self._of_here(each) for each in self._read(self._labelling().all))
 
-    async def alabels(self) -> list[Label]:
+    async def alabels(self) -> Page[Label]:
         """Async version of `labels`."""
-        return [self._of_here(each) for each in await self._aread(self._labelling().all)]
+        return Page([self._of_here(each) for each in await self._aread(self._labelling().all)])
 
     def get_label(self, name: str) -> Label | None:
         """The label of that name at the newest checkpoint that has it; None if there is none."""

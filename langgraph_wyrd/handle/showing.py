@@ -53,7 +53,9 @@ class Showing(Reading, Healed):
         try:
             state, entries = self.working_state(), self.history(limit=MOST + 1)
             plot, sizes = self._core.run(self._plot)
-            return thread_html(state, entries, plot, self.heals(), sizes)
+            talk: Any = self  # what was said is another part of the handle
+            messages = talk.messages(as_dicts=True)
+            return thread_html(state, entries, plot, self.heals(), sizes, messages)
         except WyrdError as error:  # a cell must show something
             return note_html(self.id, str(error))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.configs import thread
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
@@ -42,6 +42,19 @@ class Resumed:
     config: RunnableConfig
     state: WorkingState
     brief: str
+
+    def __str__(self) -> str:
+        from langgraph_wyrd.views.plain import plain
+
+        return plain(self.brief)
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.state import state_html
+
+        return state_html(self.state)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 class Resuming(Across):

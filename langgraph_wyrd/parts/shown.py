@@ -17,6 +17,11 @@ class Shown:
     if TYPE_CHECKING:
         threads: Callable[..., Page[ThreadInfo]]
 
+    def __repr__(self) -> str:
+        core: Any = self.__dict__.get("_core")
+        where = getattr(getattr(core, "_driver", None), "where", None)
+        return f"<{type(self).__name__}: {where or 'a database'}>"
+
     def _repr_html_(self) -> str:
         from langgraph_wyrd.views.lists import page_html
         from langgraph_wyrd.views.thread import note_html

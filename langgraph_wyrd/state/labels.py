@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import ContextItem, config_at
+from langgraph_wyrd.state.viewed import viewed
 
 LONGEST = 200  # characters of a name
 
@@ -15,6 +16,7 @@ INTERRUPT = "interrupt"
 RUN_END = "run-end"
 
 
+@viewed
 @dataclass(frozen=True, slots=True)
 class Label:
     """A name for a checkpoint, and what was promoted of the context as it was there."""

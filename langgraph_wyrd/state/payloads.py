@@ -128,9 +128,13 @@ class _Look:
             self.errors.append(f"payload: a {type(payload).__name__}, not a mapping")
             return {}
         data = self._current(payload)
+        called = {"loops": "open_loops"} if "loops" not in payload else {}
         out: dict[str, Any] = {}
         for name, value in self._fields(WorkingState, data, "").items():
-            out[name] = self._list(name, value) if name in codec.LISTS else value
+            if name in codec.LISTS:
+                out[name] = self._list(codec.LISTS[name], called.get(name, name), value)
+            else:
+                out[name] = value
         return out
 
     def _current(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,8 +149,7 @@ class _Look:
         data.pop("schema", None)
         return data
 
-    def _list(self, name: str, held: Any) -> list[dict[str, Any]]:
-        cls = codec.LISTS[name]
+    def _list(self, cls: type[Any], name: str, held: Any) -> list[dict[str, Any]]:
         if not isinstance(held, (list, tuple)):
             self.errors.append(f"{name}: a {type(held).__name__}, not a list")
             return []

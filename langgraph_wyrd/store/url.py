@@ -61,6 +61,20 @@ def parse(url: str | os.PathLike[str]) -> Address:
     raise BadUrl(f"{url!r}: no database of the kind {scheme[1]!r} is known; use one of {_FORMS}")
 
 
+def described(address: Address) -> str:
+    """An address to be shown: no password, no options."""
+    if address.dialect == "sqlite":
+        return "SQLite in memory" if address.in_memory else f"SQLite {address.target!r}"
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        held = conninfo_to_dict(address.target)
+    except Exception:  # it is refused when it is used
+        return "Postgres"
+    parts = [f"{name}={held[name]}" for name in ("host", "dbname") if held.get(name)]
+    return " ".join(("Postgres", *parts))
+
+
 def _file(path: str, url: str) -> Address:
     path, _, query = path.partition("?")
     options = parse_qs(query, keep_blank_values=True)

@@ -14,10 +14,11 @@ _VIEWS = {
     "StateDiff": ("changes", "diff_html", "diff_text"),
     "Page": ("lists", "page_html", "page_text"),
     "Tree": ("past", "tree_html", None),
-    "Todo": ("lists", "item_html", None),
-    "ContextItem": ("lists", "item_html", None),
-    "OpenLoop": ("lists", "item_html", None),
-    "Intention": ("lists", "item_html", None),
+    "Todo": ("lists", "item_html", "item_text"),
+    "ContextItem": ("lists", "item_html", "item_text"),
+    "OpenLoop": ("lists", "item_html", "item_text"),
+    "Intention": ("lists", "item_html", "item_text"),
+    "Label": ("lists", "label_html", "label_text"),
     "InboxEntry": ("lists", "entry_html", None),
 }
 

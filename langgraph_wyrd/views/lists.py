@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.state.inbox import InboxEntry
+from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.listed import ThreadInfo
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo
-from langgraph_wyrd.state.words import listing, node_path, nodes
+from langgraph_wyrd.state.pairing import text_of
+from langgraph_wyrd.state.words import listing, node_path, nodes, value_text
 from langgraph_wyrd.views.columns import Column, Paint, table, unpainted
-from langgraph_wyrd.views.markup import Markup, Part, folded, tag, under, words
+from langgraph_wyrd.views.markup import Part, folded, tag, under, words
 from langgraph_wyrd.views.markup import table as html_table
 from langgraph_wyrd.views.parts import (
     KIND_COLOURS,
     STATUS_COLOURS,
     TODO_COLOURS,
     TODO_MARKS,
+    age,
     entry,
     kind,
     status,
@@ -104,11 +107,11 @@ def _thread_text(info: ThreadInfo) -> Sequence[str]:
 
 
 def _thread_html(info: ThreadInfo) -> Sequence[Part]:
-    id, _, loops, todos, at, says, reason = _thread_text(info)
+    id, _, loops, todos, _, says, reason = _thread_text(info)
     about: list[Part] = [folded(says)]
     if reason:
         about.append(tag("div", tag("small", line(reason, 240))))
-    return (folded(id), status(info.status), loops, todos, _nowrap(at), about)
+    return (folded(id), status(info.status), loops, todos, age(info.updated_at), about)
 
 
 _THREADS = (
@@ -132,12 +135,14 @@ def _loop_text(loop: OpenLoop) -> Sequence[str]:
 
 
 def _loop_html(loop: OpenLoop) -> Sequence[Part]:
-    thread, _, at, _, seen, over = _loop_text(loop)
+    thread, _, _, _, seen, over = _loop_text(loop)
     says: list[Part] = [folded(loop.description)]
     if loop.context and not loop.resolved:
         says.append(tag("div", under("context", dict(loop.context))))
     small = tag("small", words(seen))
-    return (folded(thread), kind(loop.kind), _nowrap(at), says, small, words(line(over, 120)))
+    return (
+        folded(thread), kind(loop.kind), age(loop.opened_at), says, small, words(line(over, 120)),
+    )  # fmt: skip
 
 
 def _todo_text(todo: Todo) -> Sequence[str]:
@@ -147,11 +152,11 @@ def _todo_text(todo: Todo) -> Sequence[str]:
 
 
 def _todo_html(todo: Todo) -> Sequence[Part]:
-    thread, mark, weight, at, says = _todo_text(todo)
+    thread, mark, weight, _, says = _todo_text(todo)
     colour = TODO_COLOURS.get(todo.status, "grey")
     nowrap = " w-nowrap" if len(mark) <= 20 else ""
     marked = tag("span", line(mark, 60), class_=f"w-{colour}{nowrap}")
-    return (folded(thread), marked, line(weight, 40), _nowrap(at), folded(says))
+    return (folded(thread), marked, line(weight, 40), age(todo.opened_at), folded(says))
 
 
 def _intention_text(each: Intention) -> Sequence[str]:
@@ -160,8 +165,14 @@ def _intention_text(each: Intention) -> Sequence[str]:
 
 
 def _intention_html(each: Intention) -> Sequence[Part]:
-    thread, aim, at, says, over = _intention_text(each)
-    return (folded(thread), line(aim, 40), _nowrap(at), folded(says), words(line(over, 120)))
+    thread, aim, _, says, over = _intention_text(each)
+    return (
+        folded(thread),
+        line(aim, 40),
+        age(each.opened_at),
+        folded(says),
+        words(line(over, 120)),
+    )
 
 
 def _waiting_text(each: InboxEntry) -> Sequence[str]:
@@ -177,17 +188,27 @@ def _waiting_text(each: InboxEntry) -> Sequence[str]:
 
 
 def _waiting_html(each: InboxEntry) -> Sequence[Part]:
-    id, thread, _, since, _, allowed, who = _waiting_text(each)
+    id, thread, _, _, _, allowed, who = _waiting_text(each)
     says: list[Part] = [folded(each.question)]
     if each.value is not None and not isinstance(each.value, str):
         says.append(tag("div", under("what was asked", each.value)))
-    when_asked = tag("span", since, class_="w-nowrap", title=each.since)
-    return (tag("code", id), folded(thread), kind(each.kind), when_asked, says, words(allowed),
+    late = tag("small", " (expired)") if each.expired else None
+    since: list[Part] = [age(each.since), late]
+    short = tag("code", id, class_="w-nowrap")
+    return (short, folded(thread), kind(each.kind), since, says, words(allowed),
             tag("small", words(who)))  # fmt: skip
 
 
-def _nowrap(text: str) -> Markup:
-    return tag("span", text, class_="w-nowrap")
+def _label_text(each: Label) -> Sequence[str]:
+    keys = ", ".join(each.keys) + (" (by itself)" if each.automatic else "")
+    return (each.name, each.checkpoint_id, when(each.created_at)[:16], keys.strip(),
+            ", ".join(each.missing))  # fmt: skip
+
+
+def _label_html(each: Label) -> Sequence[Part]:
+    name, id, _, keys, missing = _label_text(each)
+    return (folded(name), tag("code", line(id, 60), class_="w-nowrap"), age(each.created_at),
+            words(line(keys, 200)), words(line(missing, 200)))  # fmt: skip
 
 
 def _none(count: int, **at: Callable[[Any], str | None]) -> Callable[[Any], Sequence[str | None]]:
@@ -222,6 +243,13 @@ _KINDS: dict[type[Any], Kind] = {
         "todo", (*_ITEM, Column("status"), Column("priority"), *_SAYS), _todo_text, _todo_html,
         _none(5, c1=lambda i: TODO_COLOURS.get(i.status), c3=lambda i: "dim"),
     ),
+    Label: Kind(
+        "label",
+        (Column("label", says=True), Column("checkpoint"), Column("set", spare=True),
+         Column("promoted", flexible=True), Column("missing", flexible=True)),
+        _label_text, _label_html, _none(5, c0=lambda i: "green", c1=lambda i: "amber",
+                                        c2=lambda i: "dim"),
+    ),
     Intention: Kind(
         "intention",
         (*_ITEM, Column("aim"), *_SAYS, Column("outcome", flexible=True)),
@@ -234,6 +262,31 @@ _ENTRIES = Kind("checkpoint", *ENTRY)
 def entry_html(entry: InboxEntry) -> str:
     """One question by itself."""
     return page_html([entry])
+
+
+def item_text(item: Item) -> str:
+    """One item in a line, with its id."""
+    if isinstance(item, Todo):
+        mark = f"{TODO_MARKS.get(item.status, '·')} "
+        about = item.status.replace("_", " ")
+    elif isinstance(item, OpenLoop):
+        mark, about = f"{item.kind}: ", (item.outcome or "over") if item.resolved else "open"
+    elif isinstance(item, Intention):
+        mark, about = f"{item.aim}: ", "open" if item.open else item.outcome or "over"
+    else:
+        mark, about = f"{item.key} = ", "pinned" if item.pinned else "context"
+        return line(f"{mark}{value_text(item.value)}  ({about}, {item.id})")
+    return line(f"{mark}{text_of(item)}  ({about}, {item.id})")
+
+
+def label_text(label: Label) -> str:
+    """A label in a line."""
+    return line(f"{label.name} at {label.checkpoint_id}, set {when(label.created_at)}")
+
+
+def label_html(label: Label) -> str:
+    """A label by itself."""
+    return page_html([label])
 
 
 def item_html(item: Item) -> str:

@@ -145,4 +145,4 @@ def _item(each: Message) -> Markup:
         said.append(tag("div", tag("code", _call(call))))
     about = " · ".join(filter(None, _about(each)))
     small = html(" ", tag("small", line(about, 120), title=each.get("ts"))) if about else None
-    return tag("li", badge(role, colour), tag("div", said, small, class_="w-what"))
+    return tag("li", tag("div", badge(role, colour)), tag("div", said, small, class_="w-what"))

@@ -16,7 +16,7 @@ from langgraph_wyrd.state.model import (
 )
 from langgraph_wyrd.state.words import KINDS, place
 from langgraph_wyrd.views.markup import Markup, Part, folded, html, tag, under
-from langgraph_wyrd.views.plain import count, line, when
+from langgraph_wyrd.views.plain import ago, count, line, when
 
 T = TypeVar("T")
 
@@ -88,11 +88,22 @@ def told(item: Item) -> Part:
     return [mark, what] if isinstance(item, ContextItem) else what
 
 
-def about(item: Item, *said: str | None) -> Markup:
-    """The small print: what else is known of an item."""
+def about(item: Item, at: str | None, *said: str | None) -> Markup:
+    """The small print: when it was, and what else is known of an item."""
     guessed = "guessed from prose" if item.confidence == "heuristic" else None
-    known = [each for each in (*said, _place(item), guessed) if each]
-    return tag("small", " · ".join(known), title=f"{item.id} ({item.confidence})")
+    known = [age(at), *(each for each in (*said, _place(item), guessed) if each)]
+    parts: list[Part] = []
+    for each in known:
+        if each is not None:
+            parts += [" · " if parts else None, each]
+    return tag("small", *parts, title=f"{item.id} ({item.confidence})")
+
+
+def age(ts: str | None) -> Markup | None:
+    """How long ago something was; the time itself is seen when one points at it."""
+    if ts is None:
+        return None
+    return tag("span", ago(ts), title=f"{when(ts)} UTC", class_="w-nowrap")
 
 
 def _place(item: Item) -> str:
@@ -128,7 +139,7 @@ def _todo(todo: Todo) -> Seen:
     text = tag("span", folded(todo.content), class_="w-text")
     weight = html(" ", badge(todo.priority, "amber")) if urgent and todo.open else None
     gone = "" if todo.open else "w-over w-gone" if todo.status == "cancelled" else "w-over"
-    small = about(todo, when(todo.closed_at or todo.changed_at), *_unusual(todo))
+    small = about(todo, todo.closed_at or todo.changed_at, *_unusual(todo))
     return mark, [text, weight, " ", small], gone or None
 
 
@@ -140,7 +151,7 @@ def _unusual(todo: Todo) -> list[str]:
 def _loop(loop: OpenLoop) -> Seen:
     text = tag("span", folded(loop.description), class_="w-text")
     over = None if not loop.resolved else loop.outcome or "over"
-    small = about(loop, when(loop.closed_at or loop.opened_at), over and line(over, 80))
+    small = about(loop, loop.closed_at or loop.opened_at, over and line(over, 80))
     mark = "✓" if loop.resolved else tag("span", "●", class_=f"w-{_colour(loop)}")
     inside: list[Part] = [kind(loop.kind), " ", text, " ", small]
     if loop.context and not loop.resolved:
@@ -154,13 +165,13 @@ def _colour(loop: OpenLoop) -> str:
 
 def _intention(intention: Intention) -> Seen:
     over = None if intention.open else intention.outcome or "over"
-    small = about(intention, intention.aim, when(intention.opened_at), over and line(over, 80))
+    small = about(intention, intention.opened_at, intention.aim, over and line(over, 80))
     mark = tag("span", "→", class_="w-blue") if intention.open else "·"
     text = tag("span", folded(intention.text), class_="w-text")
     return mark, [text, " ", small], None if intention.open else "w-over"
 
 
 def _context(item: ContextItem) -> Seen:
-    small = about(item, "pinned" if item.pinned else None, when(item.changed_at or item.opened_at))
+    small = about(item, item.changed_at or item.opened_at, "pinned" if item.pinned else None)
     key = tag("div", tag("code", line(item.key, 120)), " ", class_="w-key")
     return key, [folded(item.value), " ", small], None

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from langgraph_wyrd.views.columns import Column, Paint, unpainted
 from langgraph_wyrd.views.lanes import Row, drawn, laid_out
 from langgraph_wyrd.views.markup import Markup, Part, folded, tag, words
-from langgraph_wyrd.views.parts import badge
+from langgraph_wyrd.views.parts import age, badge
 from langgraph_wyrd.views.plain import count, fitted, line, padded, size, when, width
 from langgraph_wyrd.views.style import framed
 
@@ -141,7 +141,7 @@ def _says(entry: Entry) -> str:
 def _line(entry: Entry, row: Row, healed: bool, bytes: int | None) -> Markup:
     lane = min(row.lane, _LANES - 1)
     step = [
-        tag("small", when(entry.ts), class_="w-nowrap"),
+        tag("small", age(entry.ts)),
         tag("small", tag("code", _who(entry))),
         [badge(name, "green", "label") for name in entry.labels],
         badge("head", "blue") if entry.head else None,
@@ -193,12 +193,11 @@ def _text(each: Entry) -> Sequence[str]:
 
 
 def _html(each: Entry) -> Sequence[Part]:
-    mark, id, step, at, who, *_ = _text(each)
+    mark, id, step, _, who, *_ = _text(each)
     names: list[Part] = [badge(name, "green") for name in each.labels]
     names.append(badge(_ways(each), "violet") if _ways(each) else None)
     short = tag("code", line(id[:_TINY], 60), class_="w-nowrap", title=id)
-    at_once = tag("span", at, class_="w-nowrap")
-    return (mark, short, step, at_once, words(who), names, folded(each.summary or ""))
+    return (mark, short, step, age(each.ts), words(who), names, folded(each.summary or ""))
 
 
 def _ways(each: Entry) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.words import by_weight, listing, nodes
 from langgraph_wyrd.views.markup import Markup, Part, folded, tag
-from langgraph_wyrd.views.parts import bounded, entry, part, status
-from langgraph_wyrd.views.plain import count, line, plain, when
+from langgraph_wyrd.views.parts import age, bounded, entry, part, status
+from langgraph_wyrd.views.plain import count, line, plain
 from langgraph_wyrd.views.style import framed
 
 MOST = 60  # items of a pillar
@@ -24,7 +24,7 @@ def head(state: WorkingState) -> list[Part]:
     """Whose state it is, where it stands, and what it is after."""
     name = "a working state" if state.thread_id is None else line(state.thread_id, 120)
     ns = tag("code", line(state.ns, 120)) if state.ns else None
-    at = [when(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60))]
+    at: list[Part] = [age(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60))]
     wanted = state.intention
     said: list[Part] = [
         tag(

@@ -7,9 +7,10 @@ from typing import Protocol
 
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.views.markup import Markup, folded, tag, whole
-from langgraph_wyrd.views.parts import badge, bounded, listed, part
+from langgraph_wyrd.views.messages import Message, messages_part
+from langgraph_wyrd.views.parts import age, badge, bounded, listed, part
 from langgraph_wyrd.views.past import Entry, timeline_html
-from langgraph_wyrd.views.plain import count, line, when
+from langgraph_wyrd.views.plain import count, line
 from langgraph_wyrd.views.plot import Plot, picture
 from langgraph_wyrd.views.state import head, pillars
 from langgraph_wyrd.views.style import framed
@@ -41,12 +42,15 @@ def thread_html(
     plot: Plot | None = None,
     heals: Sequence[Heal] = (),
     sizes: Mapping[str, int] | None = None,
+    messages: Sequence[Message] = (),
 ) -> str:
     """`entries`: the newest checkpoints, newest first; of more than `MOST` it says so.
 
-    `sizes`: the bytes that came with each.
+    `sizes`: the bytes that came with each. `messages`: what was said, as dicts.
     """
     said = [*pillars(state)]
+    if (talk := messages_part(messages)) is not None:
+        said.append(talk)
     if heals:
         new = any(heal.acknowledged_at is None for heal in heals)
         newest = [*reversed(heals)]
@@ -70,8 +74,9 @@ def thread_html(
 
 def _heal(heal: Heal) -> Markup:
     seen = "" if heal.acknowledged_at is None else "acknowledged"
-    small = " · ".join(filter(None, [heal.channel, when(heal.at), seen]))
-    said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", tag("small", small)]
+    small = " · ".join(filter(None, [heal.channel, seen]))
+    at = tag("small", age(heal.at), " · " if small else None, small)
+    said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", at]
     return listed("✓" if seen else "!", said, "w-over" if seen else None)
 
 
