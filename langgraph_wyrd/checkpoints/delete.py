@@ -39,11 +39,10 @@ _LOCK = (
     "WHERE {} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id"
 )
 _BURY = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ?, deleted_at = ?, "
+    "UPDATE wyrd_threads SET updated = ?, deleted_at = ?, "
     "buried = CASE WHEN buried IS NULL OR head > buried THEN coalesce(head, buried) ELSE buried "
     "END, head = NULL, status = NULL, reason = NULL, due = NULL, title = NULL, user_id = NULL, "
-    "open_loops = 0, open_todos = 0 "
-    "WHERE {} = ? AND deleted_at IS NULL RETURNING key"
+    "open_loops = 0, open_todos = 0 WHERE key = ?"
 )
 _ALL = (
     "SELECT ns, id, parent, built_on, run_id, root FROM wyrd_checkpoints WHERE thread = ? "
@@ -90,18 +89,19 @@ def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
 
 def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
     """Delete everything of a thread but its tombstone; how many checkpoints there were."""
-    moment = put.now()
-    rows = yield Query(
-        _BURY.format(_by(dialect)), (me, moment, moment, found_by(dialect, thread_id))
-    )
-    if not rows:
+    thread = yield from lock(dialect, me, thread_id)
+    if thread is None:
         return 0
-    key = rows[0][0]
+    key, moment = thread.key, put.now()
     (count,) = yield [Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ?", (key,))]
+    # The tombstone comes last: a thread without one that has rows is taken for damaged.
     yield [
-        Command(delete(table, "thread"), [(key,)])
-        for table in TABLES.values()
-        if "thread" in table.names and table is not THREADS
+        *(
+            Command(delete(table, "thread"), [(key,)])
+            for table in TABLES.values()
+            if "thread" in table.names and table is not THREADS
+        ),
+        Command(_BURY, [(moment, moment, key)]),
     ]
     return int(count[0][0])
 
