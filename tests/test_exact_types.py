@@ -14,7 +14,7 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde import jsonplus
@@ -169,6 +169,7 @@ def loads(data: tuple[str, bytes]) -> Any:
 dumps = exact.exact_dumps(JsonPlusSerializer())
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.one_of(

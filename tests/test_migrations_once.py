@@ -156,31 +156,24 @@ async def test_a_channel_without_a_version(durable: Backend, call: Call, store: 
     assert {name: found[name] for name in want} == want
 
 
-@pytest.mark.inside
-def test_a_list_is_not_stored_again_at_each_start(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def moved(held: dict[str, Any]) -> dict[str, Any]:
+    return {"score": held["points"] * 10, "of": held["of"]}
+
+
+def test_a_list_is_not_stored_again_at_each_start(durable: Backend) -> None:
     """What a new process appends is all that it stores."""
-    from langgraph_wyrd.store.values import Codec
-
-    graph(durable.open()).invoke({"log": [{"points": n} for n in range(200)]}, at("t"))
-    migrations = [Migration("log", 1, scored)]
+    given = [{"points": n, "of": f"{n:030}"} for n in range(2000)]
+    graph(durable.open()).invoke({"log": given}, at("t"))
+    migrations = [Migration("log", 1, moved)]
     graph(durable.open(migrations=migrations), again).invoke({}, at("t"))
-    packed: list[int] = []
-    pack = Codec.pack_elements
-
-    def counted(self: Codec, values: Any, channel: str, start: int = 0) -> list[bytes]:
-        if channel == "log":
-            packed.append(len(values))
-        return pack(self, values, channel, start)
-
-    monkeypatch.setattr(Codec, "pack_elements", counted)
+    sizes = []
     for _ in range(3):
         with durable.open(migrations=migrations) as fresh:
             graph(fresh, lambda state: {"log": [{"score": 1}]}).invoke({}, at("t"))
-    assert max(packed) == 1
+            sizes.append(sum(table.bytes for table in fresh.size_report().tables.values()))
+    assert sizes[0] > 2 * (sizes[2] - sizes[0]) > 0
     found = values(durable.open(migrations=migrations))["log"]
-    assert found == [{"score": 10 * n} for n in range(200)] + [{"score": 1}] * 3
+    assert found == [*map(moved, given), *[{"score": 1}] * 3]
 
 
 def test_a_class_that_is_gone_keeps_its_version(durable: Backend) -> None:

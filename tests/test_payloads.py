@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langgraph_wyrd import WorkingState, errors
@@ -57,6 +57,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "JSON of something else": ("3", "payload: a int"),
     "newer": (changed("schema", 99), "schema: .*upgrade"),
     "an odd schema": (changed("schema", "one"), "schema: .*whole number"),
+    "a schema below the first": (changed("schema", -(10**18)), "schema: .*from 1 on"),
     "no list": (changed("todos", {"a": 1}), "todos: a dict"),
     "no item": (changed("todos.0", "ship"), r"todos\[0\]: a str"),
     "a number for a status": (changed("todos.0.status", 3), r"todos\[0\]\.status: a int"),
@@ -246,6 +247,7 @@ PAYLOAD = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(PAYLOAD | JSON)
 def test_whatever_comes_what_is_recovered_is_valid(payload: Any) -> None:
     """W44: it never raises, and tells of all that `validate` calls an error."""
@@ -258,6 +260,7 @@ def test_whatever_comes_what_is_recovered_is_valid(payload: Any) -> None:
         assert WorkingState.from_dict(payload) == state
 
 
+@settings(deadline=None)
 @given(st.lists(st.dictionaries(NAMES, JSON, max_size=4).map(lambda x: Todo("t", "c", extra=x))))
 def test_round_trip(todos: list[Todo]) -> None:
     """W64: whatever an item has beside its fields, other libraries' names too."""

@@ -141,8 +141,10 @@ def migrated(
     data = dict(payload)
     number = data.pop("schema", None)
     number = OLDEST if number is None else number
-    if type(number) is not int:
-        raise InvalidInput(f"the schema of a {cls.__name__} is a whole number, not {number!r}")
+    if type(number) is not int or number < OLDEST:
+        raise InvalidInput(
+            f"the schema of a {cls.__name__} is a whole number from {OLDEST} on, not {number!r:.80}"
+        )
     if number > SCHEMA:
         raise PayloadTooNew(
             f"this {cls.__name__} has schema {number}, this release reads up to {SCHEMA}: "

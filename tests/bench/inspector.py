@@ -1,4 +1,5 @@
 """The web inspector over a large store: milliseconds a request, and until the page shows it.
+CPU is that of server and client together: it counts where the machine is busy with other things.
 
 python -m tests.bench.inspector                                    10,000 threads, 3,000 messages
 python -m tests.bench.inspector --threads 1000 --database sqlite
@@ -64,16 +65,16 @@ def measure(saver: WyrdSaver, folder: Path, times: int) -> None:
         page = http.get("threads").json()
         asked = {**ASKED, "threads, the next page": f"threads?after={page['next']}"}
         for name, path in asked.items():
-            taken = []
+            taken, used = [], time.process_time()
             for _ in range(times):
                 start = time.perf_counter()
                 answer = http.get(path)
                 taken.append((time.perf_counter() - start) * 1000)
                 assert answer.status_code == 200, answer.text
-            size = len(answer.content) / 1000
+            size, cpu = len(answer.content) / 1000, (time.process_time() - used) / times * 1000
             print(
                 f"  {name:32} {statistics.median(taken):7.1f} ms  (first {taken[0]:.1f}, most "
-                f"{max(taken[1:]):.1f})  {size:,.0f} kB"
+                f"{max(taken[1:]):.1f})  {cpu:.1f} ms CPU  {size:,.0f} kB"
             )
         if BINARY is None:
             print("  no Chromium: the page was not measured")
