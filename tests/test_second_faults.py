@@ -97,7 +97,8 @@ def test_the_newest_checkpoint_that_is_deleted_comes_back(
     assert before is not None
     said = [r.getMessage() for r in caplog.records if r.name == "langgraph_wyrd"]
     assert len(said) == 1
-    assert "'t'" in said[0] and before.checkpoint["id"] in said[0]
+    assert "'t'" in said[0]
+    assert before.checkpoint["id"] in said[0]
     again = file.run("SELECT * FROM wyrd_checkpoints ORDER BY id DESC LIMIT 1")
     assert again[0][1:] == sound[0][1:]  # all but where SQLite keeps it
     assert [row[0] for row in file.run("SELECT kind FROM wyrd_heals")] == ["exact"]
@@ -154,7 +155,8 @@ def test_where_two_rows_of_a_group_are_lost_the_nearest_ancestor_is_taken(
         file.run("UPDATE wyrd_checkpoints SET delta = zeroblob(100) WHERE id = ?", id)
     with file.open() as saver:
         found = saver.get_tuple(at("t"))
-        assert found is not None and third is not None
+        assert found is not None
+        assert third is not None
         assert found.checkpoint == third.checkpoint
         with pytest.raises(CheckpointDamaged) as raised:
             saver.get_tuple(at("t", ids[0]))
@@ -172,7 +174,8 @@ def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) ->
     file.run("UPDATE wyrd_writes SET payload = zeroblob(20)")
     with file.open() as saver:
         found = [*saver.list(at("u"))]
-        assert found and all(not each.pending_writes for each in found)
+        assert found
+        assert all(not each.pending_writes for each in found)
         talk(saver, "u", 1)
 
 
@@ -215,8 +218,8 @@ def test_one_flipped_bit_is_found_in_any_column() -> None:
     row = summed(WRITES, WriteRow(7, "", "c", "task", 12, "p", None, 0, None, b"some bytes"))
     dice = random.Random(1)
     for name, change in {
-        "ns": "\x01", "checkpoint": "b", "task": "uask", "seq": 12 ^ 1 << 40, "payload": b"sole bytes",
-        "sum": row.sum ^ 1 << dice.randrange(62),
+        "ns": "\x01", "checkpoint": "b", "task": "uask", "seq": 12 ^ 1 << 40,
+        "payload": b"sole bytes", "sum": row.sum ^ 1 << dice.randrange(62),
     }.items():  # fmt: skip
         damaged = row._replace(**{name: change})
         if name == "ns":
@@ -225,7 +228,7 @@ def test_one_flipped_bit_is_found_in_any_column() -> None:
 
 
 def test_groups_survive_a_failed_write() -> None:
-    """A write that is not stored is in no group, and the next one of its thread starts a new one."""
+    """A write that is not stored is in no group; the next of its thread starts a new one."""
     groups = parity.Groups()
     rows = [
         summed(WRITES, WriteRow(7, "", "c", "task", n, "", None, 0, None, bytes([n]) * 50))
@@ -235,7 +238,8 @@ def test_groups_survive_a_failed_write() -> None:
     assert steps[0].sql == parity.INSERT
     groups.keep(made)
     steps, made = groups.planned([[Step(insert(WRITES), rows[1])]])
-    assert steps[0].sql == parity.UPDATE and steps[0].must
+    assert steps[0].sql == parity.UPDATE
+    assert steps[0].must
     groups.drop(made)
     steps, _ = groups.planned([[Step(insert(WRITES), rows[2])]])
     assert steps[0].sql == parity.INSERT
@@ -254,7 +258,8 @@ def test_a_large_row_is_restored_where_one_place_is_damaged(file: File) -> None:
     )
     with file.open() as saver:
         found = saver.get_tuple(at("t"))
-        assert found is not None and found.pending_writes is not None
+        assert found is not None
+        assert found.pending_writes is not None
         assert ("a task", "report", data) in found.pending_writes
 
 

@@ -1,0 +1,151 @@
+"""LangGraph's configs and tuples, and ours: ids in stored form, pages of a listing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
+
+from langgraph_wyrd.checkpoints import read
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.store.names import stored
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from langgraph_wyrd.next_saver import WyrdSaver
+
+_PAGE = 32  # checkpoints that a listing holds at once
+
+
+class Pages:
+    """The pages of one `list` call."""
+
+    def __init__(
+        self,
+        saver: WyrdSaver,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> None:
+        self._saver = saver
+        self._thread_id: Any = None
+        self._filter = filter or {}
+        self._left = limit
+        self._after: read.Page | None = None
+        self.done = limit is not None and limit <= 0
+        where: list[tuple[str, tuple[Any, ...]]] = []
+        if config is not None:
+            self._thread_id = place(config)[0]
+            dialect = saver._dialect
+            by = "t.key = ?" if dialect == "postgres" else "t.thread_id = ?"
+            name = stored(str(self._thread_id), "thread_id")
+            where.append((by, (found_by(dialect, name),)))
+            ns = config["configurable"].get("checkpoint_ns")
+            if ns is not None:
+                where.append(("c.ns = ?", (stored(ns, "checkpoint_ns"),)))
+            if id := config["configurable"].get("checkpoint_id"):
+                where.append(("c.id = ?", (stored(id, "checkpoint_id"),)))
+        if before is not None:
+            id = before.get("configurable", {}).get("checkpoint_id")
+            if not isinstance(id, str):
+                raise InvalidInput(
+                    "before['configurable'] has no checkpoint_id: it says where to go on"
+                )
+            where.append(("c.id < ?", (stored(id, "before"),)))
+        # Columns only narrow the search; every row is compared as a whole below.
+        for name in ("source", "run_id"):
+            if isinstance(text := self._filter.get(name), str):
+                where.append((f"c.{name} = ?", (stored(text, f"filter[{name!r}]"),)))
+        step = self._filter.get("step")
+        if type(step) is int and abs(step) < 1 << 62:
+            where.append(("c.step = ?", (step,)))
+        self._where = where
+
+    def script(self, lenient: Any = None) -> Any:
+        size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
+        saver = self._saver
+        return read.page(
+            saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
+        )
+
+    def again(self, error: Exception) -> Any:
+        """The flow that reads the page once more, round damage."""
+        thread_id = getattr(error, "thread_id", None)
+        if thread_id is None and self._thread_id is not None:
+            thread_id = stored(str(self._thread_id), "thread_id")
+        threads = [] if thread_id is None else [thread_id]
+        return self._saver._again(threads, error, self.script)
+
+    def _matches(self, metadata: dict[str, Any]) -> bool:
+        return all(metadata.get(name) == value for name, value in self._filter.items())
+
+    def take(self, page: Any) -> list[CheckpointTuple]:
+        found, self._after = page
+        if self._left is not None:
+            found = found[: self._left]
+            self._left -= len(found)
+        self.done = self._after is None or self._left == 0
+        return [tuple_of(each, self._thread_id, None) for each in found]
+
+
+def history(found: Any) -> dict[str, DeltaChannelHistory]:
+    history: dict[str, DeltaChannelHistory] = {}
+    for name, (writes, seed) in found.items():
+        history[name] = {"writes": writes}
+        if seed:
+            history[name]["seed"] = seed[0]
+    return history
+
+
+def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
+    """Thread id as the caller gave it, namespace, checkpoint id."""
+    found = config.get("configurable") or {}
+    if found.get("thread_id") is None:
+        raise InvalidInput(
+            "config['configurable'] has no thread_id: pass {'configurable': {'thread_id': …}}"
+        )
+    return found["thread_id"], found.get("checkpoint_ns") or "", found.get("checkpoint_id") or None
+
+
+def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """The same in the form in which ids are stored."""
+    thread_id, ns, id = place(config)
+    return (
+        stored(str(thread_id), "thread_id"),
+        stored(ns, "checkpoint_ns"),
+        None if id is None else stored(str(id), "checkpoint_id"),
+    )
+
+
+def several(ids: Sequence[str], what: str) -> Sequence[str]:
+    """The ids, if they are not one text by mistake."""
+    if isinstance(ids, str):
+        raise InvalidInput(f"{what} is one string: pass a list of ids")
+    return ids
+
+
+def config_of(place: tuple[Any, str, str | None], id: str | None = None) -> RunnableConfig:
+    thread_id, ns, own = place
+    return {
+        "configurable": {
+            "thread_id": thread_id,
+            "checkpoint_ns": ns,
+            "checkpoint_id": own if id is None else id,
+        }
+    }
+
+
+def tuple_of(found: read.Read, thread_id: Any, config: RunnableConfig | None) -> CheckpointTuple:
+    """A tuple; its configs carry the thread id as the caller gave it."""
+    name = found.thread_id if thread_id is None else thread_id
+    return CheckpointTuple(
+        config or config_of((name, found.ns, found.id)),
+        found.checkpoint,  # type: ignore[arg-type]
+        found.metadata,  # type: ignore[arg-type]
+        None if found.parent is None else config_of((name, found.ns, found.parent)),
+        found.writes,
+    )
