@@ -11,19 +11,22 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from langgraph_wyrd import extract
 from langgraph_wyrd.extraction.conversation import conversation
 from langgraph_wyrd.extraction.promises import promises
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import WorkingState
+from tests.spoken import cuts as own_cuts
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -132,6 +135,165 @@ def score_dialogues(half: int | None, *, delta: bool = False) -> tuple[Figure, F
     return question, intention
 
 
+# ---- labelled cuts of agents' threads
+
+
+@dataclass
+class Share:
+    """How many of the cuts are right."""
+
+    right: int = 0
+    cuts: int = 0
+
+    def add(self, right: bool) -> None:
+        self.right += right
+        self.cuts += 1
+
+    @property
+    def share(self) -> float:
+        return self.right / max(self.cuts, 1)
+
+    def __str__(self) -> str:
+        return f"{self.share:.3f} ({self.right} of {self.cuts})"
+
+
+Reader = Callable[[list[dict[str, Any]]], dict[str, Any]]
+
+
+def threads() -> Iterator[dict[str, Any]]:
+    yield from _lines("agent_threads.jsonl", None)
+
+
+def read_cut(messages: list[dict[str, Any]], *, alone: bool = False) -> dict[str, Any]:
+    """What a cut's messages leave open, read one by one with `extract`.
+
+    `alone`: each message is given by itself, not the list up to it.
+    """
+    state = WorkingState()
+    for place, message in enumerate(messages):
+        held = [message] if alone else messages[: place + 1]
+        state = extract({"messages": held}, previous=state)
+    return read_state(state)
+
+
+def read_state(state: WorkingState) -> dict[str, Any]:
+    """A state in the terms of the labels."""
+    by_kind: dict[str, list[str]] = {}
+    for loop in state.open_loops:
+        held = by_kind.setdefault(loop.kind, [])
+        if loop.source.message_id is not None and loop.source.message_id not in held:
+            held.append(loop.source.message_id)
+    who = "nobody"
+    if "question" in by_kind or "interrupt" in by_kind:
+        who = "person"
+    elif "tool_call" in by_kind or "task" in by_kind:
+        who = "tool"
+    elif "request" in by_kind:
+        who = "agent"
+    aim = state.intention
+    return {
+        "waits_for": who,
+        "questions": by_kind.get("question", []),
+        "requests": by_kind.get("request", []),
+        "intention": None if aim is None else aim.source.message_id,
+    }
+
+
+def baseline(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The trivial reading: the last message, its question mark, the last long wish."""
+    last = messages[-1]
+    answered = {each.get("tool_call_id") for each in messages}
+    calls = [call["id"] for each in messages for call in each.get("tool_calls") or ()]
+    waiting = [call for call in calls if call not in answered]
+    asks = last["role"] == "assistant" and (last["content"] or "").rstrip().endswith(
+        ("?", "\uff1f")
+    )
+    said = [each["id"] for each in messages if each["role"] == "user"]
+    long = [
+        each["id"]
+        for each in messages
+        if each["role"] == "user" and len(each["content"] or "") > 20
+    ]
+    owed = last["role"] != "assistant" or bool(waiting)
+    who = "person" if asks else "tool" if waiting else "agent" if owed else "nobody"
+    return {
+        "waits_for": who,
+        "questions": [last["id"]] if asks else [],
+        "requests": said[-1:] if owed or asks else [],
+        "intention": long[-1] if long else None,
+    }
+
+
+def score_cuts(
+    cuts: Iterable[tuple[list[dict[str, Any]], dict[str, Any]]], reader: Reader = read_cut
+) -> dict[str, Any]:
+    """The four figures over messages and what they are labelled with."""
+    who, aim = Share(), Share()
+    figures = {"questions": Figure(), "requests": Figure()}
+    for messages, gold in cuts:
+        found = reader(messages)
+        who.add(found["waits_for"] == gold["waits_for"])
+        aim.add(found["intention"] == gold["intention"])
+        for name, figure in figures.items():
+            got, want = set(found[name]), set(gold[name])
+            figure.right += len(got & want)
+            figure.extra += len(got - want)
+            figure.missed += len(want - got)
+    return {"who is waited for": who, **figures, "intention": aim}
+
+
+def labelled(source: str | None = None) -> Iterator[tuple[list[dict[str, Any]], dict[str, Any]]]:
+    """The labelled cuts, all or of one source."""
+    for cut in threads():
+        if source is None or cut["source"] == source:
+            yield cut["messages"], _plain(cut["gold"])
+
+
+def _plain(gold: dict[str, Any]) -> dict[str, Any]:
+    ids = {name: [each["message"] for each in gold[name]] for name in ("questions", "requests")}
+    aim = gold["intention"]
+    return {
+        "waits_for": gold["waits_for"],
+        **ids,
+        "intention": None if aim is None else aim["message"],
+    }
+
+
+def score_threads(reader: Reader = read_cut) -> dict[str, Any]:
+    return score_cuts(labelled(), reader)
+
+
+def _shown(figure: Any) -> str:
+    return f"{figure.share:.3f}" if isinstance(figure, Share) else f"{figure.f1:.3f}"
+
+
+def report_threads() -> None:
+    """Every figure beside the trivial baseline: labelled cuts, our own by language."""
+    ours, trivial = score_threads(), score_threads(baseline)
+    print("labelled cuts of agents' threads (trivial baseline in brackets)")
+    for name, figure in ours.items():
+        print(f"  {name:18} {figure}  ({_shown(trivial[name])})")
+    worst = dict.fromkeys(ours, 1.0)
+    sources = sorted({cut["source"] for cut in threads()})
+    for source in sources:
+        for name, figure in score_cuts(labelled(source)).items():
+            nothing = isinstance(figure, Figure) and not (
+                figure.right or figure.extra or figure.missed
+            )
+            value = figure.share if isinstance(figure, Share) else figure.f1
+            worst[name] = worst[name] if nothing else min(worst[name], value)
+    print(f"  the worst of {len(sources)} sources, each looked at alone:")
+    print("   ", ", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
+    print("conversations of our own, by language (trivial baseline in brackets)")
+    by_language: dict[str, list[Any]] = {}
+    for cut in own_cuts():
+        by_language.setdefault(cut.language, []).append((cut.messages, cut.gold))
+    for language, cuts in [*by_language.items(), ("all", [*chain(*by_language.values())])]:
+        ours, trivial = score_cuts(cuts), score_cuts(cuts, baseline)
+        shown = (f"{name} {_shown(ours[name])} ({_shown(trivial[name])})" for name in ours)
+        print(f"  {language:4}{len(cuts):4} cuts  {', '.join(shown)}")
+
+
 def score_runs() -> tuple[int, int]:
     """How many cuts there are, and how many of them have exactly the calls without a result."""
     cuts = exact = 0
@@ -162,6 +324,7 @@ def score_promises() -> tuple[int, int]:
 
 
 def main() -> None:
+    report_threads()
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--show", type=int, default=0, help="examples of each kind of case")
     show = options.parse_args().show

@@ -20,6 +20,7 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
+from langgraph_wyrd.state.status import with_status
 
 
 def at(minutes: int) -> str:
@@ -87,21 +88,21 @@ Open loops (3):
 - [l-4] waits for a person: approve book_flight? (just now, node tools, in travel/book)
 - [l-1] tool call without a recorded result, verify before redoing: search_hotels \
 {"city": "Rome"} (9 days ago, STALE, node model, call call_7)
-- [l-5] asked, not answered: Which dates? (3 h ago, message m3)
+- [l-5] asked, not answered: Which dates? (3 h ago)
 
 Open todos (2):
 - [t-2] pending: Check the museum (high priority, 1 h ago)
 - [t-3] in progress: Book flights (1 h ago)
 
-Lately over (3):
-- completed: Find flights
-- cancelled: Ask Ada
-- answered: hello (request)
-
 Context (2):
 - budget: 2000
 - notes: ["all all all all all all all all all all all all all all all all all all all all \
-all all all all…"""
+all all all all…
+
+Lately over (3):
+- completed: Find flights
+- cancelled: Ask Ada
+- answered: hello (request)"""
 
 
 def many(count: int, context: int = 0) -> WorkingState:
@@ -117,6 +118,12 @@ def many(count: int, context: int = 0) -> WorkingState:
         context=tuple(ContextItem(f"c-{n}", f"key{n}", n) for n in range(context)),
         status="idle",
     )
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is noon of the day that the states are of."""
+    monkeypatch.setattr("langgraph_wyrd.state.brief._clock", lambda: datetime.fromisoformat(at(0)))
 
 
 def test_a_brief_reads_like_this() -> None:
@@ -153,8 +160,8 @@ def test_the_same_state_gives_the_same_words() -> None:
     assert WorkingState.from_dict(TRIP.to_dict()).brief() == WHOLE
 
 
-def test_ages_are_counted_up_to_now_if_it_is_given() -> None:
-    """`now` replaces the state's own time, for ages and for what is stale."""
+def test_ages_are_counted_up_to_now() -> None:
+    """Not up to the checkpoint: a week later nothing is "just now"."""
     later = datetime(2026, 3, 18, 12, 30)  # taken for UTC
     words = TRIP.brief(now=later)
     assert "approve book_flight? (8 days ago, STALE, node tools" in words
@@ -165,10 +172,8 @@ def test_ages_are_counted_up_to_now_if_it_is_given() -> None:
 
 @pytest.mark.parametrize("ts", [None, "yesterday"])
 def test_without_times_there_are_no_ages(ts: str | None) -> None:
-    """A state or an item without a usable time is told without its age."""
-    words = replace(TRIP, ts=ts).brief()
-    assert "ago" not in words
-    assert "- [l-5] asked, not answered: Which dates? (message m3)" in words
+    """An item without a usable time is told without its age; a state's own time is not needed."""
+    assert "(3 h ago)" in replace(TRIP, ts=ts).brief()
     loops = (OpenLoop("l-1", "note", "x", opened_at=ts),)
     assert "- [l-1] noted: x\n" in WorkingState(ts=at(0), loops=loops).brief() + "\n"
 
@@ -213,6 +218,26 @@ def test_the_title_is_told_when_the_intention_is_another() -> None:
         "\nTitle: Book a week in Rome\nIntention: none known"
         in replace(TRIP, intentions=()).brief()
     )
+    done = Intention("i-9", "Cancel", closed_at=at(60), closed_in="c", outcome="answered")
+    words = replace(TRIP, intentions=(done,)).brief()
+    assert "Intention: none now; last: Cancel (answered, 1 h ago)" in words
+
+
+def test_in_little_room_the_open_loop_survives() -> None:
+    """At 300 characters the reader still learns what holds the thread up."""
+    state = replace(TRIP, thread_id="3f2504e0-4f89-11d3-9a0c-0305e82c3301")
+    for most in (300, 200, 160):
+        words = state.brief(max_chars=most)
+        assert len(words) <= most
+        assert "[l-4] waits for a person: approve book_flight?" in words, most
+
+
+def test_what_was_not_read_is_not_said_to_be_closed() -> None:
+    """A thread that was stored without being read never has "nothing open"."""
+    state = with_status(WorkingState(thread_id="t"), due=(), read=False)
+    assert state.status == "unread"
+    assert "What is open here was not read yet." in state.brief()
+    assert "Nothing is open" not in state.brief()
 
 
 def test_only_the_last_of_what_is_over() -> None:
@@ -332,7 +357,7 @@ def test_a_brief_is_never_longer_than_asked(most: int, state: WorkingState, gues
             number, _, what = part.partition(" more ")
             for kind in counts:
                 counts[kind] += int(number) if what.startswith(kind) else 0
-        body = words.partition("Guessed")[0]
+        body = "\n" + words.partition("Guessed")[0]
         assert body.count("\n- [l-") + counts["open loop"] == len(state.open_loops)
         assert body.count("\n- [t-") + counts["todo"] == len(state.open_todos) - (state is TRIP)
 

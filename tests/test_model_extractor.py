@@ -123,7 +123,7 @@ async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
     before = held.working_state()
     extractor = ModelExtractor(Reader(report=REPORT), author="gpt")
     found = await call(held, "extract_with_model", extractor)
-    assert (found.calls, found.unfounded, found.known) == (1, 2, 1)
+    assert (found.calls, found.unfounded, found.known) == (1, 2, 0)
     state = durable.open().thread("t").working_state()
     assert state == found.state
     assert told(state) == FOUND
@@ -133,8 +133,7 @@ async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
     for each in (promise, note):
         assert (each.source.author, each.source.rule) == ("gpt", "model")
         assert each.source.checkpoint_id == before.checkpoint_id
-    assert before.intention is not None  # known without a model: not replaced
-    assert state.intention == before.intention
+    assert before.intention is None  # all that was asked was answered
     listed = saver.open_loops(confidence="model")
     assert {loop.id for loop in listed} == {promise.id, note.id}
     assert "write to the gardener" in state.brief()
@@ -225,9 +224,12 @@ async def test_what_is_declared_or_seen_stands(durable: Backend, call: Call) -> 
         }
     )
     found = await call(held, "extract_with_model", ModelExtractor(model))
-    assert (found.facts, found.overruled, found.known) == ((), 2, 4)
+    # What was wanted had been answered: the model's aim fills the gap, its loops say nothing new.
+    assert [type(fact).__name__ for fact in found.facts] == ["Wants"]
+    assert (found.overruled, found.known) == (2, 3)
     assert found.state.loops == before.loops
-    assert found.state.intention == before.intention
+    assert before.intention is None
+    assert found.state.intention.text == "food"
     held.set_intention("a party")
     assert held.working_state().intention.text == "a party"
 
@@ -332,7 +334,7 @@ async def test_the_thread_moves_on_while_it_is_read(durable: Backend, call: Call
 
     found = await call(held, "extract_with_model", ModelExtractor(Reader(report=goes_on)))
     assert told(found.state) == FOUND[:1]
-    assert found.known == 2
+    assert found.known == 1
     assert [x.description for x in found.state.open_loops if x.confidence == "declared"] == [
         "nobody cooks yet"
     ]

@@ -1140,7 +1140,7 @@ def test_an_interrupt_of_a_subgraph_is_one() -> None:
     root = at_sub(asks("i1", node="sub"), ns="")
     child = at_sub(asks("i1", node="inner"))
     both = join(root, [child])
-    assert [(loop.ref, loop.source.node) for loop in both.loops] == [("i1", "sub")]
+    assert [(loop.ref, loop.source.node) for loop in both.loops] == [("i1", "inner")]
     answered, _ = fold(child, [Settles(("interrupt",), "answered", seen())], moment(2, SUB))
     (loop,) = join(root, [answered]).loops
     assert (loop.outcome, loop.closed_in, loop.id) == ("answered", "cp0002", root.loops[0].id)

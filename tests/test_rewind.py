@@ -231,8 +231,7 @@ def test_without_pillars(backend: Backend) -> None:
     if backend.name != "memory":
         other.reweave()
         state = other.thread("t").working_state()
-        assert state.intention is not None
-        assert state.intention.text == "do 0"
+        assert state.intentions[-1].text == "do 0"
     assert [m.id for m in graph.get_state(CONFIG).values["messages"]] == ["h0", "a0"]
 
 
@@ -247,7 +246,7 @@ def test_what_is_sealed_stays_sealed(durable: Backend) -> None:
     handle = saver.thread("t")
     handle.label("here")
     handle.rewind("h1")
-    assert handle.working_state().intention.text == "secret 0"
+    assert handle.working_state().intentions[-1].text == "secret 0"
     with raw(durable.url) as connection:
         for table in ("events", "labels", "checkpoints"):
             for row in connection.execute(f"SELECT * FROM wyrd_{table}").fetchall():

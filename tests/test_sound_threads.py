@@ -170,8 +170,7 @@ def test_messages_given_in_short(durable: Backend, how: str) -> None:
     said = ("human", "Please feed the cat")
     given = {"pairs": [said], "a pair": said, "text": said[1]}[how]
     graph.invoke({"messages": given}, CONFIG)
-    intention = saver.thread("t").working_state().intention
-    assert intention is not None
+    (intention,) = saver.thread("t").working_state().intentions
     assert intention.text == "Please feed the cat"
     assert not any("@" in line for line in told(saver))
     check(saver)

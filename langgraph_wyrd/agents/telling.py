@@ -51,7 +51,7 @@ def since(todo: Todo) -> str | None:
 
 def standing(state: WorkingState, max_chars: int, now: datetime, *, tools: bool) -> str:
     """Where a thread stood, within so many characters; empty where there is nothing to say."""
-    if not (state.open_loops or state.open_todos or state.intention or state.context):
+    if not (state.open_loops or state.open_todos or state.intentions or state.context):
         return ""
     lead = f"{_LEAD} {_CLOSING}" if tools else _LEAD
     room = max_chars - len(lead) - 2

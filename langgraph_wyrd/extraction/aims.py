@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from langchain_core.messages import BaseMessage
-
-from langgraph_wyrd.extraction.messages import conversations
+from langgraph_wyrd.extraction.messages import digest
 from langgraph_wyrd.extraction.plain import as_text, bounded, unwrapped
 from langgraph_wyrd.extraction.todos import entries
 from langgraph_wyrd.extraction.view import View
@@ -77,7 +75,7 @@ def _aims(view: View, changed: list[str], rubric: bool) -> Iterator[Fact]:
 def _held(view: View, *names: str) -> bool:
     """Whether what the agent is after now came from one of these channels."""
     return any(
-        each.aim == "explicit" and each.closed_at is None and each.source.channel in names
+        each.aim == "explicit" and each.open and each.source.channel in names
         for each in view.previous.intentions
     )
 
@@ -192,18 +190,16 @@ def _gaps(evaluation: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def steps(view: View) -> Iterable[Fact]:
     """An agent that gave up because its steps were used up, and said so."""
-    return _gave_up(view) if view.putting else ()
+    return _gave_up(view) if view.putting and digest(view).speaks else ()
 
 
 def _gave_up(view: View) -> Iterator[Fact]:
-    for channel, fresh in conversations(view):
-        last = fresh.values[fresh.places[-1]]
-        held = last.__dict__ if isinstance(last, BaseMessage) else last
-        if isinstance(held, dict) and held.get("content") == _OUT_OF_STEPS:
-            id = held.get("id")
+    for channel, fresh, held in digest(view).news:
+        last = held[fresh.places[-1]]
+        if last is not None and last.text == _OUT_OF_STEPS:
             yield Opens(
                 "truncated",
                 "the agent ran out of steps before it had an answer",
-                view.at("step_limit", channel=channel, message_id=id),
-                id,
+                view.at("step_limit", channel=channel, message_id=last.id),
+                last.id,
             )

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-
 from langgraph_wyrd.extraction.conversation import ended
-from langgraph_wyrd.extraction.messages import Call, Message, conversations, read
+from langgraph_wyrd.extraction.messages import Call, Digest, Message, digest
 from langgraph_wyrd.extraction.plain import bounded
 from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.state.facts import PASSING, Drops, Fact, Opens, Settles, Wants
@@ -28,9 +26,10 @@ _UNDONE = ("rejected", "failed")  # what was said in such a call was never said
 
 def declared(view: View) -> Iterable[Fact]:
     """Loops, decisions and aims that the agent opened, closed or set by calling a tool."""
-    if not view.putting or not (view.fresh or view.writes):
+    if not view.putting:
         return ()
-    return _declared(view)
+    found = digest(view)
+    return _declared(view, found) if found.calls or found.fails else ()
 
 
 def opens(name: str, call: str | None, args: Any) -> tuple[LoopKind, str, str] | None:
@@ -48,22 +47,12 @@ def closable(loop: OpenLoop) -> bool:
     return not loop.resolved and loop.kind != "interrupt" and loop.source.rule not in PASSING
 
 
-def _declared(view: View) -> Iterator[Fact]:
-    for channel, fresh in conversations(view):
-        walk = _Walk(view, channel)
-        for place in fresh.places:
-            value = fresh.values[place]
-            if _may_say(value) and (message := read(value)) is not None:
+def _declared(view: View, found: Digest) -> Iterator[Fact]:
+    for news in found.news:
+        walk = _Walk(view, news.channel)
+        for _, message in news.messages():
+            if message.calls or message.results:
                 yield from walk.message(message)
-
-
-def _may_say(value: Any) -> bool:
-    """A cheap look: most messages call nothing."""
-    if isinstance(value, AIMessage):
-        return any(call["name"] in TOOLS for call in value.tool_calls)
-    if isinstance(value, BaseMessage):
-        return isinstance(value, ToolMessage) and value.status == "error"
-    return isinstance(value, dict)
 
 
 class _Walk:

@@ -12,6 +12,7 @@ from langgraph.types import Interrupt, StateSnapshot
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.due import ERROR, INTERRUPT, due, remaining
+from langgraph_wyrd.extraction.messages import read
 from langgraph_wyrd.extraction.paths import task_paths
 from langgraph_wyrd.extraction.plain import unwrapped
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
@@ -21,7 +22,7 @@ from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.facts import PASSING, Fact, Opens, Settles
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.model import Due, WorkingState
+from langgraph_wyrd.state.model import HOLDS_UP, Due, WorkingState
 from langgraph_wyrd.state.overlay import WENT_ON
 from langgraph_wyrd.state.status import with_status
 
@@ -55,14 +56,45 @@ def extract(
     run = extractors if isinstance(extractors, Extractors) else Extractors(extractors or ())
     thread = _thread(values) or before.thread_id
     found, _ = run(put, thread)
-    at = Moment(put.checkpoint_id, put.ns, put.ts)
+    # A plain dict has no checkpoint: what closes in it is told apart by the number of the call.
+    step = before.extra.get(STEP)
+    step = step + 1 if isinstance(step, int) else 1
+    id = put.checkpoint_id or f"@{step:08d}"
+    at = Moment(id, put.ns, put.ts)
     state, _ = fold(before, [*_over(before, pending), *found], at)
     if pending.writes:
         pending = replace(pending, previous=state)
         passing, _ = run(pending, thread)
-        state, _ = fold(state, passing, Moment(put.checkpoint_id, put.ns, put.ts, "pending"))
+        state, _ = fold(state, passing, Moment(id, put.ns, put.ts, "pending"))
     ran = bool(put.versions or put.values)
-    return replace(with_status(state, due=ahead, ran=ran), thread_id=thread)
+    extra = {**state.extra, READ: _read(put)} if put.fresh else state.extra
+    if not put.checkpoint_id:
+        extra = {**extra, STEP: step}
+    state = with_status(state, due=ahead, ran=ran)
+    return replace(state, thread_id=thread, checkpoint_id=put.checkpoint_id, extra=extra)
+
+
+STEP = "extracted"  # in a state's extra: how often `extract` was called on plain dicts
+READ = "messages_read"  # in a state's extra: how far `extract` has read each list
+
+
+def _read(put: View) -> dict[str, Any]:
+    """How many messages each list has, and the last one's id."""
+    return {
+        name: [len(fresh.values), _id_of(fresh.values[-1]) if fresh.values else None]
+        for name, fresh in put.fresh.items()
+        if _talks(fresh.values)
+    }
+
+
+def _talks(values: Sequence[Any]) -> bool:
+    return bool(values) and read(values[-1]) is not None
+
+
+def _id_of(value: Any) -> str | None:
+    held = value.__dict__ if isinstance(value, BaseMessage) else value
+    id = held.get("id") if isinstance(held, dict) else None
+    return id if isinstance(id, str) else None
 
 
 def _over(before: WorkingState, pending: View) -> list[Fact]:
@@ -116,7 +148,7 @@ def _view(
         values=held,
         changed=frozenset(held),
         fresh={
-            name: Fresh(value, range(_news(value, previous), len(value)))
+            name: Fresh(value, range(_news(name, value, previous), len(value)))
             for name, value in held.items()
             if isinstance(value, list | tuple) and not name.startswith("__")
         },
@@ -126,8 +158,22 @@ def _view(
     )
 
 
-def _news(values: Sequence[Any], previous: WorkingState) -> int:
+def _news(name: str, values: Sequence[Any], previous: WorkingState) -> int:
     """Where what is new begins, in a list of messages: after the last one that is known of."""
+    hidden = _hidden(previous)
+    if hidden:  # what an interrupt held up is read again
+        for place in range(len(values) - 1, -1, -1):
+            if not hidden.isdisjoint(_calls_of(values[place])):
+                return place
+    held = previous.extra.get(READ)
+    mark = held.get(name) if isinstance(held, Mapping) else None
+    if isinstance(mark, Sequence) and len(mark) == 2 and isinstance(mark[0], int):
+        count, last = mark
+        if last is None:
+            return count if 0 < count <= len(values) and _id_of(values[count - 1]) is None else 0
+        for place in range(len(values) - 1, -1, -1):
+            if _id_of(values[place]) == last:
+                return place + 1
     known: set[Any] = {loop.ref for loop in previous.loops}
     for items in (previous.loops, previous.intentions, previous.todos):
         known.update(item.source.message_id for item in items)
@@ -144,6 +190,21 @@ def _news(values: Sequence[Any], previous: WorkingState) -> int:
         if any(isinstance(id, str) and id in known for id in (held.get("id"), *ids)):
             return place + 1
     return 0
+
+
+def _hidden(previous: WorkingState) -> set[Any]:
+    """The calls that an open interrupt held up, which are no items of their own meanwhile."""
+    return {
+        call
+        for loop in previous.loops
+        if loop.kind == "interrupt" and not loop.resolved
+        for call in loop.context.get(HOLDS_UP) or ()
+    }
+
+
+def _calls_of(value: Any) -> list[Any]:
+    message = read(value)
+    return [] if message is None else [call.id for call in message.calls]
 
 
 def messages_of(values: Mapping[str, Any]) -> list[BaseMessage] | None:

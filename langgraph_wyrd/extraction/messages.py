@@ -298,6 +298,54 @@ def conversations(view: View) -> Sequence[tuple[str, Fresh]]:
     return found
 
 
+class News(NamedTuple):
+    """The new messages of one list, each read once for all that look at them."""
+
+    channel: str
+    fresh: Fresh
+    read: Mapping[int, Message | None]  # by place
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        for place, message in self.read.items():
+            if message is not None:
+                yield place, message
+
+
+class Digest(NamedTuple):
+    """What is new in a view's lists of messages, and whether a look at it is worth while."""
+
+    news: Sequence[News]
+    speaks: bool  # an agent's words
+    calls: bool
+    fails: bool  # a tool's result that is an error
+
+
+def digest(view: View) -> Digest:
+    """The new messages of a view, read once."""
+    found: Digest | None = view.found.get("digest")
+    if found is None:
+        found = view.found["digest"] = _digest(view)
+    return found
+
+
+def _digest(view: View) -> Digest:
+    news: list[News] = []
+    speaks = calls = fails = False
+    for channel, fresh in conversations(view):
+        values = fresh.values
+        held = {place: read(values[place]) for place in fresh.places}
+        news.append(News(channel, fresh, held))
+        for message in held.values():
+            if message is None:
+                continue
+            if message.role == "ai":
+                speaks = speaks or bool(message.text)
+                calls = calls or bool(message.calls)
+            elif message.results:
+                fails = fails or any(result.failed for result in message.results)
+    return Digest(news, speaks, calls, fails)
+
+
 def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
     for channel, fresh in view.fresh.items():
         if not fresh.places or view.channels.left_out(channel):

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from langgraph_wyrd.extraction.messages import Message
-from langgraph_wyrd.extraction.prose import Phrases
+from langgraph_wyrd.extraction.sentences import Phrases
 
 _PROGRAMS = ("lc_source", "deepagents_notification", "read_file_tool_call_id")
 _NUDGES = ("_nudge", "_guard", "_preference", "_progress_budget")  # names that profiles give

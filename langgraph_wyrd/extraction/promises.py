@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from langgraph_wyrd.extraction.messages import Message, conversations, read
-from langgraph_wyrd.extraction.prose import MARKS, Phrases, either, plain, sentences
+from langgraph_wyrd.extraction.messages import Message, digest
+from langgraph_wyrd.extraction.sentences import MARKS, Phrases, either, plain, sentences
 from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.state.facts import Fact, Opens, Settles
 from langgraph_wyrd.state.model import shortened
@@ -63,6 +63,7 @@ _DEEDS = {
     "monitor": "",
     "continue": "",
 }
+_SIGNS = ("ll ", "will ", "going to", "about to")
 _SOON = r"(?: also| then| now| just| first| next| definitely| certainly| go ahead and| try to)*"
 _PROMISE = Phrases(
     r"(?:^|[,;:] |\band |\bthen |\bbut )(?:i'll|i will|i'm going to|i am going to|i'm about to"
@@ -86,13 +87,15 @@ _DONE = {
 
 def promises(view: View) -> Iterator[Fact]:
     """Promises in an agent's words. One is over when the agent plainly reports it as done."""
-    if not view.putting:
+    if not view.putting or not (found := digest(view)).speaks:
         return
     made: dict[str, Opens] = {}
-    for channel, fresh in conversations(view):
-        for place in fresh.places:
-            message = read(fresh.values[place])
+    open_before = any(loop.kind == "promise" and not loop.resolved for loop in view.previous.loops)
+    for channel, _, held in found.news:
+        for place, message in held.items():
             if message is None or message.role != "ai" or not message.text:
+                continue
+            if not open_before and not any(sign in message.text for sign in _SIGNS):
                 continue
             said = list(sentences(message.text[-_READ:]))[-_SENTENCES:]
             lines = [plain(each) for each in said]
@@ -128,7 +131,7 @@ def _kept(
         if _reported(str(promise.context["deed"]), lines):
             del made[ref]
     for loop in view.previous.loops:
-        if loop.kind != "promise" or loop.closed_at is not None or loop.source.rule != "promise":
+        if loop.kind != "promise" or loop.resolved or loop.source.rule != "promise":
             continue
         if _reported(str(loop.context.get("deed")), lines):
             source = view.at("promise_kept", channel=channel, message_id=message.id)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -21,9 +22,15 @@ Extractor = Callable[["View"], Iterable[Fact]]
 logger = logging.getLogger("langgraph_wyrd")
 
 BUDGET = 0.05  # seconds that an extractor may take for one view
-PATIENCE = 3  # times in a row that it may take longer
+PATIENCE = 3  # times that it may take longer ...
+WITHIN = 20  # ... among this many views
+_FAR = 20  # budgets that one view may cost before the extractor is off at once
 
 _FACTS = frozenset(get_args(Fact))
+
+# Raised when the default extractors read something differently: what was read by an older number
+# can be read again.
+VERSION = 2
 
 # In the order in which they run: what is over comes before what is new.
 DEFAULTS: dict[str, Extractor] = {
@@ -55,10 +62,12 @@ class Extractors:
 
     Args:
         own: Extractors of the user's, run after the default ones. Each takes a `View` and gives
-            facts; its name is the function's.
+            facts; its name is the function's. Where it has a `version` (an attribute of the
+            function), it is kept with what it said.
         off: Names of default extractors that are not to run.
-        budget: Seconds that an extractor may take. One that takes longer three times in a row is
-            switched off until the process ends.
+        budget: Seconds that one of the user's extractors may take for a checkpoint. One that takes
+            longer for three of twenty checkpoints, or once for twenty times as long, is switched
+            off until the process ends; that is logged, and reported with the checkpoint.
     """
 
     def __init__(
@@ -74,21 +83,34 @@ class Extractors:
         unknown = sorted(set(off) - DEFAULTS.keys())
         if unknown:
             raise InvalidInput(f"no extractor is called {unknown[0]!r}: {', '.join(DEFAULTS)}")
-        chosen = [(name, run) for name, run in DEFAULTS.items() if name not in off]
+        self._defaults = tuple((name, run) for name, run in DEFAULTS.items() if name not in off)
+        names = {name for name, _ in self._defaults}
+        mine: list[tuple[str, Extractor, str]] = []
         for run in own:
             if not callable(run):
                 raise InvalidInput(f"{run!r} is no extractor: pass a function that takes a View")
-            chosen.append((_name(run, {name for name, _ in chosen}), run))
-        self._chosen = tuple(chosen)
+            name = _name(run, names)
+            names.add(name)
+            version = getattr(run, "version", None)
+            mine.append((name, run, name if version is None else f"{name} {version}"))
+        self._own = tuple(mine)
         self._budget = budget
         self._clock = clock
-        self._slow: dict[str, int] = {}
+        self._late: dict[str, deque[bool]] = {}
         self._off: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Those that run, in order."""
-        return tuple(name for name, _ in self._chosen if name not in self._off)
+        chosen = [*(name for name, _ in self._defaults), *(name for name, _, _ in self._own)]
+        return tuple(name for name in chosen if name not in self._off)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """What reads: the default ones as a whole with their version, then each of the user's."""
+        off = sorted(DEFAULTS.keys() - {name for name, _ in self._defaults})
+        default = f"wyrd {VERSION}" + (f" without {', '.join(off)}" if off else "")
+        return (default, *(label for _, _, label in self._own))
 
     @property
     def switched_off(self) -> frozenset[str]:
@@ -101,30 +123,35 @@ class Extractors:
         """What they find, and which of them failed. Never raises."""
         found: list[Fact] = []
         failures: list[Failure] = []
-        clock, off = self._clock, self._off
-        start = clock()
-        for name, run in self._chosen:
-            if name in off:
-                continue
+        for name, run in self._defaults:
             try:
                 facts = run(view)
                 if facts:
-                    facts = tuple(facts)
-                    for fact in facts:
-                        if type(fact) not in _FACTS:
-                            raise TypeError(f"gave a {type(fact).__name__}, which is no fact")
-                    found += facts
+                    found += tuple(facts)
             except Exception as error:
                 failures.append(self._failed(name, error, view, thread_id))
-            end = clock()
-            if end - start > self._budget:
-                self._overran(name, end - start)
-                if name in self._off:
-                    failures.append(_failure(name, "switched off: it kept taking too long", view))
-            elif self._slow:
-                self._slow.pop(name, None)
-            start = end
+        if self._own:
+            for name, run, label in self._own:
+                if name not in self._off:
+                    self._runs_own(name, run, label, view, thread_id, found, failures)
         return found, failures
+
+    def _runs_own(
+        self, name: str, run: Extractor, label: str, view: View, thread_id: str | None,
+        found: list[Fact], failures: list[Failure],
+    ) -> None:  # fmt: skip
+        start = self._clock()
+        try:
+            facts = tuple(run(view) or ())
+            for fact in facts:
+                if type(fact) not in _FACTS:
+                    raise TypeError(f"gave a {type(fact).__name__}, which is no fact")
+            found += (_signed(fact, label) for fact in facts)
+        except Exception as error:
+            failures.append(self._failed(name, error, view, thread_id))
+        took = self._clock() - start
+        if self._overran(name, took):
+            failures.append(_failure(name, "switched off: it kept taking too long", view))
 
     def _failed(self, name: str, error: Exception, view: View, thread_id: str | None) -> Failure:
         logger.warning(
@@ -133,15 +160,30 @@ class Extractors:
         )  # fmt: skip
         return _failure(name, f"{type(error).__name__}: {error}", view)
 
-    def _overran(self, name: str, took: float) -> None:
-        times = self._slow[name] = self._slow.get(name, 0) + 1
-        if times >= PATIENCE:
-            self._off |= {name}
-            logger.error(
-                "extractor %r took %.0f ms, the third time in a row above %.0f: it is switched "
-                "off until this process ends",
-                name, took * 1000, self._budget * 1000,
-            )  # fmt: skip
+    def _overran(self, name: str, took: float) -> bool:
+        """Keep account of an extractor's time; whether it was switched off for it."""
+        late = took > self._budget
+        past = self._late.get(name)
+        if past is None:
+            if not late:
+                return False
+            past = self._late[name] = deque(maxlen=WITHIN)
+        past.append(late)
+        if not late or (sum(past) < PATIENCE and took <= _FAR * self._budget):
+            return False
+        self._off |= {name}
+        logger.error(
+            "extractor %r took %.0f ms, above its budget of %.0f for %d of the last %d "
+            "checkpoints: it is switched off until this process ends",
+            name, took * 1000, self._budget * 1000, sum(past), len(past),
+        )  # fmt: skip
+        return True
+
+
+def _signed(fact: Fact, label: str) -> Fact:
+    """A fact with the name and version of the user's extractor that found it."""
+    source = replace(fact.source, extra={**fact.source.extra, "extractor": label})
+    return replace(fact, source=source)
 
 
 def _failure(name: str, error: str, view: View) -> Failure:

@@ -22,14 +22,16 @@ from langgraph_wyrd.extraction.due import (
     INTERRUPT,
     NULL_TASK,
     RESUME,
+    SENDS,
     is_call,
     node_of,
+    place_of,
 )
 from langgraph_wyrd.extraction.elicitation import elicitation
 from langgraph_wyrd.extraction.plain import as_text, bounded
 from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.state.facts import Fact, Opens, Settles
-from langgraph_wyrd.state.model import OpenLoop, shortened
+from langgraph_wyrd.state.model import HOLDS_UP, OpenLoop, shortened
 
 _QUESTION = 500  # characters of a description
 _ACTION = 120
@@ -140,7 +142,7 @@ def _over(view: View, task: _Task) -> Iterator[Fact]:
     again = {_id_of(each) for each in task.interrupts} if not task.finished else set()
     handles = _handles(task)
     for loop in view.previous.loops:
-        if loop.closed_at is not None or loop.kind not in ("interrupt", "error"):
+        if loop.resolved or loop.kind not in ("interrupt", "error"):
             continue
         source = loop.source
         if source.task_id == task.id:
@@ -217,7 +219,7 @@ def _known_of_a_call(
             return called != is_call(path)
     for loop in view.previous.loops:
         if (
-            loop.closed_at is None
+            not loop.resolved
             and loop.source.rule == "task_error"
             and loop.source.node == node
             and loop.source.task_id != task.id
@@ -266,9 +268,54 @@ def _interrupt(view: View, task: _Task, interrupt: Any) -> Opens:
     description, context, call = asked(value)
     if isinstance(schema, Mapping):
         context["response_schema"] = bounded(schema)[0]
+    held = _held_up(view, task, context, call)
+    if held:
+        context[HOLDS_UP] = held
+        call = call or (held[0] if len(held) == 1 else None)
     node = node_of(task.path, view.values)
     source = view.at("interrupt", task_id=task.id, node=node, channel=INTERRUPT, tool_call_id=call)
     return Opens("interrupt", description, source, _id_of(interrupt) or task.id, context)
+
+
+def _held_up(view: View, task: _Task, context: Mapping[str, Any], call: str | None) -> list[str]:
+    """The tool calls that wait for this answer: what is to be approved, or what asks itself."""
+    waiting = [
+        loop
+        for loop in view.previous.loops
+        if loop.kind in ("tool_call", "task") and loop.ref is not None and not loop.resolved
+    ]
+    if call is not None:
+        return [call]
+    held: list[str] = []
+    for action in context.get("actions") or ():
+        named = [each for each in waiting if each.context.get("name") == action["name"]]
+        alike = [each for each in named if _same_args(each.context.get("args"), action["args"])]
+        for each in alike or named[:1]:
+            if each.ref is not None and each.ref not in held:
+                held.append(each.ref)
+                break
+    if held or not waiting:
+        return held
+    # A tool that asks: its task is one of the newest message's calls.
+    last = waiting[-1].source.message_id
+    made = [
+        loop.ref
+        for loop in view.previous.loops
+        if loop.kind in ("tool_call", "task") and loop.source.message_id == last and loop.ref
+    ]
+    place = place_of(task.path)
+    sends = view.values.get(SENDS)
+    if isinstance(place, int) and isinstance(sends, Sequence) and len(sends) == len(made):
+        return [made[place]] if place < len(made) else []
+    return [made[0]] if len(made) == 1 else []
+
+
+def _same_args(one: Any, other: Any) -> bool:
+    """Whether two calls have the same arguments, each shown as far as there was room."""
+    try:
+        return bool(one == other) or str(one)[:200] == str(other)[:200]
+    except Exception:
+        return False
 
 
 def asked(value: Any) -> tuple[str, dict[str, Any], str | None]:

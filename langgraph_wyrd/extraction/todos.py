@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage
-
-from langgraph_wyrd.extraction.messages import conversations, read, written
+from langgraph_wyrd.extraction.messages import Message, digest, read, written
 from langgraph_wyrd.extraction.plain import bounded, unwrapped
 from langgraph_wyrd.extraction.view import View
 from langgraph_wyrd.state.facts import Fact, Listed, Opens, Settles, Todos
@@ -64,7 +62,7 @@ def todos(view: View) -> Iterable[Fact]:
             return (_channel(view, CHANNEL, unwrapped(view.values[CHANNEL])),)
         if CHANNEL in view.gone:
             return (_channel(view, CHANNEL, ()),)
-        return _called(view) if view.fresh or view.writes else ()
+        return _called(view) if CHANNEL not in view.versions and digest(view).calls else ()
     return _written(view) if view.writes else ()
 
 
@@ -98,7 +96,8 @@ def _written(view: View) -> Iterator[Fact]:
                     view.at("todos", channel=CHANNEL, task_id=write.task),
                 )
         elif not write.channel.startswith("__") and not view.channels.left_out(write.channel):
-            yield from _calls(view, write.channel, written(write.value), write.task)
+            messages = filter(None, map(read, written(write.value)))
+            yield from _calls(view, write.channel, messages, write.task)
 
 
 def _whole(view: View, task: str) -> bool:
@@ -118,19 +117,17 @@ def _whole(view: View, task: str) -> bool:
 
 
 def _called(view: View) -> Iterator[Fact]:
-    if CHANNEL in view.versions:
-        return
-    for channel, fresh in conversations(view):
-        yield from _calls(view, channel, (fresh.values[n] for n in fresh.places), None)
+    for news in digest(view).news:
+        messages = (message for _, message in news.messages() if message.calls)
+        yield from _calls(view, news.channel, messages, None)
 
 
-def _calls(view: View, channel: str, messages: Iterable[Any], task: str | None) -> Iterator[Fact]:
+def _calls(
+    view: View, channel: str, messages: Iterable[Message], task: str | None
+) -> Iterator[Fact]:
     """The lists in the tool calls of new messages."""
     lists: dict[str, tuple[Listed, ...]] = {}
-    for value in messages:
-        message = read(value) if _may_call(value) else None
-        if message is None:
-            continue
+    for message in messages:
         known = [call for call in message.calls if call.name in _TRACKERS and not call.malformed]
         if not known or CHANNEL in view.versions:
             continue
@@ -154,14 +151,6 @@ def _calls(view: View, channel: str, messages: Iterable[Any], task: str | None) 
                 "todos", channel=channel, message_id=message.id, tool_call_id=call.id, task_id=task
             )
             yield Todos(tracker, items, where, "declared")
-
-
-def _may_call(value: Any) -> bool:
-    """A cheap look: most messages call nothing."""
-    if isinstance(value, BaseMessage):
-        held = value.__dict__
-        return bool(held.get("tool_calls")) or type(held.get("content")) is list
-    return isinstance(value, dict)
 
 
 def _listed(held: Sequence[Todo], tracker: str) -> tuple[Listed, ...]:

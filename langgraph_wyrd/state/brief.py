@@ -7,7 +7,7 @@ can be compared with `diff`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -69,10 +69,14 @@ def brief(
     """See `WorkingState.brief`."""
     if max_chars is not None and max_chars < 0:
         raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
-    told = _Teller(stale_after, _moment(state.ts) if now is None else _aware(now))
+    told = _Teller(stale_after, _clock() if now is None else _aware(now))
     sections = _sections(state, told, guesses)
     head = _head(state, told, sections)
-    return _fitted(head, sections, max_chars)
+    return _fitted(head, sections, max_chars, lambda room: _least(state, room))
+
+
+def _clock() -> datetime:
+    return datetime.now(timezone.utc)
 
 
 # ---- ages
@@ -128,19 +132,23 @@ def _line(id: str, says: str, about: Iterable[str]) -> str:
 def _loop(loop: OpenLoop, told: _Teller) -> str:
     kind = KINDS.get(loop.kind, loop.kind)
     says = f"{kind}: {shortened(loop.description, _TEXT)}"
-    return _line(loop.id, says, [*told.age(loop.opened_at, loop.changed_at), place(loop.source)])
+    return _line(
+        loop.id,
+        says,
+        [*told.age(loop.opened_at, loop.changed_at), place(loop.source, messages=False)],
+    )
 
 
 def _todo(todo: Todo, told: _Teller) -> str:
     says = f"{_STATUS.get(todo.status, todo.status)}: {shortened(todo.content, _TEXT)}"
     about = [f"{todo.priority} priority"] if todo.priority in _PRIORITIES else []
     about += told.age(todo.opened_at, todo.changed_at)
-    about += [place(todo.source) if todo.source.ns else ""]
+    about += [place(todo.source, messages=False) if todo.source.ns else ""]
     return _line(todo.id, says, about)
 
 
 def _wanted(intention: Intention, told: _Teller) -> str:
-    about = [intention.aim, *told.age(intention.opened_at), place(intention.source)]
+    about = [intention.aim, *told.age(intention.opened_at), place(intention.source, messages=False)]
     return _line(intention.id, shortened(intention.text, _INTENTION), about)
 
 
@@ -195,8 +203,8 @@ def _sections(state: WorkingState, told: _Teller, guesses: bool) -> list[_Sectio
             todos,
             [*reversed(waiting), *reversed(doing)],
         ),
-        _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
         _Section(f"Context ({len(context)}):", "context entry", "context entries", context),
+        _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
     ]
     if guesses:
         lines = _guessed(state, told)
@@ -223,13 +231,48 @@ def _head(state: WorkingState, told: _Teller, sections: Sequence[_Section]) -> l
     wanted = state.intention
     if state.title is not None and (wanted is None or not _is_title(state.title, wanted.text)):
         head.append(f"Title: {state.title}")
-    head.append(f"Intention: {'none known' if wanted is None else _wanted(wanted, told)[2:]}")
+    if wanted is not None:
+        head.append(f"Intention: {_wanted(wanted, told)[2:]}")
+    elif (last := _last_wanted(state)) is not None:
+        said = [last.outcome or "over", *told.age(last.closed_at)[:1]]
+        head.append(f"Intention: none now; last: {shortened(last.text, _TEXT)} ({', '.join(said)})")
+    else:
+        head.append("Intention: none known")
     head.append(f"Status: {state.status}" + (f", {state.reason}" if state.reason else ""))
     if state.due and state.status != "due":
         head.append(f"Due: {listing(nodes(state.due), 10)}")
-    if not any(section.lines for section in sections if section.one in ("open loop", "todo")):
+    if state.status == "unread":
+        head.append("What is open here was not read yet.")
+    elif not any(section.lines for section in sections if section.one in ("open loop", "todo")):
         head.append("Nothing is open.")
     return head
+
+
+def _last_wanted(state: WorkingState) -> Intention | None:
+    """What was wanted last, where nothing is wanted any more."""
+    over = [
+        each
+        for each in state.intentions
+        if not each.open and each.confidence != "heuristic" and each.source.ns == state.ns
+    ]
+    return over[-1] if over else None
+
+
+def _least(state: WorkingState, room: int) -> str:
+    """What holds the thread up, in very little room: the weightiest open loop, or todo."""
+    loops = by_weight(state.open_loops)
+    todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
+    if loops:
+        kind = KINDS.get(loops[0].kind, loops[0].kind).partition(",")[0]
+        line = f"- [{loops[0].id}] {kind}: {shortened(loops[0].description, _TEXT)}"
+    elif todos:
+        line = f"- [{todos[0].id}] {todos[0].status}: {shortened(todos[0].content, _TEXT)}"
+    else:
+        return ""
+    status = f"Status: {state.status}"
+    if len(status) + len(line) + 1 <= room:
+        return f"{status}\n{line}"
+    return _cut(line, room)
 
 
 def _is_title(title: str, text: str) -> bool:
@@ -248,7 +291,9 @@ def _left_out(sections: Sequence[_Section]) -> str:
     return f"Left out: {', '.join(said)}" if said else ""
 
 
-def _fitted(head: list[str], sections: list[_Section], most: int | None) -> str:
+def _fitted(
+    head: list[str], sections: list[_Section], most: int | None, least: Callable[[int], str]
+) -> str:
     """All of it, or as much as there is room for and a line that says what is missing."""
     text = _joined(head, sections, "")
     if most is None or len(text) <= most:
@@ -256,16 +301,25 @@ def _fitted(head: list[str], sections: list[_Section], most: int | None) -> str:
     size = len(text)
     for section in reversed(sections):
         for _ in section.lines:
+            if section.one == "open loop" and len(section.dropped) + 1 == len(section.lines):
+                break  # one of these survives
             size -= section.drop()
             said = _left_out(sections)
             if size + len(said) + 2 <= most:
                 return _joined(head, sections, said)
+    # Not even the head fits beside it: what holds the thread up matters more.
     said = _left_out(sections)
+    room = most - len(said) - (1 if said else 0)
+    start = least(room) if room > 20 else ""
+    if not start:
+        for section in sections:
+            while len(section.dropped) < len(section.lines):
+                section.drop()
+        said = _left_out(sections)
+        room = most - len(said) - 1
+        start = _cut("\n".join(head), room if said else most) if room > 0 or not said else ""
     if not said:
-        return _cut("\n".join(head), most)
-    # Not even the head fits. How much is missing matters more than its last words.
-    room = most - len(said) - 1
-    start = _cut("\n".join(head), room) if room > 0 else ""
+        return start
     return f"{start}\n{said}" if start else _cut(said, most)
 
 

@@ -91,13 +91,19 @@ class Draft:
         self.loops.close(item, outcome, at)
 
     def _open_loop(self, event: Event, at: Moment) -> None:
-        loop = opened(OpenLoop, event, at, event.body)
+        self.open_loop(opened(OpenLoop, event, at, event.body))
+
+    def open_loop(self, loop: OpenLoop) -> None:
+        self.touched.add("loop")
         self.loops.add(loop)
         if loop.kind == "request" and loop.confidence != "heuristic":
             self._entitle(loop.description)
 
     def _open_intention(self, event: Event, at: Moment) -> None:
-        intention = opened(Intention, event, at, event.body)
+        self.open_intention(opened(Intention, event, at, event.body))
+
+    def open_intention(self, intention: Intention) -> None:
+        self.touched.add("intention")
         self.intentions.add(intention)
         if intention.aim == "request" and intention.confidence != "heuristic":
             self._entitle(intention.text)

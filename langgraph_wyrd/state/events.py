@@ -109,6 +109,16 @@ def packed(source: Source, at: Moment) -> dict[str, Any]:
     return out
 
 
+def is_exact(source: Source, told: Mapping[str, Any], at: Moment) -> bool:
+    """Whether what is told of a source gives the very same source back."""
+    return (
+        source.checkpoint_id == at.checkpoint_id
+        and source.ns == at.ns
+        and not source.extra
+        and all(getattr(source, name) is value for name, value in told.items())
+    )
+
+
 def unpacked(source: Mapping[str, Any], at: Moment) -> Source:
     return codec.read(Source, source, {"checkpoint_id": at.checkpoint_id, "ns": at.ns})
 

@@ -71,7 +71,16 @@ class Wants:
 
 @dataclass(frozen=True, slots=True)
 class Drops:
-    """The explicit aim was taken back."""
+    """What was wanted is over: taken back, answered, refused, called off."""
+
+    aim: Aim
+    source: Source
+    outcome: str = "taken back"
+
+
+@dataclass(frozen=True, slots=True)
+class Resumes:
+    """What was wanted last is wanted again."""
 
     aim: Aim
     source: Source
@@ -96,7 +105,7 @@ class Forgets:
     source: Source
 
 
-Fact = Opens | Settles | Todos | Wants | Drops | Holds | Forgets
+Fact = Opens | Settles | Todos | Wants | Drops | Resumes | Holds | Forgets
 
 # Loops by these rules belong to the leaf of a namespace: whatever comes after closes them.
 PASSING = frozenset(("interrupt", "task_error"))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from langgraph_wyrd.state.draft import Draft, apply_all
@@ -16,6 +16,7 @@ from langgraph_wyrd.state.events import (
     Op,
     Pillar,
     bounded,
+    is_exact,
     item_id,
     packed,
     plain,
@@ -30,12 +31,13 @@ from langgraph_wyrd.state.facts import (
     Holds,
     Listed,
     Opens,
+    Resumes,
     Settles,
     Todos,
     Wants,
 )
 from langgraph_wyrd.state.listing import Entry, matched
-from langgraph_wyrd.state.model import FINISHED, OpenLoop, Source, Todo, WorkingState
+from langgraph_wyrd.state.model import FINISHED, Intention, OpenLoop, Source, Todo, WorkingState
 from langgraph_wyrd.state.shelves import loop_key
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
@@ -82,7 +84,7 @@ class _Folding:
         self.draft.apply(event, self.at)
         self.events.append(event)
 
-    def new_id(self, letter: str, source: Source, taken: Mapping[str, Any]) -> str:
+    def new_id(self, letter: str, source: Source, taken: Container[str]) -> str:
         """The first id of this rule, here, that no item has: a task may write more than once."""
         rule = source.rule or ""
         ordinal = self.ordinals.get((letter, rule), 0)
@@ -113,7 +115,19 @@ class _Folding:
             body["context"] = context
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
-        self.tell("loop", "open", self.new_id("l", fact.source, loops.places), body, fact.source)
+        id = self.new_id("l", fact.source, loops)
+        source = packed(fact.source, self.at)
+        event = Event("loop", "open", id, body, source)
+        self.events.append(event)
+        if not is_exact(fact.source, source, self.at):
+            self.draft.apply(event, self.at)
+            return
+        # What `apply` would read from the event again, which this is known to hold.
+        loop = OpenLoop(
+            id, body["kind"], description, context, ref, self.at.ts, None, None, None, None,
+            fact.source, body.get("confidence", "structural"),
+        )  # fmt: skip
+        self.draft.open_loop(loop)
 
     def _again(
         self, held: OpenLoop, fact: Opens, description: str, context: dict[str, Any]
@@ -131,17 +145,26 @@ class _Folding:
     def settles(self, fact: Settles) -> None:
         loops = self.draft.loops
         if fact.item is not None:
-            place = loops.places.get(fact.item)
-            places = [] if place is None or loops.items[place].resolved else [place]
+            places = [
+                place
+                for place, loop in enumerate(loops.items)
+                if loop.id == fact.item and not loop.resolved
+            ]
         elif fact.ref is None:
             places = [place for key, place in loops.open.items() if key[0] in fact.kinds]
         else:
             ref = word(fact.ref)
             keys = ((kind, ref, "") for kind in fact.kinds)
             places = [place for key in keys if (place := loops.open.get(key)) is not None]
+        if not places:
+            return
+        outcome = bounded(fact.outcome, MOST_TEXT)
+        source = packed(fact.source, self.at)
+        self.draft.touched.add("loop")
         for place in places:
-            body = {"outcome": bounded(fact.outcome, MOST_TEXT)}
-            self.tell("loop", "close", loops.items[place].id, body, fact.source)
+            id = loops.items[place].id
+            self.events.append(Event("loop", "close", id, {"outcome": outcome}, source))
+            loops.close_at(place, outcome, self.at)
 
     # ---- intentions
 
@@ -167,11 +190,30 @@ class _Folding:
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
         id = self.new_id("i", fact.source, intentions.places)
-        self.tell("intention", "open", id, body, fact.source)
+        source = packed(fact.source, self.at)
+        event = Event("intention", "open", id, body, source)
+        self.events.append(event)
+        if not is_exact(fact.source, source, self.at):
+            self.draft.apply(event, self.at)
+            return
+        aim = Intention(
+            id, text, body.get("aim", "request"), self.at.ts, None, None, None, fact.source,
+            body.get("confidence", "structural"),
+        )  # fmt: skip
+        self.draft.open_intention(aim)
 
     def drops(self, fact: Drops) -> None:
         for each in self.draft.intentions.of_aim(fact.aim):
-            self.tell("intention", "close", each.id, {"outcome": "taken back"}, fact.source)
+            self.tell("intention", "close", each.id, {"outcome": fact.outcome}, fact.source)
+
+    def resumes(self, fact: Resumes) -> None:
+        intentions = self.draft.intentions
+        if intentions.of_aim(fact.aim):
+            return
+        for each in reversed(intentions.items):
+            if each.aim == fact.aim and each.confidence != "heuristic":
+                self.tell("intention", "change", each.id, {"open": True}, fact.source)
+                return
 
     # ---- context
 
@@ -334,6 +376,7 @@ _TAKE: dict[type[Any], Callable[[_Folding, Any], None]] = {
     Settles: _Folding.settles,
     Wants: _Folding.wants,
     Drops: _Folding.drops,
+    Resumes: _Folding.resumes,
     Holds: _Folding.holds,
     Forgets: _Folding.forgets,
     Todos: _Folding.todos,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.model import OpenLoop, WorkingState
+from langgraph_wyrd.state.model import HOLDS_UP, OpenLoop, WorkingState
 
 _Known = tuple[str, str]  # kind and ref
 
@@ -81,10 +81,24 @@ def _meet(places: dict[_Known, int], result: list[OpenLoop], key: _Known, loop: 
                 closed_in=loop.closed_in,
                 outcome=loop.outcome,
             )
+        if loop.kind == "interrupt" and not loop.resolved and not held.resolved:
+            result[place] = _asked_inside(held, loop)
         if loop.resolved or not held.resolved or not _after(loop, held):
             return
     places[key] = len(result)
     result.append(loop)
+
+
+def _asked_inside(held: OpenLoop, loop: OpenLoop) -> OpenLoop:
+    """An interrupt that a subgraph raised and its caller repeats: the subgraph's node asked."""
+    calls = [
+        call
+        for each in (held, loop)
+        if isinstance(found := each.context.get(HOLDS_UP), list | tuple)
+        for call in found
+    ]
+    context = {**held.context, HOLDS_UP: list(dict.fromkeys(calls))} if calls else held.context
+    return replace(held, source=loop.source, context=context)
 
 
 def _later(loop: OpenLoop, held: OpenLoop) -> bool:

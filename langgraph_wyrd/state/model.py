@@ -29,10 +29,14 @@ LoopKind = Literal[
     "decision",  # decided, and its outcome is not known yet
     "note",  # opened by a person or by the agent
 ]
+HOLDS_UP = "calls"  # in an interrupt's context: the tool calls that wait for its answer
 FINISHED = ("completed", "cancelled")  # of a todo's statuses; one that is not known counts as open
 ELSEWHERE = "elsewhere"  # in a loop's `extra`: it was declared on another branch of its thread
 Aim = Literal["explicit", "request", "task"]
-Status = Literal["idle", "interrupted", "error", "due", "done"]
+Status = Literal[
+    "idle", "interrupted", "error", "due", "done",
+    "unread",  # stored without being read: what is open is not known
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +347,7 @@ class WorkingState:
         Args:
             max_chars: It is never longer than this.
             stale_after: What is open and did not change for longer is marked as stale.
-            now: Ages are counted up to here; without it, up to the state's own time.
+            now: Ages are counted up to here; without it, up to now.
             guesses: Also tell what was only guessed from prose, apart.
         """
         from langgraph_wyrd.state.brief import brief

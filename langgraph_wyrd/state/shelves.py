@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -27,34 +28,56 @@ def loop_key(kind: str, ref: str | None, description: str) -> Key:
 
 
 class Loops:
-    """Loops as they were opened; where each is, by id and by key."""
+    """Loops as they were opened; where each is, by key of what is open, and by id."""
 
-    __slots__ = ("closed", "items", "open", "places", "some_closed")
+    __slots__ = ("_closed", "_places", "items", "open", "some_closed")
 
     def __init__(self, before: tuple[OpenLoop, ...]) -> None:
         self.items = list(before)
-        self.places: dict[str, int] = {}
         self.open: dict[Key, int] = {}
-        self.closed: dict[Key, int] = {}
         self.some_closed = False
-        for place, loop in enumerate(before):  # as _enter does; calls would cost more than the rest
-            self.places[loop.id] = place
-            ref = loop.ref
-            key = (loop.kind, None, loop.description) if ref is None else (loop.kind, ref, "")
+        # Most steps ask for neither: made when they are.
+        self._places: dict[str, int] | None = None
+        self._closed: dict[Key, int] | None = None
+        for place, loop in enumerate(before):
             if loop.closed_at is None and loop.closed_in is None:
+                ref = loop.ref
+                key = (loop.kind, None, loop.description) if ref is None else (loop.kind, ref, "")
                 self.open[key] = place
-            else:
-                self.closed[key] = place
+
+    @property
+    def places(self) -> dict[str, int]:
+        if self._places is None:
+            self._places = {loop.id: place for place, loop in enumerate(self.items)}
+        return self._places
+
+    @property
+    def closed(self) -> dict[Key, int]:
+        if self._closed is None:
+            self._closed = {
+                loop_key(loop.kind, loop.ref, loop.description): place
+                for place, loop in enumerate(self.items)
+                if loop.resolved
+            }
+        return self._closed
+
+    def __contains__(self, id: object) -> bool:
+        if self._places is not None:
+            return id in self._places
+        return any(loop.id == id for loop in self.items)
 
     def _enter(self, place: int, loop: OpenLoop) -> None:
-        self.places[loop.id] = place
-        key = loop_key(loop.kind, loop.ref, loop.description)
-        (self.closed if loop.resolved else self.open)[key] = place
+        if self._places is not None:
+            self._places[loop.id] = place
+        if not loop.resolved:
+            self.open[loop_key(loop.kind, loop.ref, loop.description)] = place
+        elif self._closed is not None:
+            self._closed[loop_key(loop.kind, loop.ref, loop.description)] = place
 
     def add(self, loop: OpenLoop) -> None:
-        if loop.id not in self.places:  # the same event again is no news
-            self._enter(len(self.items), loop)
+        if loop.id not in self:  # the same event again is no news
             self.items.append(loop)
+            self._enter(len(self.items) - 1, loop)
 
     def change(self, event: Event, at: Moment) -> None:
         place = self.places.get(event.item)
@@ -63,7 +86,12 @@ class Loops:
 
     def close(self, item: str, outcome: str | None, at: Moment) -> None:
         place = self.places.get(item)
-        if place is None or (held := self.items[place]).resolved:
+        if place is not None:
+            self.close_at(place, outcome, at)
+
+    def close_at(self, place: int, outcome: str | None, at: Moment) -> None:
+        held = self.items[place]
+        if held.resolved:
             return
         self.open.pop(loop_key(held.kind, held.ref, held.description), None)
         # Written out, as it is made at every put: `replace` takes three times as long.
@@ -119,8 +147,15 @@ class Intentions:
 
     def change(self, event: Event, at: Moment) -> None:
         place = self.places.get(event.item)
-        if place is not None:
-            self.items[place] = _changed(self.items[place], event.body, {})
+        if place is None:
+            return
+        held = self.items[place]
+        if event.body.get("open") is True:
+            if not held.open:
+                self.items[place] = replace(held, closed_at=None, closed_in=None, outcome=None)
+                insort(self.open.setdefault(held.aim, []), place)
+            return
+        self.items[place] = _changed(held, event.body, {})
 
     def done(self) -> tuple[Intention, ...]:
         return _without_old(self.items, CLOSED_INTENTIONS)
@@ -268,6 +303,9 @@ def _without_old(items: list[Ends], most: int) -> tuple[Ends, ...]:
     ]
     if len(closed) <= most:
         return tuple(items)
-    closed.sort()
-    old = {place for _, _, place in closed[:-most]}
+    if len(closed) == most + 1:
+        old = {min(closed)[2]}
+    else:
+        closed.sort()
+        old = {place for _, _, place in closed[:-most]}
     return tuple([item for place, item in enumerate(items) if place not in old])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langgraph_wyrd.state.facts import PASSING
-from langgraph_wyrd.state.model import Due, OpenLoop, Status, WorkingState, shortened
+from langgraph_wyrd.state.model import HOLDS_UP, Due, OpenLoop, Status, WorkingState, shortened
 from langgraph_wyrd.state.words import by_weight, listing, nodes
 
 MOST = 200  # characters of a reason
@@ -29,6 +30,7 @@ def with_status(
     due: Sequence[Due],
     paused_before: Sequence[str] = (),
     ran: bool = True,
+    read: bool = True,
 ) -> WorkingState:
     """The state with what is due, its status and the reason.
 
@@ -36,14 +38,36 @@ def with_status(
         due: The nodes and Sends that are about to run.
         paused_before: Nodes that a breakpoint holds back.
         ran: False if nothing ever ran here.
+        read: False if checkpoints were stored that no extractor has read: nothing is claimed then.
     """
+    if (loops := _waiting_once(state.loops)) is not state.loops:
+        state = replace(state, loops=loops)
     status, reason = _status(state, due, paused_before, ran)
+    if not read and status in ("idle", "done", "due"):
+        status, reason = "unread", "stored without being read: what is open is not known"
     # Written out, as it is made at every put: `replace` takes three times as long.
     return WorkingState(
         state.thread_id, state.checkpoint_id, state.ts, state.title, state.todos, state.context,
         state.loops, state.intentions, tuple(due), status, shortened(reason, MOST), state.extra,
         state.ns,
     )  # fmt: skip
+
+
+def _waiting_once(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
+    """Without the calls that an open interrupt holds up: one wait is one item."""
+    held: set[str] = set()
+    for loop in loops:
+        if loop.kind == "interrupt" and not loop.resolved:
+            calls = loop.context.get(HOLDS_UP)
+            if isinstance(calls, list | tuple):
+                held.update(calls)
+    if not held:
+        return loops
+    return tuple([loop for loop in loops if not (loop.ref in held and _is_call(loop))])
+
+
+def _is_call(loop: OpenLoop) -> bool:
+    return loop.kind in ("tool_call", "task") and not loop.resolved
 
 
 def _status(

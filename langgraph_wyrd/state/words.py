@@ -37,7 +37,7 @@ def node_path(ns: str) -> str:
     return "/".join(part.partition(":")[0] for part in ns.split("|") if part)
 
 
-def place(source: Source) -> str:
+def place(source: Source, *, messages: bool = True) -> str:
     """Where something was seen, as far as it is known."""
     said = []
     if source.node is not None:
@@ -46,11 +46,13 @@ def place(source: Source) -> str:
         said.append(f"in {node_path(source.ns)}")
     if source.tool_call_id is not None:
         said.append(f"call {source.tool_call_id}")
-    elif source.message_id is not None and not source.message_id.startswith("@"):  # it has no id
+    elif (
+        messages and source.message_id is not None and not source.message_id.startswith("@")
+    ):  # it has no id
         said.append(f"message {source.message_id}")
     if source.author is not None:
         said.append(f"by {source.author}")
-    if not said and source.channel is not None:
+    if not said and source.channel is not None and (messages or source.message_id is None):
         said.append(f"channel {source.channel}")
     return ", ".join(said)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import fields
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ async def state(call: Call) -> Any:
 
 def _stated(thread_id: str, state: WorkingState, *, now: bool = True) -> dict[str, Any]:
     """A state; its brief counts ages up to now, or for a point of the past up to then."""
-    brief = state.brief(now=datetime.now(timezone.utc) if now else None)
+    at = None if now or state.ts is None else datetime.fromisoformat(state.ts)
+    brief = state.brief(now=at)
     return {"thread_id": thread_id, "state": state.to_dict(), "brief": brief}
 
 

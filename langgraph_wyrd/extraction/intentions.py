@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Literal
 
-from langgraph_wyrd.extraction.prose import (
+from langgraph_wyrd.extraction.sentences import (
     INVERTED,
     MARKS,
     WH,
@@ -212,6 +212,14 @@ def closes(text: str) -> bool:
             return False
         thanks = thanks or bool(_PARTS.match(rest) or _GRATEFUL.search(line))
     return thanks
+
+
+def small_words(line: str) -> Literal["nod", "farewell"] | None:
+    """Whether an English sentence says nothing of its own: praise, or "that's all"."""
+    rest = _bare(line)
+    if not rest or rest[0] in MARKS:
+        return "nod"
+    return "farewell" if _PARTS.match(rest) else None
 
 
 def _bare(line: str) -> str:

@@ -1,25 +1,18 @@
-"""Whether an agent's turn asks something of the person."""
+"""Whether a sentence of an agent asks something of the person, in English."""
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
-from langgraph_wyrd.extraction.prose import (
+from langgraph_wyrd.extraction.sentences import (
     INVERTED,
     MARKS,
     WH,
     Form,
     Phrases,
     plain,
-    sentences,
     start,
 )
 
-_READ = 1500  # characters at the end of what an agent said
-_MOST = 40  # sentences
 _LONGEST = 400  # a longer sentence is no question, if it has no question mark
-_CODE = Phrases(r"```.*?(?:```|\Z)", re.S)
 
 _SOFT = (
     r"no problem|no worries|you(?:'re| are) (?:very |most )?welcome|my pleasure|so|and|also|okay|ok"
@@ -133,48 +126,10 @@ _LAST = Phrases(  # where a last clause asks anew, or offers more
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
-_NEAR_END = 3  # sentences
-_ADDRESSED = Phrases(r"\b(?:you|your|i|we|please|me|us)\b", re.I)
 
 
-class Asked(NamedTuple):
-    """How a turn leaves the other side, and the sentences that do."""
-
-    form: Form
-    text: str
-
-
-_TOLD = Asked("tells", "")
-
-
-def asked(text: str) -> Asked:
-    """Whether an agent's turn asks something of the person."""
-    if len(text) > _READ:
-        text = text[-_READ:]
-    if "```" in text:
-        text = _CODE.sub(" ", text)
-    said = list(sentences(text))[-_MOST:]
-    asks: list[str] = []
-    proposes: list[str] = []
-    courtesy = False
-    for left, sentence in enumerate(said, 1 - len(said)):
-        form = _form(sentence)
-        if form == "asks" and left < -_NEAR_END and not _ADDRESSED.search(sentence):
-            continue  # a question of rhetoric, answered in what follows
-        if form == "asks":
-            asks.append(sentence)
-        elif form == "proposes":
-            proposes.append(sentence)
-        elif form == "courtesy":
-            courtesy = True
-    if asks:
-        return Asked("asks", " ".join((*asks, *proposes)))
-    if proposes:
-        return Asked("proposes", " ".join(proposes))
-    return Asked("courtesy", "") if courtesy else _TOLD
-
-
-def _form(sentence: str) -> Form:
+def asked_in_english(sentence: str) -> Form:
+    """Whether a sentence asks something of the person; `courtesy` where it only offers more."""
     marked = sentence[-1] in MARKS
     if not marked and len(sentence) > _LONGEST:
         return "tells"

@@ -1,0 +1,175 @@
+"""Which language a text is in, and that language's tables of words (`words/`), compiled."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from types import ModuleType
+
+from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, pt, zh
+
+_READ = 400  # characters that the language is told by
+_FEW = 20  # different words: so few are weighed by more than function words
+
+
+class Tables:
+    """The compiled tables of one language."""
+
+    def __init__(self, module: ModuleType, cjk: bool = False) -> None:
+        self.module = module
+        self.name = module.__name__.rpartition(".")[2]
+        self.cjk = cjk
+
+    def __getattr__(self, table: str) -> re.Pattern[str]:
+        """A table as one pattern, compiled when it is first looked at."""
+        if table.startswith("__"):
+            raise AttributeError(table)
+        found = self._compiled(table)
+        setattr(self, table, found)
+        return found
+
+    def _compiled(self, table: str) -> re.Pattern[str]:
+        if table == "opening":  # small words at a sentence's start
+            word = "" if self.cjk else r"(?!\w)"
+            small = "|".join(_longest_first(f"{self.module.THANKS}|{self.module.NODS}"))
+            return re.compile(rf"{_GAP}*(?:(?:{small}){word}{_GAP}*)*")
+        if table == "gratitude":
+            return re.compile(
+                self.module.THANKS if self.cjk else rf"\b(?:{self.module.THANKS})(?!\w)"
+            )
+        if table == "agreement":
+            word = "" if self.cjk else r"(?!\w)"
+            return re.compile(rf"{_GAP}*(?:{self.module.YES}){word}")
+        held = getattr(self.module, table)
+        return re.compile(held if isinstance(held, str) else "|".join(held))
+
+    def wishes(self, line: str) -> bool:
+        found = self.WISHES.search(line) if self.cjk else self.WISHES.match(line)
+        return found is not None
+
+
+def _longest_first(pattern: str) -> list[str]:
+    """The alternatives of a pattern: one that begins another must not be tried before it."""
+    found, depth, start = [], 0, 0
+    for place, char in enumerate(pattern):
+        depth += (char in "([") - (char in ")]")
+        if char == "|" and depth == 0:
+            found.append(pattern[start:place])
+            start = place + 1
+    found.append(pattern[start:])
+    return sorted(found, key=len, reverse=True)
+
+
+_GAP = r"[\s,;:.!'\"()\-\u2013\u2026\u3001\u3002\uff0c\uff01~\U0001F300-\U0001FAFF]"
+ENGLISH = Tables(en)
+LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
+_CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
+_KANA = re.compile("[\u3040-\u30ff]")
+_HAN = re.compile("[\u3400-\u9fff]")
+_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+
+
+def plain_latin(text: str) -> str:
+    """In small letters, with straight apostrophes and without accents."""
+    line = text.lower()
+    if line.isascii():
+        return line
+    line = line.replace("\u2019", "'").replace("ß", "ss")
+    held = unicodedata.normalize("NFD", line)
+    return unicodedata.normalize("NFC", "".join(c for c in held if not unicodedata.combining(c)))
+
+
+_LITERAL = re.compile(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
+
+
+def _words_of(tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+    """A language's function words, and the words that stand in its other tables."""
+    held = vars(tables.module)
+    literal: set[str] = set()
+    for name, table in held.items():
+        if name.isupper() and name != "COMMON":
+            literal.update(_LITERAL.findall(table if isinstance(table, str) else " ".join(table)))
+    common = frozenset(map(plain_latin, held["COMMON"].split()))
+    return common, frozenset(literal) - common
+
+
+_WORDS = tuple((tables, *_words_of(tables)) for tables in LATIN)
+_COMMON: frozenset[str] = frozenset().union(*(common for _, common, _ in _WORDS))
+
+
+@lru_cache(maxsize=512)
+def languages(text: str) -> tuple[Tables, ...]:
+    """The languages whose tables apply to the beginning of a text, likeliest first.
+
+    Of a text too short to tell, all that share its script; of another script, none.
+    """
+    if not text.isascii():
+        if _KANA.search(text):
+            return (_JAPANESE,)
+        han = len(_HAN.findall(text))
+        if han and han * 4 >= len(text.replace(" ", "")):
+            return (_CHINESE,)
+    words = set(_WORD.findall(plain_latin(text[:_READ])))
+    if not words:
+        return (_CHINESE,) if _HAN.search(text) else ()
+    english = len(words & _WORDS[0][1])
+    if english > 3 and english * 3 > len(words):
+        return (ENGLISH,)
+    counts = [
+        2 * len(words & common) + (len(words & literal) if len(words) < _FEW else 0)
+        for _, common, literal in _WORDS
+    ]
+    most = max(counts)
+    if not most:
+        return LATIN if plain_latin(text).isascii() else ()
+    return tuple([each[0] for each, count in zip(_WORDS, counts, strict=True) if count == most])
+
+
+# ---- what two texts share
+
+_STEM = 5
+
+
+@lru_cache(maxsize=512)
+def stems(text: str) -> frozenset[str]:
+    """The beginnings of a text's longer words; of scripts without spaces, pairs of characters."""
+    found: set[str] = set()
+    for match in _WORD.finditer(plain_latin(text[:2000])):
+        word = match.group()
+        if not word.isascii() and (_HAN.search(word) or _KANA.search(word)):
+            found.update(
+                word[n : n + 2]
+                for n in range(len(word) - 1)
+                if not _HIRAGANA.fullmatch(word[n : n + 2])
+            )
+        elif len(word) > 3 and word not in _COMMON:
+            found.add(word[:_STEM])
+    return frozenset(found - _EMPTY)
+
+
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
+_EMPTY = frozenset(
+    [
+        "help",
+        "could",
+        "would",
+        "please",
+        "pleas",
+        "shoul",
+        "want",
+        "like",
+        "need",
+        "som",
+        "some",
+        "thing",
+        "know",
+        "just",
+        "make",
+    ]
+)
+
+
+def share(one: str, other: str) -> bool:
+    """Whether two texts are about one thing, as far as their words show."""
+    return not stems(one).isdisjoint(stems(other))

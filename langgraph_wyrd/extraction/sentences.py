@@ -1,0 +1,163 @@
+"""Text: how it is cut into sentences, and what in it is nobody's own words.
+
+Tables of English phrases, each compiled when it is first looked at. Other languages keep what
+structure gives them: a question mark is a question, whatever its script. A sentence is looked at
+from its start, and of a long text only an end or a beginning, so that cost is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Literal
+
+Form = Literal[
+    "asks",  # an answer is needed to go on
+    "proposes",  # puts something forward: does this suit?
+    "offers",  # one more thing, that need not be
+    "courtesy",  # anything else?
+    "tells",
+]
+
+MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
+# A mark inside a word (1.5, a?b=c) ends nothing.
+_READ = 6000  # characters of a text that are looked at
+_SENTENCE = re.compile(
+    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|[.!?](?=[a-z0-9_=&/])|\.(?=[,;)]))+[{MARKS}]*"
+)
+_AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
+
+
+def either(*phrases: str) -> str:
+    return "(?:" + "|".join(phrases) + ")"
+
+
+class Phrases:
+    """A pattern that is compiled when it is first looked at.
+
+    Most are long, and most texts need few. Once compiled it costs what a pattern does.
+    """
+
+    match: Callable[..., re.Match[str] | None]
+    search: Callable[..., re.Match[str] | None]
+    finditer: Callable[[str], Iterator[re.Match[str]]]
+    sub: Callable[[str, str], str]
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._told = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._told)
+        self.match, self.search = compiled.match, compiled.search
+        self.finditer, self.sub = compiled.finditer, compiled.sub
+        return getattr(compiled, name)
+
+
+def start(*phrases: str) -> Phrases:
+    """To match where a sentence starts, with whole words."""
+    return Phrases(either(*phrases) + r"(?!\w)")
+
+
+def sentences(text: str) -> Iterator[str]:
+    for found in _SENTENCE.finditer(text):
+        sentence = found.group().strip(_AROUND)
+        if sentence:
+            yield sentence
+
+
+def plain(sentence: str) -> str:
+    """In small letters, with straight apostrophes."""
+    return sentence.lower().replace("\u2019", "'")
+
+
+INVERTED = start(  # asked without its mark: "would you like a table"
+    r"(?:do|does|did|are|were|would|will|have|can|could|may|might|must) (?:you|your)",
+    r"(?:shall|should|may|can|could|would|do|will) (?:i|we)",
+    r"(?:is|are|was|does|will|would) (?:that|this|it|there|these|those)",
+)
+WH = Phrases(
+    r"(?:(?:and|or|also|at|in|on|for|to|from|by|with|about|till|until) )*"
+    r"(?:what|which|when|where|who|whom|whose|how)(?:'s|'re|\b)"
+    r"(?! (?:you|i|we|they|he|she|it|a|an|to|if|the)\b)"
+)
+
+
+# ---- text without what is only shown
+
+_FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_INLINE = re.compile(r"`[^`\n]{1,200}`")
+_QUOTED = re.compile(r"(?m)^[ \t]*>.*$")
+_DRAFT = re.compile(
+    r"(?im)^[ \t*_>]*(?:subject|betreff|objet|asunto|assunto|oggetto|onderwerp|主题|主旨|件名)"
+    r"[*_ ]*[:\uff1a].*?(?=^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\Z)",
+    re.S,
+)
+_SIGNED = re.compile(
+    r"(?im)^[ \t]*(?:best(?: regards| wishes)?|(?:kind|warm) regards|regards|sincerely|cheers"
+    r"|thanks|mit freundlichen gr(?:u|ü)(?:ss|ß)en|viele gr(?:u|ü)(?:ss|ß)e|cordialement"
+    r"|bien à vous"
+    r"|(?:un )?saludos?(?: cordiales)?|atenciosamente|atentamente|cordiali saluti"
+    r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)[ ,.。]*\n[^\n]{0,60}\n"
+)
+_SAID = re.compile(
+    r"[\"\u201c\u201e\u00ab\u300c\u300e][^\"\u201d\u201c\u00bb\u300d\u300f\n]{12,400}[\"\u201d\u201c\u00bb\u300d\u300f]"
+)
+_LOG = re.compile(
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE|CRITICAL)\b"
+    r"|Traceback \(|File \"|at [\w$.<>]+\(|Caused by:|\w+(?:\.\w+)*(?:Error|Exception)\b"
+    r"|\$ |# |>>> |\+\+\+ |--- |@@ |diff --git|npm |\w+@\w+[:~]|[{}\[\]();]+\s*$|<[/\w!]|\d+ \||\||"
+    r"(?:import|from|def|class|const|let|var|function|return|if|for|while|public|private|#include|SELECT)\b.*[({;:=]\s*$)"
+)
+
+
+def prose_of(text: str) -> str:
+    """An agent's own words: no code, no quotes, no draft of a letter."""
+    if len(text) > _READ:
+        text = text[-_READ:]
+    if "`" in text or "~~~" in text:
+        text = _INLINE.sub(" x ", _FENCED.sub("\n", text))
+    if ">" in text:
+        text = _QUOTED.sub("", text)
+    if ":" in text or "\uff1a" in text:
+        draft = _DRAFT.search(text)
+        if draft is not None:
+            signed = _SIGNED.search(text, draft.start())
+            stop = (
+                signed.end() if signed is not None and signed.end() < draft.end() else draft.end()
+            )
+            text = text[: draft.start()] + "\n" + text[stop:]
+    return _SAID.sub(_unasked, text)
+
+
+def _unasked(found: re.Match[str]) -> str:
+    """What stands between quotation marks asks nobody here."""
+    said = found.group()
+    return said.translate(_NO_MARKS) + "\n" if said[-2] in MARKS + ".!" else said
+
+
+_NO_MARKS = str.maketrans(dict.fromkeys(MARKS + ".!", ","))
+
+
+@lru_cache(maxsize=256)
+def own_words(text: str) -> str:
+    """What a person says themselves, without what they pasted; if nothing is left, all of it."""
+    if len(text) > 4 * _READ:
+        text = f"{text[: 2 * _READ]}\n{text[-2 * _READ :]}"
+    if len(text) < 40 and "\n" not in text:
+        return text
+    left = _FENCED.sub("\n", text) if "`" in text or "~~~" in text else text
+    if "\n" in left:
+        lines = left.split("\n")
+        kept = [line for line in lines if line.strip() and not _pasted(line)]
+        if len(kept) < len(lines):
+            left = "\n".join(kept)
+    return left if left.strip(" \t\n:.-") else text
+
+
+def _pasted(line: str) -> bool:
+    if line.lstrip().startswith(">") or _LOG.match(line):
+        return True
+    bare = line.strip()
+    letters = sum(c.isalpha() or c == " " for c in bare)
+    return len(bare) > 20 and letters < 0.6 * len(bare)

@@ -1,0 +1,32 @@
+"""Words of a language, as data: one module a language, each a few short tables.
+
+Structure decides first (who spoke last, calls, results); a table decides only what structure
+leaves open. Every entry is a regular expression in small letters, without accents where the
+script has any (`plain_latin` removes them from the text as well), so that "nao" and "não" are one.
+A table holds words of any conversation, never those of one domain.
+
+| table | whose | says |
+|---|---|---|
+| `COMMON` | both | function words, to recognise the language by |
+| `YOU` | agent | the person is addressed: a question far from the end is not rhetorical |
+| `COURTESY` | agent | offers more of everything, or politeness: nothing waits for an answer |
+| `OFFERS` | agent | offers one more thing: waits only where the work itself is not done |
+| `APPROVAL` | agent | asks leave to go on: always waits |
+| `PROPOSES` | agent | puts something forward: does this suit? |
+| `CONDITIONS` | agent | begins a condition: what follows is no promise yet |
+| `DEMANDS` | agent | asks without a question mark |
+| `OPEN` | agent | asks what is wanted at all: the answer is the request |
+| `BEGINS` | agent | promises, begins, hands on: the request stays open |
+| `REFUSES` | agent | says that it can't be done |
+| `DONE` | agent | reports that something is done |
+| `ALSO` | both | one thing more |
+| `NODS` | person | small words that ask nothing: greeting, yes, thanks |
+| `YES` | person | agreement |
+| `THANKS` | person | thanks |
+| `FAREWELL` | person | they need nothing more |
+| `PROCEED` | person | go on: asks for work, but sets no new aim |
+| `STOP` | person | calls off what was asked for |
+| `REDIRECT` | person | something else takes its place |
+| `WISHES` | person | begins a request, also inside an answer |
+| `POLITE` | person | a whole sentence that only makes a request polite ("can you help?") |
+"""

@@ -1,0 +1,232 @@
+"""German: verb-second questions ("können Sie …"), separable verbs ("teilen Sie mir … mit")."""
+
+COMMON = (
+    "der die das und ich sie ist nicht ein eine einen mit für fur auf zu den dem von bitte "
+    "kann können konnen haben wir mir mich ihre ihr ihren es auch noch wie was wird werden "
+    "sind habe hat im dass wenn aber oder danke du dir dich dein deine bei wurde soll möchte "
+    "mochte welche welcher nur schon jetzt mal alles gibt nach warum wo wann gerne ja nein"
+)
+YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte|mir)\b"
+COURTESY = (
+    r"\bgefallt (?:es|das|dir|ihnen)\b",
+    r"\b(?:sonst|ansonsten) noch\b",
+    r"\bnoch (?:etwas|was|weitere?|irgendetwas|mehr|fragen|anderes)\b",
+    r"\b(?:weitere[nr]?|andere|offene) (?:fragen|wunsche|anliegen|hilfe|unterstutzung)\b",
+    r"\bbei (?:weiteren |ruckfragen|fragen|problemen|bedarf)",
+    r"\bzogern\b",
+    r"\bstehe? (?:ich |wir )?(?:ihnen |dir )?(?:gern|jederzeit|zur verfugung)",
+    r"\b(?:wobei|womit|wie) (?:kann|darf|konnte) ich (?:ihnen|dir|euch)?\s?(?:heute |sonst |"
+    r"weiter)*(?:helfen|behilflich)",
+    r"\bgern(?:e)? geschehen\b",
+    r"\bfalls (?:du|sie|noch|es|etwas|weitere).*(?:frage|hilfe|problem|unklar|brauch|"
+    r"benotig)",
+    r"\bwenn (?:du|sie|noch|es).*(?:fragen ha|hilfe brauch|hilfe benotig|probleme|unklar|"
+    r"noch etwas)",
+    r"\b(?:hilft|passt) (?:dir |ihnen )?das(?: so| weiter)?\W*$",
+    r"\bmelde?n? (?:dich|sie sich) (?:gern|jederzeit|einfach|bei)",
+)
+OFFERS = (
+    r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",
+    r"\b(?:mochten|mochtest|willst|wollen) (?:sie|du),? dass (?:ich|wir)\b",
+    r"^(?:wenn|falls|sofern) (?:sie|du|gewunscht|du magst).*\b(?:kann|konnte|konnen|helfe|"
+    r"erstelle|schreibe|zeige)\b",
+    r"^(?:auf wunsch|bei bedarf|gern(?:e)?) (?:kann|konnte|erstelle|helfe|ich|auch)",
+    r"\b(?:sag|sagen sie|gib|geben sie)(?: mir)?(?: gern| einfach)*(?: bescheid)?,? (?:wenn|"
+    r"falls|ob) (?:ich|du|sie|wir)",
+    r"\blass(?:en sie)? (?:es )?mich(?: gern| einfach)* wissen,? (?:wenn|falls|ob) (?:ich|"
+    r"du|sie)",
+    r"^(?:mochten|mochtest|wollen|willst) (?:sie|du) (?:auch |noch |zusatzlich |mehr )",
+    r"^ich kann (?:auch|gern|dir gern|ihnen gern|zusatzlich|noch)",
+    r"^interesse an\b",
+)
+APPROVAL = (
+    r"\b(?:soll|darf|kann) ich (?:so |damit |jetzt |nun |das |es |die |den )*(?:fortfahren|"
+    r"weitermachen|loslegen|starten|ausfuhren|umsetzen|veroffentlichen|loschen|buchen|"
+    r"absenden|stornieren|bestellen|deployen|mergen|anwenden)",
+    r"\b(?:passt|ist) das (?:so )?(?:fur (?:dich|sie) )?(?:so )?(?:in ordnung|ok|okay|recht|"
+    r"richtig|korrekt)\b",
+    r"\beinverstanden\W*$",
+    r"\b(?:bestatige|bestatigen sie|gib|geben sie)\b.*\b(?:frei|freigabe|bestatig|dass|ob|"
+    r"kurz)?",
+    r"\bfreigabe\b.{0,40}$",
+)
+DEMANDS = (
+    r"\b(?:brauche|benotige|brauchte|benotigte)n? (?:ich|wir)(?: noch| von (?:ihnen|dir)|"
+    r" aber| jetzt| dann)* (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b",
+    r"\b(?:bitte )?(?:nennen|geben|teilen|senden|schicken|bestatigen|wahlen|laden|"
+    r"beschreiben|prazisieren|erganzen|ubermitteln|tragen|entscheiden|melden|konkretisieren|"
+    r"prufen und bestatigen|verraten|sagen) sie\b(?! (?:sich|einfach bescheid))",
+    r"\bbitte (?:nenn|gib|teil|send|schick|bestatig|wahl|lad|beschreib|prazisier|entscheid|"
+    r"sag|poste|kopier|fug|antworte|mach)e?\b",
+    r"^(?:nenn|gib|schick|sende|sag|wahle|beschreib|poste|lade|bestatige)(?:e)? (?:mir|uns|"
+    r"bitte|kurz|mal|dazu|noch|die|den|das|deine|einfach)\b",
+    r"^(?:dafur |dazu |hierfur |noch |zuerst |ausserdem |um .*? |damit .*? )?(?:brauche|"
+    r"benotige|brauchen|benotigen|brauchte|benotigte) (?:ich|wir)\b",
+    r"\b(?:ich|wir) (?:brauchen?|benotigen?|brauchte|benotigte)(?: noch| aber| dafur| dazu|"
+    r" jedoch| zuerst| dann)* (?:von (?:ihnen|dir)|ihre?n?|deine?n?|die|den|das|eine?n?|"
+    r"noch|folgende|mehr|zwei|drei|weitere|nur)\b",
+    r"\b(?:mir fehlt|mir fehlen|es fehlt noch|es fehlen noch)\b",
+    r"\b(?:lassen sie|lass) mich (?:bitte )?wissen,? (?:welche|was|wann|wo|wie|wer|ob)",
+    r"^(?:(?:fur|in|an|um|mit|zu|bis|ab|von|auf|bei|nach|aus|gegen) )?(?:welche[rsmn]?|was|"
+    r"wann|wo|wohin|woher|wer|wen|wem|wie ?viele?|wie|warum|wozu|um wie ?viel) .*\b(?:sie|"
+    r"du|ihre?[nmrs]?|deine?[nmrs]?|ich|wir)\b",
+    r"^(?:mochten|mochtest|wollen|willst|haben|hast|konnen|kannst|konnten|konntest|wurden|"
+    r"wurdest|sind|bist|brauchen|brauchst|durfte|darf|geht es|handelt es|soll)(?: sie| du|"
+    r" ich| wir| es sich)\b",
+    r"\bob (?:sie|du|ich) .*\b(?:sagen|mitteilen|wissen lassen)\b",
+    r"\bwarte (?:noch |jetzt )?auf (?:ihre|deine)\b",
+)
+BEGINS = (
+    r"\b(?:einen|kleinen|nur einen|ein) (?:moment|augenblick|sekunde)\b",
+    r"^(?:moment|augenblick|sekunde|warte|warten sie)\b",
+    r"\bbitte (?:warten|haben sie (?:einen moment |etwas |ein wenig )?geduld)",
+    r"\b(?:ich|wir) (?:schaue?n?|sehe?n?|prufe?n?|uberprufe?n?|suche?n?|kummere?n?|"
+    r"starte?n?|beginne?n?|melde?n?|hole?n?|lese?n?|analysiere?n?|untersuche?n?|fange?n?|"
+    r"gehe?n?|recherchiere?n?|ermittle|ermitteln|berechne?n?|leite?n?|gebe?n?|frage?n?|"
+    r"kontaktiere?n?|lade?n?|rufe?n?|fuhre?n?|mache?n?|arbeite?n?|checke?n?|teste?n?|"
+    r"lege?n?|ubergebe?n?|verbinde?n?|durchsuche?n?|erstelle?n?|schreibe?n?|behebe?n?|"
+    r"setze?n?|nehme?n?|versuche?n?|bereite?n?|erledige?n?|bearbeite?n?|informiere?n?|"
+    r"schicke?n?|sende?n?|passe?n?|andere?n?|baue?n?)\b(?! (?:ihnen|dir) (?:hier|unten|"
+    r"folgende))",
+    r"^(?:als nachstes |jetzt |nun |dann |zuerst |danach |gleich |zunachst |dafur |dazu |"
+    r"sofort |anschliessend |im nachsten schritt )+(?:schaue?|sehe?|prufe?|uberprufe|suche|"
+    r"kummere|starte|beginne|hole|lese|analysiere|untersuche|recherchiere|werde?n?|berechne|"
+    r"erstelle|fuhre|mache|checke|teste|lege|behebe|setze|passe|baue|andere|frage|schreibe|"
+    r"fuge) (?:ich|wir)\b",
+    r"^(?:als nachstes|jetzt|nun|dann|zuerst|danach|gleich|zunachst|anschliessend|sofort|"
+    r"im anschluss)(?: \w+)? \w+e ich\b",
+    r"\bich \w+e (?:jetzt|nun|gleich|sofort|zuerst|erst|kurz|schnell|eben|noch|"
+    r"dann)\b(?!.*\bnicht\b)",
+    r"\b(?:ich|wir) werden? (?!(?:ihnen )?(?:gern|jederzeit))\w+",
+    r"\b(?:schaue?|prufe|kummere|melde|sehe|suche|starte|leite|gebe|erledige|checke|"
+    r"mache) (?:ich )?(?:mir |mich |das |es |gleich |sofort |jetzt |nun |kurz |mal )+",
+    r"\blass(?:en sie)? mich (?!wissen)\w+",
+    r"\bbin (?:gleich|schon) (?:dabei|zuruck|dran)\b",
+    r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) \w+",
+    r"\b(?:ubergebe|uebergebe|weiter an|verbinde sie|leite sie)\b",
+)
+REFUSES = (
+    r"\bleider\b",
+    r"\bnicht (?:moglich|verfugbar|erlaubt|gestattet|berechtigt|unterstutzt)\b",
+    r"\b(?:kann|konnen|darf|durfen) (?:ich|wir|das|man|diese[rsn]?)?.{0,40}\bnicht\b",
+    r"\bkeinen? (?:zugriff|moglichkeit|berechtigung)\b",
+)
+DONE = (
+    r"\b(?:fertig|erledigt|abgeschlossen|geschafft|bereit|erfolgreich)\b",
+    r"\b(?:ich )?habe?n? .*\b\w*ge\w+(?:t|en)\b",
+    r"\b(?:wurde|wurden|ist|sind) .*\b(?:\w*ge\w+(?:t|en)|\w+iert|behoben|erstellt|"
+    r"verschickt|storniert)\b",
+    r"\bhier (?:ist|sind|finden|findest|die|der|das|eine?)\b",
+    r"\b(?:lauft|funktioniert) (?:jetzt|nun|wieder)\b",
+    r"✅|✔",
+)
+ALSO = r"\b(?:auch|ausserdem|zusatzlich|noch|weitere[nrs]?|ebenfalls|daruber hinaus|ferner)\b"
+NODS = (
+    r"hallo|hi|hey|guten (?:tag|morgen|abend)|moin|servus|gruss gott|ok|okay|oki|ja|jo|jap|"
+    r"jawohl|genau|gut|super|perfekt|prima|toll|klasse|wunderbar|spitze|cool|schon|"
+    r"(?:jetzt |das |es )?(?:funktioniert|geht|klappt|lauft|hat geklappt|hat funktioniert|"
+    r"hat geholfen)(?: jetzt| es| wieder| das)*|sehr|alles (?:klar|gut)|klar|passt(?: so)?|"
+    r"in ordnung|einverstanden|richtig|stimmt|verstehe|verstanden|ach so|achso|aha|hm+|na|"
+    r"also|und|aber|dann|nun|bitte|gerne?|kein problem|mach(?:e|t)? nichts|natur?lich|"
+    r"freut mich|das (?:ist|war|klingt|hort sich|sieht)(?: sehr| ja| doch)?(?: gut| super|"
+    r" toll| hilfreich| an| aus| nett| prima| perfekt)*|interessant|zu wissen|mal|das|es|so|"
+    r"sag(?:en sie)?(?: mir)? (?:dann )?bescheid|ich warte|halte? mich auf dem laufenden|"
+    r"nett|top|(?:das )?(?:probiere|schaue|teste|prufe|lese) ich(?: mir)?(?: gleich| mal|"
+    r" dann| spater)?(?: an| aus)?"
+)
+YES = (
+    r"ja|jo|jap|jawohl|genau|gern|gerne|klar|naturlich|ok|okay|passt|einverstanden|richtig|"
+    r"stimmt|in ordnung|mach das|bitte|unbedingt"
+)
+THANKS = (
+    r"(?:vielen|herzlichen|besten|lieben|tausend|ganz)? ?(?:herzlichen )?dank(?:e)?(?: dir|"
+    r" ihnen| euch)?(?: schon| sehr| vielmals| auch| nochmal)?(?: fur [\w ]{1,40})?|merci|"
+    r"ich danke(?: dir| ihnen| euch)?|dankeschon"
+)
+FAREWELL = (
+    r"(?:tschuss|tschau|ciao|auf wiedersehen|bis (?:dann|bald|spater|morgen)|"
+    r"schonen? (?:tag|abend|wochenende|feierabend)|gute nacht|"
+    r"mach'?s gut)\b[^;\u3001\uff0c]*",
+    r"(?:nein[,.! ]*)?(?:das (?:war|ist|ware|wars|war's)(?:'s| es)?|mehr brauche ich|"
+    r"mehr ist es)(?: dann| schon| auch)*(?: alles| es| schon|"
+    r" genug)?(?: nicht)?(?: mehr)?.{0,25}",
+    r"(?:nein|ne|nee|nichts|nichts (?:mehr|weiter|anderes)|sonst nichts|aktuell nicht|"
+    r"im moment nicht|gerade nicht|keine (?:weiteren )?fragen(?: mehr)?)",
+    r"(?:ich )?(?:melde mich|komme (?:spater |dann )?(?:noch ?mal |wieder )?(?:darauf |"
+    r"auf sie |auf dich )?zuruck|versuche es selbst|mache (?:es|das) selbst|uberlege es mir|"
+    r"kummere mich selbst)\b[^;\u3001\uff0c]*",
+    r"(?:einen )?schonen\b[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:bitte )?(?:ja,? (?:gerne?|bitte)|mach(?:e|en sie|t)? (?:bitte )?(?:weiter|"
+    r"so weiter|das|es|so|ruhig|mal)|weiter(?:machen| so)?|fahr(?:e|en sie)? fort|"
+    r"fortfahren|leg(?:en sie)? los|los(?: geht'?s| gehts)?|nachste[rs]?(?: schritt)?|"
+    r"start(?:e|en sie)?|beginne?n?(?: sie)?|noch ?mal|nochmals|erneut|versuch(?:e|"
+    r"en sie)? es (?:noch ?mal|erneut|noch einmal)|noch einmal|fuhr(?:e|en sie)? (?:es|das|"
+    r"sie)(?: bitte)?(?: noch ?mal| erneut)? aus|tu(?:n sie)? das|setz(?:e|en sie)? (?:es|"
+    r"das|den plan) (?:bitte )?um|gern(?:e)?|unbedingt|freigegeben|genehmigt|bestatigt|"
+    r"entscheide?(?:n sie)? (?:du|selbst)|egal|lass(?:en sie)? (?:es|sie|"
+    r"das)(?: bitte)? (?:noch ?mal |erneut )?laufen|ausfuhren|umsetzen|so machen wir'?s?)\b"
+)
+STOP = (
+    r"(?:bitte )?(?:stopp?|halt|abbrechen|abbruch|brich(?: es| das)? ab|brechen sie(?: es|"
+    r" das| bitte)* ab|hor(?:en sie)? auf|aufhoren|lass(?:en sie)? (?:es|das|gut sein|mal|"
+    r"gut)(?: sein| bleiben)?|vergiss(?: es| das)?|vergessen sie(?: es| das)?|"
+    r"stornieren)(?: bitte| einfach| mal| doch| ruhig| alles| damit| jetzt| sein| gut)*",
+    r"(?:es |das )?(?:hat|ist|hatte) (?:sich |nicht mehr |schon |inzwischen )*(?:erledigt|"
+    r"notig|gelost|egal)[^,;\u3001\uff0c]{0,40}",
+    r"(?:brauche?|benotige?) ?(?:ich |wir )?(?:es |das )?(?:doch )?nicht(?: mehr)?",
+    r"(?:ich |wir )(?:brauchen?|benotigen?|mochten?|will) (?:es |das |"
+    r"das alles )?(?:doch )?nicht mehr[^,;\u3001\uff0c]{0,40}",
+    r"(?:nein,? )?(?:lieber |bitte |besser )?(?:nicht|mach das nicht|auf keinen fall)",
+    r"(?:schon gut|nicht mehr notig|doch nicht|nicht notig).{0,20}",
+)
+REDIRECT = (
+    r"^(?:nein[,.;:!]? |ne[,.;:!]? |moment[,.;:!]? |warte[,.;:!]? |ach[,.;:!]? |"
+    r"hm+[,.;:!]? |ok(?:ay)?[,.;:!]? |aber |oh[,.;:!]? )*(?:eigentlich|stattdessen|lieber|"
+    r"vergiss|vergessen sie|stopp?|halt|lass(?:en sie)? (?:das|es|uns)|doch (?:lieber|nicht|"
+    r"besser)|ich hab'?e? (?:es )?mir (?:es )?anders|kommando zuruck|andere idee|anders|"
+    r"planander|neue idee|streich)\b",
+    r"\bstattdessen\b",
+    r"\banstatt\b",
+    r"\bstatt (?:dem|der|des|einer?m?s?|den)\b",
+    r"\bdoch (?:lieber|besser|erst)\b",
+    r"\blieber\b.*\bals\b",
+    r"\banders uberlegt\b",
+    r"\b(?:mach|schreib|nimm|gib|machen sie|schreiben sie|nehmen sie) (?:\w+ )?lieber\b",
+)
+WISHES = (
+    r"(?:konnen|konnten|konntest|kannst|wurden|wurdest|durfte|darf|kann|konnte) (?:sie|du|"
+    r"ihr|ich|wir|man)\b",
+    r"bitte (?!nicht\b|schon\b|sehr\b|um\b)\w+",
+    r"(?:ich|wir) (?:mochten?|hatten? gern|brauchen?|benotigen?|will|wollen|"
+    r"wurden? gerne?)\b.*\b(?:\w{3,}en|\w{3,}n)\W*$",
+    r"(?:hilf|helfen sie|zeig|zeigen sie|erklar|erklaren sie|gib|geben sie|schick|"
+    r"schicken sie|such|suchen sie|sag|sagen sie) (?:mir|uns|bitte)\b",
+    r"(?:mach|erstell|schreib|fug|ander|losch|entfern|korrigier|behebe?|test|pruf|uberpruf|"
+    r"berechne?|vergleich|ubersetz|fass|analysier|aktualisier|nimm|setz|bau|such|find|"
+    r"implementier|installier|generier|sortier|recherchier|buch|stornier|verschieb|benenn|"
+    r"ersetz|fuhr|starte|zeichne|nutz|verwend)e? \w+",
+    r"(?:ausserdem|und|auch)? ?(?:wie|was|wann|wo|warum|wieso|wer|welche[rsmn]?|"
+    r"wie ?viele?)\b.*",
+    r"(?:gibt es|ist es moglich|geht das|hast du|haben sie)\b",
+)
+POLITE = (
+    r"(?:konnen|konnten|kannst|konntest|wurden|wurdest) (?:sie|du|ihr)(?: mir|"
+    r" uns)?(?: dabei| bitte| da| damit| hier)*(?: bitte)?(?: weiter)?(?: helfen|helfen|"
+    r" behilflich sein)?",
+    r"(?:geht|ginge|ist) das(?: moglich)?",
+    r"was (?:meinen sie|meinst du|denken sie|denkst du)(?: dazu)?",
+    r"(?:ist|ware) das (?:ok|okay|moglich|in ordnung)",
+    r"wie geht(?:'?s| es)(?: dir| ihnen)?",
+)
+PROPOSES = (
+    r"\bwie (?:ware|ist) es mit\b|\b(?:passt|gefallt|klingt|ware) (?:das|dies|ihnen|dir|"
+    r"es)\b|\bwas (?:halten sie|haltst du|meinen sie|meinst du)\b"
+)
+CONDITIONS = r"^(?:sobald|wenn|falls|sofern|nachdem|sollten?)\b"
+OPEN = (
+    r"\b(?:was (?:genau )?(?:mochten|mochtest|wollen|willst|kann|darf|brauchen|brauchst|"
+    r"soll)|worum (?:geht|handelt)|wobei|welches anliegen|"
+    r"was ist das problem)\b(?!.*\b(?:stehen|heissen|kosten)\b)"
+)

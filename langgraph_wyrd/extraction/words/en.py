@@ -1,0 +1,255 @@
+"""English. Questions and aims have longer tables of their own (`questions.py`, `intentions.py`)."""
+
+COMMON = (
+    "the a an i you is are was to of and for on at that this my me your with be have not do "
+    "what please will would can could it in how why thanks there if we let don't i'm it's "
+    "that's i'll i'd i've you're what's can't won't let's there's doesn't didn't isn't ok"
+)
+YOU = r"\b(?:you|your|i|we|please|me|us)\b"
+COURTESY = (
+    r"^(?:do you like (?:it|this|that)|how does (?:it|this|that) look|"
+    r"what do you think)\b.{0,10}$",
+    r"\bfeel free\b",
+    r"\bhesitate\b",
+    r"\bhappy to help\b",
+    r"\bhere to help\b",
+    r"^(?:if|should|whenever) you (?:have|need|run into|get stuck)\b.*\b(?:question|help|"
+    r"else|more)",
+    r"\b(?:any(?:thing)?|something) (?:else|other|more|further)\b",
+    r"^(?:how|what) (?:else )?(?:can|may|could) i (?:help|assist|do)\b",
+    r"^(?:does|did|do) (?:that|this|it) (?:help|make sense|answer|clear)",
+    r"\bmake sense\b.{0,12}$",
+    r"\bhow (?:else )?(?:i|we) (?:can|may|could) (?:help|assist)\b",
+    r"\blet me know (?:how it goes|if (?:you have|there'?s? (?:is |are )?any|that|this|it|"
+    r"anything|something|you (?:run|hit|face|get|ever|spot|see|notice|need|want any|"
+    r"have any)))",
+    r"^(?:sound|sounds) (?:good|fun|interesting)\b.{0,6}$",
+)
+OFFERS = (
+    r"^(?:and |or |so )?(?:shall|should|can|may) i (?:also|then|go|add|help|show|explain|"
+    r"walk|draft|write|create|generate|set|prepare|provide|look|do|turn|run|send|open|make|"
+    r"put|start|update)\b",
+    r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer)(?: for)? me to\b",
+    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|to see|to (?:learn|know|"
+    r"go deeper|dive|explore|hear))\b",
+    r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
+    r"let))\b",
+    r"^want me to\b",
+    r"^(?:should|if) you (?:need|want|prefer|wish)\b",
+    r"\blet me know (?:if|whether) (?:you(?:'d| would)? (?:like|want|prefer|need|wish)|"
+    r"i should|we should)\b",
+    r"\blet me know how you(?:'d| would)? (?:like|want|prefer|wish) (?:me )?to (?:proceed|"
+    r"go on|continue)\b",
+    r"^(?:how|what) would you like (?:me )?to (?:proceed|do(?: next| instead| now)?|"
+    r"go on)\W*$",
+    r"^(?:just )?say the word\b",
+    r"^(?:i|we) (?:can|could) (?:also|next|then)\b",
+    r"^(?:interested in|up for|need) (?:a|an|any|some|more|me)\b",
+)
+APPROVAL = (
+    r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:proceed|go (?:ahead|on)|"
+    r"continue|deploy|merge|delete|apply|commit|push|execute|book|send|cancel|submit|pay|"
+    r"order)\b",
+    r"\b(?:would|do) you (?:like|want)(?: me| us)? to (?:proceed|go ahead|continue|apply|"
+    r"deploy|commit|push|book|submit|order|pay)\b",
+    r"\b(?:ok|okay|fine|ready|alright) (?:to|if i) (?:proceed|go|continue|deploy|merge|run|"
+    r"apply)",
+    r"\b(?:your|the) (?:approval|confirmation|go-ahead|permission|green light)\b.{0,30}$",
+    r"\bplease (?:confirm|approve)\b",
+    r"^(?:confirm|approve)\b",
+)
+DEMANDS = (
+    r"^(?:and |also |additionally,? |then )?(?:i|we)(?:'ll| will| would|'d)?(?: also| still|"
+    r" just| only| first)* (?:need|require)\b(?! (?:to (?:check|look|run|think|see|verify|"
+    r"fix|update|add|make|do|find|get|use|go|read|call|change|work|step)\b|a (?:moment|"
+    r"minute|second)|more time))",
+    r"\b(?:would you|you (?:would|could|can)) (?:please )?(?:give|tell|send|share|"
+    r"provide)\b(?! me to)",
+    r"\b(?:waiting|wait) for (?:your|you)\b",
+    r"^(?:please )?(?:paste|upload|attach|send|share|provide|enter|type|choose|pick|select|"
+    r"specify|tell|give) (?:me |us |in |one |the |your |a |an |either )",
+    r"\blet me know (?:which|what|when|where|who|how (?:you(?:'d| would)|many|much|long|"
+    r"often|to))",
+    r"\bcould you (?:please )?(?:share|provide|give|tell|send|paste|confirm|clarify|"
+    r"specify)\b",
+    r"\b(?:i'?m|still) missing (?:your|the|a|an)\b",
+    r"^(?:which|what|when|where|who|whose|how (?:many|much|long|often|soon|far|big|"
+    r"large)) (?!i\b|we\b|you\b).*\b(?:you|your)\b",
+)
+BEGINS = (
+    r"\b(?:one|a|just a|give me a|1) (?:moment|minute|second|sec|min|few (?:minutes|"
+    r"moments))\b",
+    r"^(?:please )?(?:hold on|hang on|bear with|stand by|wait|stay tuned)\b",
+    r"\bplease (?:hold|wait|stand by)\b",
+    r"^(?:\w+[,!.]? )?(?:now |next |first |then |so |okay |ok )?,? ?let me (?!know\b|"
+    r"summari|explain|be clear|answer|clarify|put it|give you)",
+    r"\b(?:i'll|i will|i'm going to|i am going to|i'm about to|we'll|we will|"
+    r"i shall)(?: also| then| now| just| first| next| quickly| immediately| go and|"
+    r" go ahead and| try to| start by| begin by| proceed to| proceed with| have to| need to|"
+    r" be)* (?:look|check|get back|get right|investigate|search|find|see|dig|start|begin|"
+    r"proceed|work|run|fetch|pull|review|analy[sz]e|examine|read|scan|take a look|gather|"
+    r"collect|report back|follow up|update you|inform|notify|let you know|keep you|"
+    r"come back|return|hand|transfer|pass|forward|delegate|assign|ask|call|contact|reach|"
+    r"escalate|query|compute|calculate|prepare|draft|write|create|build|fix|implement|add|"
+    r"make|test|deploy|open|schedule|send|book|verify|confirm|research|compare|summari[sz]e|"
+    r"indicate|tell you|give you|do that|do it|take care|handle|process|looking|checking|"
+    r"working|right back|in touch|execute|generate|continue|update|change|remove|delete|"
+    r"rename|move|refactor|rerun|try|use|load|download|translate|edit|adjust|apply|cancel|"
+    r"set|put|break|split)\b",
+    r"^(?:i'm|i am|we're|we are|now|currently|still)(?: now| currently| still| just|"
+    r" already)* (?:looking|checking|working|running|searching|investigating|fetching|"
+    r"analy[sz]ing|gathering|processing|reviewing|reading|starting|pulling|preparing|on it|"
+    r"waiting for the|going to)\b",
+    r"^(?:looking|checking|working|searching|investigating|fetching|analy[sz]ing|processing|"
+    r"running|pulling|starting|on it|will do|leave it with me|stay on the line)\b.{0,60}$",
+    r"\bhand(?:ing)? (?:it |this |you )?(?:off|over|back)\b",
+    r"^(?:transferring|connecting|forwarding|passing|routing) (?:you|this|it)\b",
+)
+REFUSES = (
+    r"\bunfortunately\b",
+    r"\b(?:i'm|i am|we're|we are) (?:unable|not able|not allowed|not authori[sz]ed|afraid)\b",
+    r"\b(?:i|we) (?:can't|cannot|can not|won't|am not able|don't have access|"
+    r"do not have access)\b",
+    r"\b(?:not|isn't|it's not) (?:possible|available|supported|allowed|permitted)\b",
+    r"\b(?:cannot|can't) be (?:done|added|changed|cancelled|canceled|refunded|modified)\b",
+)
+DONE = (
+    r"\b(?:done|finished|completed?|all set|ready)\b",
+    r"\b(?:i've|i have|we've|we have)(?: now| just| already| also| successfully)* \w+(?:ed|"
+    r"en|un|ilt|ent|ade|ut|et|ote)\b",
+    r"\b(?:has|have) been(?: successfully| now)* \w+",
+    r"\b(?:is|are) now\b",
+    r"\b(?:added|fixed|created|updated|removed|implemented|deployed|sent|booked|changed|"
+    r"renamed|merged|committed|pushed|wrote|written|generated|cancell?ed|refunded|"
+    r"scheduled)\b",
+    r"\bhere(?:'s| is| are)\b",
+    r"\b(?:all )?tests? (?:are |is |now )*(?:pass|green)",
+    r"✅|✔",
+)
+ALSO = (
+    r"\b(?:also|as well|too|in addition|additionally|furthermore|besides|another|next|"
+    r"more (?:detail|example)|further|extra|afterwards?|follow-up)\b"
+)
+NODS = (
+    r"hi|hello|hey|good (?:morning|afternoon|evening|day)|there|ok|okay|k|kk|yes|yeah|yep|"
+    r"yup|ya|ye|sure|sure thing|fine|good|great|perfect|nice|cool|awesome|excellent|"
+    r"wonderful|amazing|lovely|super|brilliant|alright|all right|right|correct|exactly|"
+    r"indeed|of course|absolutely|certainly|definitely|please|no problem|no worries|np|"
+    r"got it|i see|understood|i understand|makes sense|sounds? (?:good|great|fine|perfect)|"
+    r"looks? (?:good|great|fine|perfect)|lgtm|that works|works for me|wow|oh|ah|hm+|well|so|"
+    r"and|but|then|now|all|very|much|it|that|this|is|was|that's|very (?:good|nice|helpful)|"
+    r"helpful|interesting|noted|agreed|true|fair enough|never better|haha|lol|(?:that|this|"
+    r"it)(?: just| has)? (?:fixed|worked|did|solved|works|helped|helps)(?: it| the trick|"
+    r" now| great| perfectly| well)*|welcome|you too|same|love it|will do|take your time|"
+    r"let me know|no rush|i'll wait|waiting|(?:i'?ll )?(?:try|check|test|read|"
+    r"look at) (?:it|that|this|them)(?: out)?(?: later| now)?"
+)
+YES = (
+    r"yes|yeah|yep|yup|ya|ye|sure|ok|okay|fine|please do|of course|absolutely|correct|right|"
+    r"exactly|sounds good|that works|go ahead|do it|approved?|confirm(?:ed)?|agreed|"
+    r"definitely|lgtm|great"
+)
+THANKS = (
+    r"thanks?(?: you)?(?: so| very| a)?(?: much| lot| lots| ton| million)?(?: again| anyway|"
+    r" indeed)?(?: for [\w' ]{1,40})?|many thanks|thx|ty|cheers|appreciated?|(?:i |much |"
+    r"really )+appreciate(?: it| that| [\w' ]{1,30})?"
+)
+FAREWELL = (
+    r"(?:good ?)?bye\b[^;\u3001\uff0c]*",
+    r"see (?:you|ya)\b[^;\u3001\uff0c]*",
+    r"take care\b[^;\u3001\uff0c]*",
+    r"have a (?:good|nice|great|lovely|wonderful)\b[^;\u3001\uff0c]*",
+    r"(?:no,? |nope,? )?(?:that|this|it)(?:'s| is| was| will be|'ll be| would be)?(?: about|"
+    r" really)? (?:all|it|everything|enough)\b.{0,50}",
+    r"that(?:'s| is) what i needed[^;\u3001\uff0c]*",
+    r"(?:i|we)(?:'m| am|'re| are) (?:all )?(?:good|set|done|fine)\b.{0,40}",
+    r"(?:no|nope|nah|nothing|none|no more|not (?:right )?now|not for now|nothing else)",
+    r"nothing (?:else|more|further)\b.{0,30}",
+    r"(?:no )?(?:more )?questions?",
+    r"(?:alright,? |okay,? )?(?:i'll|i will|let me) (?:get back to you|come back|be back|"
+    r"talk to you|try (?:to |figuring|finding|it)|figure|think about it|do it myself|"
+    r"handle it|take it from here|sort it|look (?:it up|for it|"
+    r"into it) myself)\b[^;\u3001\uff0c]*",
+    r"talk (?:to you )?(?:soon|later)\b[^;\u3001\uff0c]*",
+    r"(?:good ?night|cheers|later|ciao)",
+    r".*###stop###[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:please )?(?:go (?:on|ahead|for it)|continue|proceed|carry on|keep going|resume|"
+    r"next|move on|do (?:it|that|so|this)(?: now| then| for me)?|let's (?:do (?:it|that|"
+    r"this)|go|proceed|continue)|make it so|ship it|start|begin|get started|run it|"
+    r"try (?:again|it again|once more)|retry|again|once more|run (?:it|that|them|"
+    r"this) again|rerun(?: it)?|apply (?:it|that|them|the changes)|implement (?:it|that|"
+    r"this|the plan)|start implementation|execute|approved?|confirm(?:ed)?|please do|"
+    r"yes please|work on it|finish(?: it)?|as you (?:like|prefer)|either(?: is fine|"
+    r" works)?|up to you|you (?:choose|decide))\b"
+)
+STOP = (
+    r"(?:please )?(?:stop|cancel|abort|halt|quit|drop|leave|forget|scrap|skip|never ?mind|"
+    r"nvm)(?: (?:it|that|this|all|everything|about|here|now|the (?:task|run|work|request)|"
+    r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself))*",
+    r"(?:it|that)(?:'s| is) (?:no longer|not) (?:needed|necessary|relevant|"
+    r"required)[^,;\u3001\uff0c]{0,40}",
+    r"(?:i|we) (?:no longer|don't) (?:need|want) (?:it|that|this|"
+    r"you to)\b[^,;\u3001\uff0c]{0,40}",
+    r"(?:no,? )?(?:please )?(?:don't|do not|dont)(?: (?:do|run|send|delete|touch) (?:it|"
+    r"that|them|anything))?",
+    r"no need(?: anymore| any more| to\b.*)?",
+    r"don't bother\b[^,;\u3001\uff0c]{0,40}",
+)
+REDIRECT = (
+    r"^(?:no[,.;:!]? |wait[,.;:!]? |hm+[,.;:!]? |oh[,.;:!]? |sorry[,.;:!]? |"
+    r"ok(?:ay)?[,.;:!]? |but )*(?:actually|instead|rather|on second thought|scratch that|"
+    r"never ?mind|nvm|forget|stop|hold on|change of plans?|let's (?:not|change|switch|"
+    r"move on|drop|forget|do something)|i changed my mind|i'?ve changed|cancel (?:it|that|"
+    r"this)|drop (?:it|that)|leave (?:it|that)|don't (?:do|bother|worry))\b",
+    r"\binstead\b(?! of)",
+    r"\binstead of\b",
+    r"\bchanged my mind\b",
+    r"\bon second thou?ght\b",
+    r"\bi (?:actually|really) (?:need|want|meant)\b",
+)
+WISHES = (
+    r"(?:can|could|would|will) (?:you|we|i|u)\b",
+    r"(?:please|pls|plz) \w+",
+    r"(?:i|we)(?:'d| would) (?:like|love|prefer|rather) (?:you )?to\b",
+    r"(?:i|we) (?:want|need) (?:you )?to\b",
+    r"how (?:do|can|would|should|could) (?:i|we|you)\b",
+    r"(?:let's|lets) (?!see\b)\w+",
+    r"(?:help|show|tell|give|explain to|send|find|get|make|write) (?:me|us)\b",
+    r"also,? (?:can|could|please|add|make|fix|check|update|tell|show|write|change|remove|do|"
+    r"what|how)",
+    r"(?:add|build|calculate|change|check|compare|compute|convert|create|debug|delete|"
+    r"deploy|design|draft|explain|export|extract|fetch|find|fix|generate|implement|install|"
+    r"investigate|list|make|merge|migrate|move|optimi[sz]e|plot|prepare|refactor|remove|"
+    r"rename|replace|research|review|rewrite|run|schedule|search|send|show|sort|"
+    r"summari[sz]e|test|translate|update|upload|use|write|look (?:at|into|up)|turn|put|set|"
+    r"book|cancel|order|transfer|verify|analy[sz]e)\b (?!(?:it|them|that|one)?\W*$)",
+)
+POLITE = (
+    r"(?:can|could|would|will|may) (?:you|i|we|someone|anyone)(?: please)? (?:help|assist|"
+    r"do (?:that|it|this)|look into (?:it|this|that)|check|get|have)?(?: me|"
+    r" us)?(?: out)?(?: with)?(?: (?:that|this|it))?(?: please)?",
+    r"is (?:that|this|it) (?:possible|ok|okay|doable)(?: please)?",
+    r"what do you think",
+    r"(?:any|some) (?:ideas?|help|thoughts|suggestions)\b.{0,20}",
+    r"would (?:that|it|this) (?:work|be (?:possible|ok|okay))",
+    r"how are you(?: doing)?(?: today)?",
+    r"are you (?:a |an )?\w+",
+    r"(?:ok|okay|right|correct|deal|agreed)",
+)
+PROPOSES = (
+    r"(?:how|what) about\b|\bhow (?:does|do|would|is) (?:that|this|it|these)\b|\b(?:sounds?|"
+    r"looks?) (?:good|ok|okay|fine)\W*$|\bwhat do you think\b|\bwould (?:that|this|"
+    r"it) (?:work|suit|be)\b"
+)
+CONDITIONS = (
+    r"^(?:once|if|when|whenever|as soon as|after|unless|should) (?:you|i have|we have|your|"
+    r"it|that|the)\b"
+)
+OPEN = (
+    r"\bwhat (?:exactly )?(?:would|do|can|did) (?:you|i) (?:like|want|need|do|"
+    r"have in mind)(?: me| help)?(?: to)?(?: do| change| know| update| with| for you| fix|"
+    r" discuss)?\W*$|\bwhat(?:\'s| is) (?:it about|the (?:issue|problem|matter))|\b(?:which|"
+    r"what kind of) (?:help|changes?)\b"
+)

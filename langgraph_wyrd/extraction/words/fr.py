@@ -1,0 +1,192 @@
+"""French: inversion ("pouvez-vous"), "est-ce que"; hyphens and apostrophes stay as they are."""
+
+COMMON = (
+    "le la les des une un et est je vous tu il elle nous pas que qui pour dans sur avec mon "
+    "ma mes votre vos ton ta tes ce cette ces bonjour merci oui non c'est j'ai s'il plait au "
+    "aux du ne se plus mais ou comment pourquoi quel quelle peux pouvez faire fait sont etre "
+    "suis voudrais moi donc deja tout bien aussi encore peut avez y'a qu'est-ce est-ce "
+    "d'accord ça ca en par"
+)
+YOU = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes|je|nous|me|moi)\b|-(?:vous|tu|je|nous)\b"
+COURTESY = (
+    r"\b(?:ca|cela|ils|elles?) (?:te|vous) plai(?:t|sent)\W*$",
+    r"\b(?:autre chose|d'autres? (?:questions?|demandes?|besoins?|choses?))\b",
+    r"\bn'hesite[zs]? pas\b",
+    r"\b(?:reste|restons|suis|sommes) (?:a votre|a ta|toujours|disponible|la pour|bien sur)",
+    r"\b(?:comment|en quoi|que) puis-je (?:vous |t')?(?:aider|faire|etre utile)",
+    r"\bbesoin d'(?:autre chose|aide|une autre|informations? supplementaires?|autres?)\b",
+    r"\b(?:je vous en prie|de rien|avec plaisir)\b",
+    r"^(?:si|en cas|pour toute) (?:vous avez|tu as|de (?:question|besoin|probleme)|"
+    r"(?:autre )?question|besoin).*",
+    r"\b(?:ca|cela) (?:vous|te|t')? ?(?:aide|convient-il|parait clair)\W*$",
+    r"\best-ce (?:plus )?clair\b",
+)
+OFFERS = (
+    r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|"
+    r"aimerais-tu|tu veux|vous voulez|voudriez-vous)(?: egalement| aussi)? que (?:je|nous|"
+    r"j')",
+    r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu) (?:aussi|egalement|"
+    r"plus|un exemple|davantage|voir|en savoir)\b",
+    r"^(?:si (?:vous (?:le )?(?:voulez|souhaitez|preferez|desirez)|tu (?:le )?(?:veux|"
+    r"souhaites|preferes)))",
+    r"\b(?:dites|dis)[- ]moi (?:simplement )?si (?:vous|tu|je)\b",
+    r"\b(?:fais|faites|laisse[zs]?)[- ]moi savoir si (?:vous|tu|je)\b",
+    r"^(?:je peux|nous pouvons|on peut) (?:aussi|egalement|ensuite)\b",
+    r"^(?:dois-je|puis-je) (?:aussi|egalement)\b",
+    r"^(?:je te|je vous) (?:le |la |les )?(?:fais|prepare|montre|ajoute) (?:aussi|egalement|"
+    r"un)\b.*\?",
+)
+APPROVAL = (
+    r"\b(?:dois-je|puis-je|je peux|est-ce que je peux|est-ce que je dois|"
+    r"on peut) (?:continuer|proceder|poursuivre|lancer|deployer|supprimer|appliquer|"
+    r"executer|reserver|envoyer|annuler|valider|confirmer|commander|fusionner)",
+    r"\b(?:confirmez|confirmes|validez|valides|approuvez|confirme|valide)(?:-vous|-tu|"
+    r"[- ]moi)?\b",
+    r"\b(?:ca|cela|est-ce que (?:ca|cela)) (?:vous|te) (?:va|convient)",
+    r"\b(?:d'accord|est-ce correct|c'est bon)\W*$",
+    r"\bvotre (?:accord|confirmation|feu vert|validation|autorisation)\b.{0,30}$",
+)
+DEMANDS = (
+    r"\b(?:veuillez|merci de|priere de)\b(?! (?:votre|pour|patienter|noter|ne pas))",
+    r"\b(?:pouvez-vous|pourriez-vous|peux-tu|pourrais-tu|tu peux|vous pouvez|tu pourrais|"
+    r"vous pourriez)(?: s'il (?:vous|te) plait)?,? (?:me|m'|nous|preciser|indiquer|"
+    r"confirmer|fournir|donner|partager|envoyer|coller|decrire|choisir|clarifier|verifier)",
+    r"^(?:donne|donnez|indique|indiquez|envoie|envoyez|precise|precisez|dis|dites|fournis|"
+    r"fournissez|choisis|choisissez|colle|collez|partage|partagez|confirme|confirmez|decris|"
+    r"decrivez)(?:-moi|-nous| moi)?\b",
+    r"^(?:pour .*?, |afin .*?, |d'abord,? |il me faut|il me faudrait|il me manque|"
+    r"il me manquerait|il manque|il nous faut)?(?:j'ai|j'aurais|nous avons|"
+    r"j'aurai)(?: encore| egalement| d'abord| seulement| juste)? besoin (?:de|du|d'|que|"
+    r"des)(?! (?:verifier|regarder|chercher|quelques (?:minutes|secondes)|temps|reflechir))",
+    r"\bil me (?:faut|faudrait|manque|manquerait)\b|\bil manque\b",
+    r"\b(?:dites|dis|faites|fais|laisse[zs]?)[- ]moi (?:savoir )?(?:quel|quelle|quels|"
+    r"quelles|quand|ou|comment|combien|ce que|lequel|laquelle)",
+    r"^(?:quel(?:le)?s?|quand|ou|qui|combien|comment|pourquoi|a quelle?|de quelle?|"
+    r"pour quelle?|pour combien|lequel|laquelle|que|qu'est-ce|est-ce) .*(?:\b(?:vous|votre|"
+    r"vos|tu|te|ton|ta|tes|je|nous)\b|-(?:vous|tu|je))",
+    r"^(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|avez-vous|as-tu|etes-vous|es-tu|"
+    r"preferez-vous|preferes-tu|puis-je|dois-je|pouvez-vous|peux-tu|est-ce que)\b",
+    r"\bj'attends (?:votre|ta|vos|tes)\b",
+)
+BEGINS = (
+    r"\b(?:un (?:instant|moment)|une (?:minute|seconde)|patiente[zr]?|ne quittez pas|"
+    r"deux minutes)\b",
+    r"\bje (?:vais|m'en occupe|regarde|verifie|cherche|lance|commence|consulte|reviens|"
+    r"m'occupe|transmets|transfere|prepare|analyse|recherche|examine|demarre|continue|passe|"
+    r"recupere|procede|teste|execute|calcule|lis|corrige|envoie|me renseigne|m'y mets|"
+    r"contacte|poursuis|le fais|la fais)\b(?! (?:reste|vous en prie))",
+    r"\bnous allons\b|\bon va\b|\blaisse[zs]?[- ]moi (?!savoir)\w+",
+    r"\bje (?:vous|te|le|la|les|l'|lui) (?:tiens|recontacte|reviens|rappelle|transfere|"
+    r"passe|mets|fais|transmets|confirme|donne|envoie)\b",
+    r"\b(?:en cours|c'est parti|tout de suite|ca arrive)\W*$",
+    r"\bje (?:suis en train|commencerai|verifierai|regarderai|reviendrai|chercherai|"
+    r"enverrai|ferai|m'occuperai)\b",
+)
+REFUSES = (
+    r"\b(?:malheureusement|helas|je regrette)\b",
+    r"\bje ne (?:peux|suis) pas\b|\bne (?:peut|peuvent) pas etre\b|"
+    r"\bil n'est pas possible\b|\bimpossible\b|\bje n'ai pas (?:acces|la possibilite|"
+    r"le droit)",
+)
+DONE = (
+    r"\b(?:c'est fait|termine|fini|voici|voila|pret|reussi|avec succes)\b",
+    r"\b(?:j'ai|nous avons|a ete|ont ete|est|sont) (?:\w+ )?\w+(?:e|ee|es|ees|i|ie|is|u|ue|"
+    r"us|it|ite)\b",
+    r"✅|✔",
+)
+ALSO = (
+    r"\b(?:aussi|egalement|en plus|de plus|en outre|ensuite|supplementaires?|par ailleurs|"
+    r"un autre|une autre|d'autres)\b"
+)
+NODS = (
+    r"bonjour|bonsoir|salut|coucou|hello|ok|okay|oui|ouais|d'accord|parfait|super|genial|"
+    r"excellent|bien|tres|entendu|compris|je comprends|je vois|bien sur|exactement|exact|"
+    r"c'est|bon|note|volontiers|pas de (?:souci|probleme)|aucun (?:souci|probleme)|nickel|"
+    r"impeccable|top|cool|(?:ca|cela) (?:marche|fonctionne|a marche)(?: maintenant| bien)?|"
+    r"ah|oh|eh|hum+|alors|et|mais|donc|puis|s'il (?:vous|te) plait|svp|stp|ca marche|ca|"
+    r"cela|va|me|convient|tout|clair|interessant|formidable|j'attends|je patiente|"
+    r"tenez-moi au courant|tiens-moi au courant|monsieur|madame|(?:je vais )?(?:tester|"
+    r"essayer|regarder|verifier)(?: ca| cela)?"
+)
+YES = (
+    r"oui|ouais|d'accord|ok|okay|volontiers|bien sur|exactement|parfait|vas-y|allez-y|"
+    r"c'est bon|ca marche|ca me va|avec plaisir|entendu"
+)
+THANKS = (
+    r"(?:un grand |mille |grand )?merci(?: beaucoup| bien| infiniment| a vous| a toi|"
+    r" encore| d'avance| mille fois)*(?: (?:pour|de) (?:votre|ton|ta|vos|tes|l'|la|le|les|"
+    r"cette|ces|tout)[\w' ]{0,40})?|je (?:vous|te) remercie(?: [\w' ]{1,30})?"
+)
+FAREWELL = (
+    r"(?:au revoir|a bientot|a plus(?: tard)?|bonne (?:journee|soiree|nuit|continuation|"
+    r"fin)|a demain|adieu|ciao|bye)\b[^;\u3001\uff0c]*",
+    r"(?:non[,.! ]*)?(?:c'est|ce sera|c'etait|ca sera) (?:tout|parfait comme ca|"
+    r"bon comme ca|suffisant).{0,40}",
+    r"(?:non|rien|rien d'autre|non rien|pas pour (?:le moment|l'instant)|pas maintenant|"
+    r"plus de questions?|aucune (?:autre )?question|ca ira|ca suffit)",
+    r"(?:je (?:reviens|reviendrai|vous recontacte|te recontacte|vais me debrouiller|"
+    r"le ferai moi-meme|vais le faire moi-meme|vais y reflechir|vais reflechir|"
+    r"m'en charge))\b[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:(?:oui,? )?je (?:le )?veux bien|(?:vas-y|allez-y|continue[zr]?|poursui[st]|"
+    r"poursuivez|procede[zr]?|fais-le|faites-le|lance(?:z)?(?:-le|-la)?|suivant|"
+    r"commence[zr]?|demarre[zr]?|encore(?: une fois)?|reessaye?z?|reessaie|recommence[zr]?|"
+    r"relance(?:z)?(?:-le|-la)?|applique(?:z)?(?:-le|-la|-les)?|valide[zr]?|je (?:confirme|"
+    r"valide|te laisse|vous laisse)|approuve|confirme|execute(?:z)?(?:-le|-la)?|"
+    r"a toi de (?:voir|choisir)|comme (?:tu|vous) (?:veux|voulez)|peu importe|fais ca|"
+    r"faites ca)(?: s'il (?:te|vous) plait)?)\b"
+)
+STOP = (
+    r"(?:stop|arrete[zr]?|annule[zr]?|abandonne[zr]?|laisse(?:z)?(?: tomber)?|"
+    r"oublie(?:z)?(?: ca| cela)?|interromps|cesse[zr]?)(?: tout| ca| cela| la| s'il (?:te|"
+    r"vous) plait| svp| stp| la tache| maintenant| tomber| de suite)*",
+    r"(?:ce n'est|c'est) (?:plus|pas) (?:necessaire|la peine|utile)[^,;\u3001\uff0c]{0,40}",
+    r"(?:je n'en ai|on n'en a|nous n'en avons|plus) (?:plus|"
+    r"pas)? ?besoin[^,;\u3001\uff0c]{0,40}",
+    r"(?:non,? )?(?:surtout pas|ne (?:le |la |les |l')?\w+ (?:pas|rien))",
+    r"(?:tant pis|finalement non|non finalement|c'est (?:bon|regle|resolu)(?: maintenant)?)",
+)
+REDIRECT = (
+    r"^(?:non[,.;:!]? |attends?[,.;:!]? |attendez[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |"
+    r"oh[,.;:!]? |mais |hmm?[,.;:!]? )*(?:en fait|finalement|plutot|au lieu|a la place|"
+    r"oublie|oubliez|laisse[zs]?(?: tomber)?|stop|arrete[zr]?|changement|tout compte fait|"
+    r"j'ai change d'avis|reflexion faite|en realite)\b",
+    r"\bplutot\b",
+    r"\ba la place\b",
+    r"\bau lieu d",
+    r"\bchange d'avis\b",
+)
+WISHES = (
+    r"(?:pouvez-vous|pourriez-vous|peux-tu|pourrais-tu|est-ce que (?:tu peux|vous pouvez|"
+    r"je peux|tu pourrais|vous pourriez)|tu peux|vous pouvez|tu pourrais|vous pourriez|"
+    r"puis-je|on peut|peut-on)\b",
+    r"(?:je (?:veux|voudrais|souhaite|souhaiterais|aimerais)|j'aimerais|j'ai besoin|il faut|"
+    r"il faudrait)\b.*\b\w{2,}(?:er|ir|re|oir)\b",
+    r"(?:aide|aidez|montre|montrez|explique|expliquez|donne|donnez|envoie|envoyez|trouve|"
+    r"trouvez|fais|faites|dis|dites|cherche|cherchez|ecris|ecrivez)(?:-moi|-nous| moi)\b",
+    r"(?:ajoute|cree|corrige|supprime|modifie|change|verifie|teste|calcule|compare|traduis|"
+    r"resume|analyse|genere|refais|remplace|prepare|cherche|ecris|fais|mets|lance|utilise|"
+    r"trace|installe|explique|liste|trouve|reserve|renomme|affiche)z? (?:le|la|les|un|une|"
+    r"des|l'|mon|ma|mes|ce|cette|ces|du|aussi|plutot|tout|en|moi|sur|tous)\b",
+    r"(?:et |aussi,? )?(?:comment|pourquoi|quand|combien|quel(?:le)?s?|ou|qu'est-ce|qui|"
+    r"est-ce que)\b.*",
+)
+POLITE = (
+    r"(?:pouvez-vous|pourriez-vous|peux-tu|pourrais-tu|est-ce que (?:vous pouvez|tu peux)|"
+    r"tu peux|vous pouvez)(?: m'| me | nous )?(?:aider|faire quelque chose|"
+    r"faire ca)?(?: s'il (?:te|vous) plait)?(?: avec ca)?",
+    r"(?:est-ce|c'est) possible",
+    r"(?:qu'en (?:pensez-vous|penses-tu)|qu'est-ce que (?:tu en penses|vous en pensez))",
+    r"comment (?:allez-vous|vas-tu|ca va)|ca va",
+)
+PROPOSES = (
+    r"\b(?:ca|cela) (?:vous|te) (?:va|convient|irait|conviendrait)\b|\bqu'en (?:pensez-vous|"
+    r"penses-tu|dites-vous|dis-tu)\b|\bque (?:diriez|dirais)-"
+)
+CONDITIONS = r"^(?:si|des que|une fois|quand|lorsque|apres)\b"
+OPEN = (
+    r"\b(?:que (?:souhaitez|voulez|souhaites|veux|puis)|qu'est-ce que (?:vous|tu) (?:voulez|"
+    r"veux|souhaitez|souhaites)|de quoi (?:avez|as|s'agit)|quel est (?:le|votre|"
+    r"ton) (?:probleme|souci))\b"
+)

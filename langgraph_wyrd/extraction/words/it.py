@@ -1,0 +1,194 @@
+"""Italian."""
+
+COMMON = (
+    "il lo la i gli le un una di del della dei che e in per con mio mia suo sua tuo tua mi ti "
+    "si ci non ma come quale dove quando grazie ciao favore vorrei voglio puoi ho ha hai sono "
+    "sei siamo questo questa quello buongiorno salve anche ora perche tutto bene o al alla "
+    "nel nella dal più piu gia molto cosa fare era essere stato c'e e' posso sto da su"
+)
+YOU = (
+    r"\b(?:lei|tu|ti|te|suo|sua|suoi|sue|tuo|tua|tuoi|tue|voi|vostr[oaie]|io|mi|noi|puoi|"
+    r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
+)
+COURTESY = (
+    r"\b(?:ti|le) (?:piace|piacciono)(?: cosi)?\W*$",
+    r"\b(?:altro|qualcos'altro|qualche altra|altre|ulteriori) ?(?:domand[ae]|dubbi|"
+    r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
+    r"\b(?:qualcos'altro|c'e altro|altro in cui|altre domande|ulteriori domande|"
+    r"bisogno di altro|serve altro)\b",
+    r"\bnon esitare\b|\bnon esiti\b",
+    r"\b(?:resto|rimango|sono|siamo|restiamo) (?:a (?:tua |sua |vostra )?disposizione|qui)",
+    r"\b(?:come|in cosa|in che modo) (?:posso|possiamo) (?:aiutar|esser|assister)",
+    r"\b(?:prego|di nulla|di niente|e' un piacere|con piacere)\W*$",
+    r"^(?:se|per qualsiasi|in caso) (?:hai|ha|avete|avessi|di|dovessi|dubbio|domanda|"
+    r"ti serve|le serve)\b.*(?:bisogno|domand|dubbi|altro|aiuto|necessita)",
+    r"\b(?:ti|le) (?:e )?(?:utile|torna|chiaro)\W*$|^(?:e )?(?:tutto )?chiaro\W*$",
+)
+OFFERS = (
+    r"^(?:e |o )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti piacerebbe|"
+    r"le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
+    r"^(?:e |o )?(?:vuoi|vuole|desideri|desidera) (?:anche|vedere|un esempio|altro|saperne|"
+    r"ricevere|approfondire)\b",
+    r"^se (?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti va|ti interessa|"
+    r"lo desidera|lo desideri)\b",
+    r"\b(?:fammi|mi faccia|dimmi|mi dica|fatemi) (?:sapere )?se (?:vuoi|vuole|desideri|"
+    r"desidera|preferisci|preferisce|ti serve|le serve|devo|posso|hai bisogno)",
+    r"^(?:posso|possiamo|potrei) (?:anche|inoltre|aiutart|aiutarl)",
+    r"^(?:ti|le) (?:preparo|mostro|scrivo|aggiungo) (?:anche|un)\b",
+)
+APPROVAL = (
+    r"\b(?:procedo|posso procedere|devo procedere|posso (?:continuare|eliminare|inviare|"
+    r"applicare|eseguire|prenotare|annullare|pubblicare|confermare)|continuo|vado avanti|"
+    r"(?:vuoi|vuole|desidera|desideri) (?:che (?:proceda|continui|lo esegua|lo invii|"
+    r"prenoti|annulli)|procedere|continuare))\b",
+    r"\b(?:mi )?(?:confermi|conferma|approvi|approva|autorizzi|autorizza|confermate)\b",
+    r"\b(?:va bene|d'accordo|e corretto|corretto|giusto|ti sta bene|le va bene|"
+    r"ti va bene)\W*$",
+    r"\b(?:tua|sua|vostra|tuo|suo) (?:approvazione|conferma|autorizzazione|via libera|"
+    r"ok)\b.{0,30}$",
+)
+DEMANDS = (
+    r"\b(?:per favore,? )?(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|"
+    r"specifichi|scriva)|indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|"
+    r"specificami|scrivimi|condividi|condivida|indica|indichi|fornisci|fornisca|specifica|"
+    r"specifichi|scegli|scelga|seleziona|selezioni|descrivi|descriva|incolla|incolli|allega|"
+    r"alleghi|inserisci|inserisca|carica|carichi|chiarisci|chiarisca|"
+    r"rispondi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
+    r"\b(?:puoi|puo|potresti|potrebbe|potete) (?:per favore |cortesemente )?(?:indicar|dir|"
+    r"fornir|inviar|condivider|mandar|confermar|specificar|dar|chiarir|descriver|verificar|"
+    r"comunicar|precisar)",
+    r"(?:^|, )(?:per [^,]*,? |prima .*?, |innanzitutto,? |inoltre,? |ancora |solo )*(?:ho|"
+    r"avrei|avremo|abbiamo|avro)(?: ancora| prima| solo| anche)* bisogno (?:di|del\w*|"
+    r"che)(?! (?:verificare|controllare|cercare|un (?:momento|attimo)|qualche (?:minuto|"
+    r"secondo)))",
+    r"\bmi (?:serve|servono|servirebbe|servirebbero|manca|mancano|occorre|occorrono)\b",
+    r"\b(?:fammi|mi faccia|fatemi) sapere (?:quale|quali|quando|dove|come|quanto|chi|cosa|"
+    r"che)",
+    r"^(?:a |di |in |per |da |con )?(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|"
+    r"che) .*\b(?:lei|tu|ti|suo|sua|tuo|tua|vuoi|vuole|desideri|desidera|preferisci|"
+    r"preferisce|hai|ha|puoi|vorresti|vorrebbe|devo|e il|e la|sono)\b",
+    r"^(?:vuoi|vuole|desideri|desidera|hai|ha|puoi|puo|potresti|potrebbe|preferisci|"
+    r"preferisce|sei|vorresti|vorrebbe|posso|devo)\b",
+    r"\b(?:attendo|aspetto|resto in attesa d[ei]l?l?a?) (?:la |il |una )?(?:tua|sua|tuo|"
+    r"suo)\b",
+)
+BEGINS = (
+    r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"
+    r"permettimi|mi permetta|dammi un|subito)\b(?! sapere)|^(?:attendi|attenda|aspetta|"
+    r"aspetti)\b",
+    r"\b(?:sto|stiamo) \w+ndo\b|\bsto per\b|\b(?:adesso|ora) (?:verifico|controllo|cerco|"
+    r"procedo|eseguo|guardo|passo|faccio)\b",
+    r"\b(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
+    r"analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
+    r"ci penso)\b(?! (?:e|ed) )",
+    r"\b(?:verifichero|controllero|cerchero|procedero|analizzero|faro|inviero|tornero|"
+    r"avvisero|ti aggiorno|la aggiorno|ti avviso|la avviso|ti faccio sapere|"
+    r"le faccio sapere|mi occupero|eseguiro|creero|implementero|correggero|contattero|"
+    r"trasferiro|passero|aggiornero|scrivero|preparero|iniziero|calcolero|usero|provero|"
+    r"aggiungero|leggero|andro a)\b",
+    r"\bvado a \w+re\b|\bandiamo a\b",
+)
+REFUSES = (
+    r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
+    r"\bnon (?:posso|possiamo|e possibile|e disponibile|riesco|ho (?:accesso|i permessi)|"
+    r"puo|si puo|sono (?:autorizzat|in grado))\b|\bimpossibile\b",
+)
+DONE = (
+    r"\b(?:fatto|finito|completat[oa]|terminat[oa]|pront[oa]|ecco|risolto|con successo|"
+    r"correttamente)\b",
+    r"\b(?:ho|abbiamo|e stat[oa]|sono stat[ie]|e|sono) (?:\w+ )?\w+(?:ato|uto|ito|ata|uta|"
+    r"ita|ati|uti|iti|ate|tto|tta|sto|sta|so|sa|to)\b",
+    r"✅|✔",
+)
+ALSO = (
+    r"\b(?:anche|inoltre|in piu|aggiuntiv[oaie]|ulterior[ei]|un altro|un'altra|altr[ie]|poi|"
+    r"successivamente)\b"
+)
+NODS = (
+    r"ciao|salve|buongiorno|buonasera|buon pomeriggio|ok|okay|si|certo|certamente|perfetto|"
+    r"ottimo|eccellente|bene|molto|molto bene|va bene|d'accordo|capito|ho capito|chiaro|"
+    r"esatto|esattamente|giusto|per favore|per piacere|nessun problema|ah|oh|eh|hm+|allora|"
+    r"e|ma|bello|fantastico|benissimo|grande|super|figurati|(?:ora |adesso )?(?:funziona|"
+    r"ha funzionato)(?: ora| bene| adesso)?|mi sembra|sembra|tutto|interessante|ricevuto|"
+    r"volentieri|corretto|dai|attendo|aspetto|fammi sapere|mi faccia sapere|"
+    r"(?:lo )?(?:provo|guardo|controllo)(?: subito| dopo)?"
+)
+YES = (
+    r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"
+    r"vai|fallo|certamente|assolutamente"
+)
+THANKS = (
+    r"(?:mille |tante |molte )?grazie(?: mille| tante| infinite| ancora| molte|"
+    r" in anticipo)*(?: (?:per|dell[ao'e]|del) ?[\w' ]{1,40})?|(?:ti|la|"
+    r"vi) ringrazio(?: [\w' ]{1,30})?"
+)
+FAREWELL = (
+    r"(?:arrivederci|a presto|a dopo|a domani|buona (?:giornata|serata|notte|continuazione)|"
+    r"addio|ci vediamo|bye|saluti)\b[^;\u3001\uff0c]*",
+    r"(?:no[,.! ]*)?(?:e|era|questo e|quest'e|e') tutto.{0,40}",
+    r"(?:no|niente|nient'altro|niente altro|nulla|nessuna|per (?:ora|adesso|"
+    r"il momento) (?:no|basta|e tutto)|non ora|basta cosi|a posto cosi|sono a posto|"
+    r"nessun'altra domanda)",
+    r"(?:ci penso io|lo faccio io|faccio da solo|ci pensero|mi faccio (?:vivo|sentire)|"
+    r"torno (?:dopo|piu tardi)|ti faccio sapere|le faccio sapere|"
+    r"provo da solo)\b[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:si,? (?:grazie|per favore)|procedi(?: pure)?|proceda(?: pure)?|vai(?: avanti|"
+    r" pure)?|vada(?: avanti| pure)?|continua(?: pure)?|continui|prosegui|prosegua|avanti|"
+    r"fallo(?: pure)?|lo faccia|prossim[oa]|inizia|inizi|comincia|di nuovo|ancora|"
+    r"ancora una volta|riprova|riprovi|ripeti|eseguilo(?: di nuovo)?|esegui(?:la|li)?|"
+    r"rilancialo|rilancia|applicalo|applica|approvo|approvato|confermo|confermato|"
+    r"come (?:vuoi|preferisci|vuole|preferisce)|e uguale|indifferente|decidi tu|scegli tu|"
+    r"implementalo|si faccia)\b"
+)
+STOP = (
+    r"(?:ferma|fermati|si fermi|fermo|stop|alt|annulla|annullalo|annulli|interrompi|basta|"
+    r"lascia(?: perdere| stare)?|lasci (?:perdere|stare)|dimentica(?:lo)?|dimentichi|smetti|"
+    r"smettila)(?: tutto| per favore| subito| cosi| questo| ora| l'operazione| adesso)*",
+    r"non (?:serve|e) (?:piu|necessario|importa)[^,;\u3001\uff0c]{0,40}",
+    r"non (?:mi )?(?:serve|occorre|interessa|ne ho) piu.*|"
+    r"non ne ho piu bisogno[^,;\u3001\uff0c]{0,40}",
+    r"(?:no,? )?(?:non (?:farlo|lo faccia|toccare niente))",
+    r"(?:fa niente|non importa|meglio di no|ho (?:gia )?risolto)[^,;\u3001\uff0c]{0,40}",
+)
+REDIRECT = (
+    r"^(?:no[,.;:!]? |aspetta[,.;:!]? |aspetti[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oh[,.;:!]? |"
+    r"ma |anzi[,.;:!]? |hmm?[,.;:!]? )*(?:anzi|in realta|piuttosto|invece|al posto|lascia|"
+    r"lasci|dimentica|dimentichi|ferma|fermati|stop|ho cambiato idea|cambio di programma|"
+    r"ripensandoci|meglio|veramente)\b",
+    r"\binvece\b",
+    r"\bal posto d",
+    r"\bpiuttosto\b",
+    r"\bcambiato idea\b",
+)
+WISHES = (
+    r"(?:mi |ci )?(?:puoi|puo|potresti|potrebbe|potete|possiamo|posso|e possibile|si puo)\b",
+    r"(?:voglio|vorrei|desidero|devo|vogliamo|vorremmo|preferirei|ho bisogno|"
+    r"avrei bisogno)\b.*\b\w{2,}(?:are|ere|ire|arlo|erlo|irlo|arla|armi|ermi|rre)\b",
+    r"(?:aiutami|mi aiuti|mostrami|mi mostri|spiegami|mi spieghi|dammi|mi dia|inviami|"
+    r"mandami|dimmi|mi dica|trovami|cercami|fammi|scrivimi)\b",
+    r"(?:aggiungi|crea|correggi|elimina|cancella|modifica|cambia|verifica|controlla|testa|"
+    r"calcola|confronta|traduci|riassumi|analizza|genera|fai|sostituisci|prepara|cerca|"
+    r"scrivi|metti|esegui|lancia|usa|installa|spiega|elenca|prenota|annulla|aggiorna|"
+    r"rinomina|implementa|sistema|rimuovi|sposta|converti|mostra|ordina|trova) (?:il|lo|la|"
+    r"i|gli|le|un|uno|una|l'|mio|mia|questo|questa|quello|tutto|tutti|anche|altro|un'|in|su|"
+    r"che)\b",
+    r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",
+)
+POLITE = (
+    r"(?:mi |ci )?(?:puoi|puo|potresti|potrebbe)(?: aiutar(?:mi|ci|e)?| farlo|"
+    r" pensarci)?(?: con questo)?(?: per favore)?",
+    r"(?:e|sarebbe) possibile",
+    r"(?:che|cosa) (?:ne )?pens[ia]",
+    r"come (?:va|stai|sta)",
+)
+PROPOSES = (
+    r"\b(?:ti|le|vi) (?:va|piace|sembra|interessa|andrebbe)\b|\bche ne (?:dici|dice|pensi|"
+    r"pensa)\b"
+)
+CONDITIONS = r"^(?:se|quando|appena|una volta|non appena|dopo)\b"
+OPEN = (
+    r"\b(?:(?:che )?cosa (?:vuoi|vuole|desidera|desideri|ti serve|le serve|posso)|"
+    r"di cosa (?:hai|ha|si tratta)|qual e il problema)\b"
+)

@@ -1,0 +1,173 @@
+"""Dutch."""
+
+COMMON = (
+    "de het een en ik je jij u uw is niet van voor met op aan te dat die dit wat hoe kun kunt "
+    "kan mijn jouw we wij zijn heb heeft hebben ook nog maar of als bij om naar wil graag "
+    "bedankt dank hallo alstublieft alsjeblieft ja nee goed er wordt worden deze waar wanneer "
+    "waarom welke mij moet dan nu zo geen over heel even zou zal alles"
+)
+YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
+COURTESY = (
+    r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
+    r"\baarzel\b",
+    r"\b(?:ik )?(?:sta|staan|ben|blijf) (?:graag |altijd )?(?:voor (?:je|u)|klaar|"
+    r"beschikbaar)",
+    r"\b(?:waarmee|waar|hoe) kan ik (?:je|u|jou|jullie)? ?(?:vandaag |verder |"
+    r"nog )*(?:mee )?(?:helpen|van dienst)",
+    r"\bgraag gedaan\b",
+    r"^(?:als|mocht|indien|bij) (?:je|u|er|jij|vragen|verdere)\b.*\b(?:vragen|hulp|meer|nog|"
+    r"problemen|nodig hebt|nodig heeft|onduidelijk)",
+    r"\b(?:helpt|is) dit (?:zo )?(?:duidelijk|verder)?\W*$",
+)
+OFFERS = (
+    r"^(?:en |of )?zal ik\b",
+    r"\b(?:wil|wilt|zou) (?:je|u|jij)(?: ook| graag)* dat ik\b",
+    r"^(?:als|indien) (?:je|u|jij|gewenst) .*\bkan ik\b",
+    r"^(?:wil|wilt) (?:je|u) (?:ook|nog|meer|een voorbeeld|dat ik)\b",
+    r"\b(?:laat|laten) (?:het )?(?:me |mij )?(?:maar |gerust |even )?weten (?:of|als) (?:je|"
+    r"u|ik)\b",
+    r"^ik kan (?:ook|eventueel|daarnaast|je ook|u ook|desgewenst)\b",
+    r"^(?:desgewenst|indien gewenst|eventueel)\b",
+)
+APPROVAL = (
+    r"\b(?:zal|kan|mag|moet) ik (?:het |dit |deze |de |nu |zo |hiermee |daarmee |"
+    r"ermee )*(?:doorgaan|verder ?gaan|uitvoeren|verwijderen|versturen|boeken|annuleren|"
+    r"toepassen|publiceren|bestellen|starten|door|verder|bevestigen|mergen|deployen)",
+    r"\b(?:klopt dit|klopt dat|is dat (?:goed|akkoord|oke|juist)|is dit (?:goed|akkoord|"
+    r"correct|juist)|akkoord)\b",
+    r"\b(?:bevestig|bevestigt u|bevestigen)\b",
+    r"\b(?:uw|je|jouw) (?:goedkeuring|bevestiging|akkoord|toestemming)\b.{0,30}$",
+)
+DEMANDS = (
+    r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
+    r"vermeld|laat)(?:t u)? (?:me|mij|ons|aub|alstublieft|alsjeblieft|a\.u\.b\.?|hieronder|"
+    r"eerst|even|uw|je|jouw|de|het|een|in)\b(?! (?:gerust |maar )?(?:weten )?(?:als|of)\b)",
+    r"\b(?:kunt u|kun je|kan je|zou u|zou je|wilt u|wil je)\b.*\b(?:geven|sturen|vertellen|"
+    r"delen|doorgeven|bevestigen|aangeven|verduidelijken|specificeren|opgeven|laten weten|"
+    r"noemen|zeggen|plakken|kiezen|toelichten|omschrijven)\b",
+    r"^(?:daarvoor |hiervoor |om .*? |voor .*? |eerst |ook |nog |dan )*(?:heb ik|ik heb|"
+    r"hebben we|heb)\b.*\bnodig\b(?!.*\b(?:even|minuut|moment)\b)",
+    r"\bik (?:mis|mis nog)\b|\b(?:ontbreekt|ontbreken) (?:nog|er)\b",
+    r"\blaat (?:het )?(?:me|mij) (?:dan |even )?weten (?:welke?|wat|wanneer|waar|hoe|wie)",
+    r"^(?:op |voor |in |van |met |naar )?(?:welke?|wat|wanneer|waar|wie|hoeveel|hoe|waarom|"
+    r"waarvoor) .*\b(?:u|uw|je|jij|jouw|ik|we)\b",
+    r"^(?:wilt|wil|hebt|heeft|heb|kunt|kun|bent|ben|zou|geeft|gaat|ga|mag) (?:u|je|jij|ik)\b",
+    r"\bik wacht (?:nog )?op (?:uw|je|jouw)\b",
+)
+BEGINS = (
+    r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
+    r"seconde|wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\b",
+    r"\b(?:ik|we|wij) (?:ga|gaan|zal|zullen) (?!graag)\w+",
+    r"\b(?:ik|we) (?:kijk|check|controleer|zoek|bekijk|onderzoek|begin|start|haal|lees|"
+    r"analyseer|verbind|vraag|stuur|maak|voer|regel|neem|geef|pak|pas|los|bereken|schrijf|"
+    r"test|draag|probeer|werk)\w{0,2}\b(?! (?:je|u) graag)",
+    r"^(?:nu |dan |eerst |vervolgens |daarna |hierna |als volgende |momenteel )+(?:ga|kijk|"
+    r"check|controleer|zoek|begin|start|haal|lees|analyseer|voer|maak|pas|schrijf|test|"
+    r"bereken|vraag)(?:t|en)? (?:ik|we)\b",
+    r"\blaat (?:me|mij) (?!(?:het )?(?:dan |even |maar |gerust )?weten)\w+",
+    r"\b(?:kom|komen) (?:er|erop|hierop|daarop|bij (?:je|u)) .*terug\b|\bik ben (?:ermee|"
+    r"er mee|aan het)\b|\bbezig met\b|\bwordt (?:nu )?(?:verwerkt|uitgevoerd|gecontroleerd)",
+    r"^(?:bezig|zoeken|controleren)\b.{0,30}$",
+)
+REFUSES = (
+    r"\b(?:helaas|jammer genoeg|spijtig)\b",
+    r"\b(?:kan|kunnen|mag|mogen) (?:ik|we|dit|dat|het|deze)?.{0,40}\b(?:niet|geen)\b|"
+    r"\bniet (?:mogelijk|beschikbaar|toegestaan|ondersteund)\b|\bgeen toegang\b|"
+    r"\bonmogelijk\b",
+)
+DONE = (
+    r"\b(?:klaar|gelukt|voltooid|afgerond|gereed|succesvol|opgelost)\b",
+    r"\b(?:ik )?(?:heb|hebben|is|zijn|werd|werden) .*\b(?:ge\w+[dtn]|ver\w+[dtn]|be\w+[dtn]|"
+    r"aangepast|toegevoegd|bijgewerkt|aangemaakt|opgelost|verwijderd|geannuleerd)\b",
+    r"\bhier (?:is|zijn|vind|heb|staat)\b|\b(?:werkt|draait) (?:nu|weer)\b",
+    r"✅|✔",
+)
+ALSO = r"\b(?:ook|daarnaast|bovendien|extra|verder|nog een|aanvullend|eveneens|vervolgens)\b"
+NODS = (
+    r"hallo|hoi|hey|hi|goedemorgen|goedemiddag|goedenavond|goedendag|dag|ok|oke|okay|ja|"
+    r"jawel|jep|yes|zeker|prima|perfect|goed|heel|super|mooi|top|geweldig|uitstekend|fijn|"
+    r"duidelijk|begrepen|ik begrijp het|(?:het |dat )?(?:werkt|is gelukt|lukt)(?: nu| weer|"
+    r" goed)?|snap ik|ik snap het|natuurlijk|precies|klopt|exact|inderdaad|graag|"
+    r"alstublieft|alsjeblieft|aub|a\.u\.b|geen probleem|ah|oh|hm+|dus|en|maar|dan|nou|nu|"
+    r"dat is|dat klinkt|klinkt|is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|"
+    r"het|dit|ik wacht|laat (?:maar|het me) weten|(?:dat |het )?(?:ga|zal|probeer|test|"
+    r"bekijk) ik (?:dat |het )?(?:zo |even |straks )?(?:proberen|testen|bekijken|uit)?"
+)
+YES = (
+    r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"
+    r"is goed|goed|perfect"
+)
+THANKS = (
+    r"(?:heel erg |hartelijk |erg |super )?(?:bedankt|dank (?:je|u)(?: wel)?|dankjewel|"
+    r"dankuwel|dank|thanks|merci)(?: alvast| nogmaals| weer| voor (?:de|het|je|"
+    r"uw) [\w ]{1,40})*"
+)
+FAREWELL = (
+    r"(?:tot (?:ziens|later|straks|morgen|snel|de volgende)|doei|doeg|fijne? (?:dag|avond|"
+    r"weekend|dag verder)|prettige|groetjes|groeten|houdoe|welterusten)\b[^;\u3001\uff0c]*",
+    r"(?:nee[,.! ]*)?(?:dat|dit) (?:was|is) (?:het|alles|genoeg|voldoende).{0,40}",
+    r"(?:nee|niets|niks|nee (?:hoor|dank je|dank u|bedankt)|verder niets|verder niks|"
+    r"niets meer|nu niet|op dit moment niet|geen (?:verdere )?vragen(?: meer)?|dat is alles)",
+    r"(?:ik )?(?:kom er (?:later )?op terug|doe het zelf|los het zelf op|"
+    r"denk er(?: nog)? over na|regel het zelf|zoek het zelf(?: wel)? uit|laat het (?:je|"
+    r"u) weten)\b[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:ja,? graag|ga (?:maar )?(?:door|verder|je gang)|gaat u (?:maar )?(?:door|verder|"
+    r"uw gang)|doe (?:het|dat|maar|dat maar|het maar)|verder|doorgaan|volgende|start maar|"
+    r"start|begin(?: maar)?|opnieuw|nog (?:een keer|eens|een poging)|"
+    r"probeer (?:het )?(?:opnieuw|nog eens|nog een keer)|voer (?:het |dit |hem |"
+    r"ze )?(?:opnieuw )?uit|draai (?:het |hem |ze )?(?:nog eens|opnieuw|nog een keer)|"
+    r"herhaal|pas (?:het|ze|dit) toe|goedgekeurd|bevestigd|ik bevestig|maakt niet uit|"
+    r"kies (?:jij |u )?maar|zoals (?:je|u) wilt|laat maar lopen|zet maar door)\b"
+)
+STOP = (
+    r"(?:stop|halt|ho|annuleer|annuleren|breek af|afbreken|"
+    r"laat (?:het )?(?:maar )?(?:zitten|maar|zijn)|vergeet (?:het|dat)|hou op|houd op|"
+    r"kap)(?: maar| ermee| nu| alsjeblieft| alstublieft| alles| met alles| dit| het|"
+    r" hiermee| ermee op)*",
+    r"(?:het |dat )?(?:is|hoeft) (?:niet meer|niet|al|niet langer) (?:nodig|"
+    r"opgelost)?.{0,15}",
+    r"(?:ik )?(?:heb (?:het |dit )?niet meer nodig|wil (?:het |dit )?niet meer|hoef (?:het |"
+    r"dit )?niet meer)[^,;\u3001\uff0c]{0,40}",
+    r"(?:nee,? )?(?:niet doen|liever niet|doe maar niet|beter niet)",
+    r"(?:laat maar|niet nodig|toch niet|al opgelost).{0,15}",
+)
+REDIRECT = (
+    r"^(?:nee[,.;:!]? |wacht[,.;:!]? |ah[,.;:!]? |oke?[,.;:!]? |oh[,.;:!]? |maar |"
+    r"hmm?[,.;:!]? )*(?:eigenlijk|in plaats|liever|toch (?:maar|liever)|vergeet|"
+    r"laat (?:maar|dat|het)|stop|ik heb me bedacht|bij nader inzien|"
+    r"doe (?:toch )?(?:maar )?liever|verandering van plan|andersom)\b",
+    r"\bin plaats (?:van|daarvan)\b",
+    r"\b(?:maar|toch|doe|maak|gebruik|schrijf|wil) liever\b|\bliever\b.*\bdan\b",
+    r"\bbedacht\b",
+)
+WISHES = (
+    r"(?:kun|kunt|kan|zou|zoudt|wil|wilt|mag) (?:je|jij|u|ik|we|jullie)\b",
+    r"(?:ik|we|wij) (?:wil|willen|zou|zouden|moet|moeten|wens)\b.*\b\w{3,}en\W*$",
+    r"(?:help|laat|leg|geef|stuur|zoek|vertel|toon|maak|schrijf) (?:me|mij|ons|eens|even)\b",
+    r"(?:maak|schrijf|voeg|verander|wijzig|verwijder|corrigeer|controleer|test|bereken|"
+    r"vergelijk|vertaal|vat|analyseer|werk|gebruik|zet|bouw|zoek|vind|installeer|genereer|"
+    r"sorteer|onderzoek|boek|annuleer|verplaats|hernoem|vervang|voer|start|teken|toon|fix|"
+    r"los|implementeer|bekijk|check|plan|geef|leg) (?:de|het|een|mijn|deze|dit|die|dat|alle|"
+    r"alles|ook|nog|eerst|voor|daar|er|alleen|me|mij)\b",
+    r"(?:en |ook )?(?:hoe|wat|wanneer|waar|waarom|wie|welke?|hoeveel)\b.*",
+    r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
+)
+POLITE = (
+    r"(?:kun|kunt|kan|zou) (?:je|jij|u)(?: me| mij| ons)?(?: daarmee| hiermee| daarbij|"
+    r" hierbij| even)*(?: (?:mee )?helpen)?(?: kunnen helpen)?(?: aub| alstublieft|"
+    r" alsjeblieft)?",
+    r"(?:is|kan|lukt) dat(?: mogelijk)?",
+    r"wat (?:vind|denk) (?:je|u)(?: ervan)?",
+    r"hoe gaat het(?: met (?:je|u))?",
+)
+PROPOSES = (
+    r"\bwat (?:vind|vindt|denk|denkt) (?:je|u)\b|\b(?:past|lijkt|bevalt|is) (?:dat|dit|"
+    r"u dat|je dat)\b|\bwat dacht (?:je|u) van\b"
+)
+CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
+OPEN = (
+    r"\b(?:wat (?:wilt|wil|kan ik|zoekt|heb je|heeft u)|waar gaat het (?:om|over)|"
+    r"wat is het probleem)\b"
+)

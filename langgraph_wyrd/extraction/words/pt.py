@@ -1,0 +1,194 @@
+"""Portuguese, European and Brazilian; people type it with and without accents."""
+
+COMMON = (
+    "o a os as um uma de do da dos das que e em no na nos nas por para com meu minha meus seu "
+    "sua voce voces eu nao sim mas como qual onde quando obrigado obrigada ola oi favor quero "
+    "pode preciso esta este essa isso isto estou tenho foi ja muito mais bem ou ao sao ser "
+    "fazer tudo bom boa dia tambem agora porque vou algo sobre gostaria me se pra ta ele ela "
+    "so"
+)
+YOU = (
+    r"\b(?:voces?|tu|te|seu|sua|seus|suas|teu|tua|eu|me|meu|nos|pode|poderia|quer|prefere|"
+    r"gostaria|deseja|queres|preferes|tem)\b"
+)
+COURTESY = (
+    r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
+    r"questao)\b",
+    r"\bmais (?:algo|alguma coisa|alguma (?:duvida|pergunta|questao))\b",
+    r"\bnao hesite\b|\bfique a vontade\b|\besteja a vontade\b|\bsinta-se a vontade\b",
+    r"\b(?:estou|fico|estamos|ficamos|continuo) (?:a (?:sua |tua )?disposicao|aqui|"
+    r"a disposicao|disponivel)",
+    r"\b(?:em que|como) (?:mais )?(?:posso|podemos|poderia) (?:ajudar|te ajudar|lhe ajudar|"
+    r"ajuda-lo|ser util|auxiliar)",
+    r"\b(?:de nada|por nada|disponha|as ordens|foi um prazer)\b",
+    r"^(?:se|caso|quando) (?:voce )?(?:tiver|precisar|tenha|precise|surgir|houver|tem|"
+    r"precisa) (?:de )?(?:alguma?|outr[ao]s?|mais|algo|duvidas?|perguntas?|ajuda|qualquer)",
+    r"\b(?:ajudou|ficou claro|faz sentido)\W*$",
+)
+OFFERS = (
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
+    r"nos)\b",
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de)(?: tambem| ver| um exemplo|"
+    r" mais| saber| receber)\b",
+    r"^(?:se|caso) (?:voce )?(?:quiser|desejar|preferir|queira|deseje|prefira|quiseres|"
+    r"for util|achar)\b",
+    r"\b(?:me )?(?:avise|avisa|diga|diz|informe|fale)(?:-me| me)? se (?:voce )?(?:quer|"
+    r"quiser|desejar|deseja|preferir|precisa|precisar|gostaria|devo|posso)",
+    r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
+    r"^tambem posso\b",
+)
+APPROVAL = (
+    r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|"
+    r"proceder|avancar|prossiga|continue|siga|proceda|executar|execute|aplicar|aplique|"
+    r"enviar|envie|cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|"
+    r"fazer o (?:deploy|push|merge)|confirmar|apagar|apague)\b",
+    r"\b(?:voce )?(?:confirma|aprova|autoriza|confirme|aprove)\b",
+    r"\b(?:pode ser|tudo bem|esta correto|esta certo|de acordo|certo|correto|ok)\W*\?",
+    r"\b(?:sua|tua) (?:aprovacao|confirmacao|autorizacao)\b.{0,30}$",
+)
+DEMANDS = (
+    r"\b(?:por favor,? )?(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|"
+    r"confirme|da|de)|informe|informe-me|diga-me|envie|envie-me|forneca|forneca-me|"
+    r"compartilhe|partilhe|indique|indique-me|especifique|escolha|selecione|descreva|cole|"
+    r"confirme|anexe|responda|esclareca|mande|diz-me|envia-me|informa)\b(?! se (?:quer|"
+    r"quiser|precisar|desejar))",
+    r"\b(?:voce )?(?:pode|poderia|podes|poderias|consegue) (?:por favor |me |nos |"
+    r"-me )*(?:informar|dizer|fornecer|enviar|compartilhar|passar|confirmar|especificar|dar|"
+    r"esclarecer|descrever|verificar|indicar|mandar|partilhar|detalhar)",
+    r"^(?:para .*?, |antes .*?, |primeiro,? |tambem |so |apenas |ainda |"
+    r"mas )*(?:eu )?(?:preciso|precisaria|necessito|precisamos|vou precisar|vamos precisar|"
+    r"falta|faltam)\b(?! (?:de )?(?:um (?:momento|minuto|segundo)|verificar|checar|olhar|"
+    r"analisar|consultar|mais tempo))",
+    r"\b(?:me |deixe-me |deixa-me )(?:avise|saber|diga|diz) (?:qual|quando|onde|como|quanto|"
+    r"quem|o que)",
+    r"^(?:a |de |em |para |por |com |desde |ate )?(?:qual|quais|quando|onde|quem|"
+    r"quant[oa]s?|como|o que|que) .*\b(?:voce|tu|te|seu|sua|teu|tua|quer|deseja|prefere|"
+    r"precisa|tem|gostaria|pode|e o|e a|sao)\b",
+    r"^(?:voce )?(?:quer|deseja|tem|pode|poderia|prefere|gostaria|precisa|esta|tu queres|"
+    r"queres|preferes|tens)\b.*\b(?:voce|ou|que|de|seu|sua|algum|alguma|isso)\b",
+    r"\b(?:aguardo|fico no aguardo d[eao]) (?:sua|seu|tua|teu)\b",
+)
+BEGINS = (
+    r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
+    r"deixa eu|me deixe|permita-me|ja volto|ja ja)\b(?! saber)|^(?:por favor,? )?(?:aguarde|"
+    r"aguarda|espere|espera)\b|,\s*aguarde\b",
+    r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|"
+    r"\bprosseguirei\b",
+    r"\b(?:verificarei|buscarei|consultarei|analisarei|farei|enviarei|retornarei|avisarei|"
+    r"te aviso|lhe aviso|procurarei|comecarei|executarei|criarei|corrigirei|implementarei|"
+    r"transferirei|encaminharei|checarei|atualizarei|informarei|volto com)\b",
+    r"\b(?:estou|estamos) (?:\w+(?:ando|endo|indo)|a \w+r)\b|\bestou (?:verificando|"
+    r"buscando|consultando|analisando|trabalhando|processando|executando|procurando|"
+    r"preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|consultar|"
+    r"tratar))\b",
+    r"^\w{3,}(?:ando|endo|indo)\b(?!,)",
+    r"^(?:verificando|buscando|consultando|analisando|processando|executando|"
+    r"agora (?:verifico|procuro|executo))\b",
+    r"\b(?:encaminhando|transferindo|passo (?:para|ao|a palavra)|comeco (?:por|a|agora)|"
+    r"trato ja|ja (?:verifico|trato|procuro|vejo))\b",
+)
+REFUSES = (
+    r"\b(?:infelizmente|lamento|lamentavelmente)\b",
+    r"\bnao (?:posso|podemos|e possivel|esta disponivel|consigo|tenho (?:acesso|permissao)|"
+    r"pode|podem|ha como|da para)\b|\bimpossivel\b",
+)
+DONE = (
+    r"\b(?:pronto|feito|concluido|concluida|finalizado|resolvido|terminado|aqui (?:esta|"
+    r"estao|tem|vai)|com sucesso)\b",
+    r"\b(?:foi|foram|ja esta|esta|estao|tenho|ficou) (?:\w+ )?\w+(?:ado|ido|ada|ida|ados|"
+    r"idos|adas|idas|ito|ita|sto|to)\b",
+    r"\b(?:adicionei|criei|corrigi|atualizei|removi|enviei|implementei|cancelei|reservei|"
+    r"fiz|alterei|gerei|escrevi|encontrei)\b",
+    r"✅|✔",
+)
+ALSO = r"\b(?:tambem|alem disso|adicional|adicionalmente|outr[ao]s?|ainda|depois|em seguida)\b"
+NODS = (
+    r"ola|oi|bom dia|boa (?:tarde|noite)|ok|okay|sim|claro|certo|perfeito|otimo|excelente|"
+    r"bem|muito|muito bem|de acordo|entendi|entendido|compreendo|beleza|blz|com certeza|"
+    r"exatamente|exato|isso|correto|por favor|sem problemas?|nao tem problema|ah|oh|eh|hm+|"
+    r"entao|e|mas|bom|boa|legal|show|maravilha|(?:ja |agora )?(?:funciona|funcionou|"
+    r"deu certo|resolveu)(?: bem| agora)?|que bom|otima|combinado|interessante|fantastico|"
+    r"super|tudo|parece|esta|ta|fixe|pois|percebi|aguardo|fico no aguardo|me avise?|"
+    r"avise-me|joia|tranquilo|vou (?:testar|ver|verificar|tentar)(?: isso)?"
+)
+YES = (
+    r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
+    r"certo|faz isso|faca isso|por favor|beleza|quero"
+)
+THANKS = (
+    r"(?:muito |mt )?(?:obrigad[oa]|obg|valeu|brigad[oa])(?: mesmo| demais| de novo|"
+    r" mais uma vez| igualmente)*(?: (?:pela|pelo|por|pelas|pelos) [\w ]{1,40})?|"
+    r"agradeco(?: [\w ]{1,30})?|grat[oa]"
+)
+FAREWELL = (
+    r"(?:tchau|adeus|ate (?:logo|mais|breve|amanha)|tenha (?:um|uma)|bom (?:fim|final)|"
+    r"abracos?|falou|bye)\b[^;\u3001\uff0c]*",
+    r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
+    r"(?:nao[,.! ]*)?(?:isso|era|e) (?:e |foi |so )?(?:tudo|so|suficiente).{0,30}",
+    r"(?:nao|nada|nada mais|mais nada|nenhuma|por enquanto (?:nao|so|e so)|agora nao|"
+    r"por agora (?:nao|e tudo)|sem mais (?:perguntas|duvidas))",
+    r"(?:eu )?(?:mesmo )?(?:faco eu|resolvo eu|resolvo sozinho|vou pensar|volto (?:depois|"
+    r"mais tarde)|retorno|vou tentar sozinho|eu mesmo)\b[^;\u3001\uff0c]*",
+)
+PROCEED = (
+    r"(?:quero(?: sim)?|sim,? por favor|pode (?:continuar|seguir|prosseguir|fazer|ir|"
+    r"executar|comecar|aplicar|mandar|enviar|ser)|continue|continua|prossiga|prossegue|siga|"
+    r"segue|va em frente|vai em frente|avance|avanca|faca isso|faz isso|faca|proximo|"
+    r"proxima|comece|comeca|de novo|novamente|outra vez|tente (?:de novo|novamente|"
+    r"outra vez)|tenta (?:de novo|novamente|outra vez)|execute(?: de novo| novamente)?|"
+    r"rode(?: de novo| novamente)?|roda de novo|repita|aplique|aprovado|aprovo|confirmado|"
+    r"confirmo|tanto faz|voce (?:decide|escolhe)|como (?:quiser|preferir|achar melhor)|"
+    r"manda ver|bora)\b"
+)
+STOP = (
+    r"(?:pare|para|parar|stop|cancele|cancela|cancelar|aborte|aborta|esqueca|esquece|deixa|"
+    r"deixe|chega|desista)(?: isso| tudo| pra la| para la| por favor| ai| agora| a tarefa|"
+    r" com isso| quieto| estar)*",
+    r"nao (?:precisa|e) (?:mais|preciso|necessario)[^,;\u3001\uff0c]{0,40}",
+    r"(?:ja )?nao (?:preciso|quero|precisamos) mais[^,;\u3001\uff0c]{0,40}",
+    r"(?:nao,? )?nao (?:faca|faz|apague|envie|mexa)(?: isso| nada)?",
+    r"(?:melhor nao|tanto faz|deixa (?:pra la|estar)|ja (?:resolvi|consegui|"
+    r"foi resolvido))[^,;\u3001\uff0c]{0,40}",
+)
+REDIRECT = (
+    r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
+    r"mas |hmm?[,.;:!]? )*(?:na verdade|alias|melhor|em vez|ao inves|esquece|esqueca|deixa|"
+    r"deixe|para|pare|mudei de|mudanca de planos|pensando bem|afinal|antes disso)\b",
+    r"\b(?:em vez|ao inves) (?:de|disso|disto)\b",
+    r"\bmudei de (?:ideia|planos?|opiniao)\b",
+    r"\bmelhor (?:fazer|faca|faz|usar|use|escrever|escreva|mudar)\b",
+)
+WISHES = (
+    r"(?:voce )?(?:pode|poderia|podes|poderias|consegue|podemos|posso|e possivel|da para|"
+    r"da pra)\b",
+    r"(?:eu )?(?:quero|queria|preciso|gostaria|desejo|queremos|precisamos|"
+    r"prefiro)\b.*\b\w{2,}(?:ar|er|ir|or|a-lo|e-lo)\b",
+    r"(?:me (?:ajude|ajuda|mostre|mostra|explique|explica|de|da|envie|envia|diga|diz|mande)|"
+    r"ajude-me|mostre-me|explique-me|diga-me|de-me|mostra-me|ajuda-me)\b",
+    r"(?:so |apenas |agora |entao |por favor,? )*(?:adicione|adiciona|crie|cria|corrija|"
+    r"corrige|remova|remove|apague|modifique|altere|altera|mude|muda|verifique|verifica|"
+    r"teste|testa|calcule|calcula|compare|compara|traduza|traduz|resuma|resume|analise|"
+    r"analisa|gere|gera|faca|faz|substitua|prepare|prepara|busque|busca|procure|procura|"
+    r"escreva|escreve|coloque|coloca|execute|executa|rode|roda|use|usa|instale|explique|"
+    r"explica|liste|lista|reserve|reserva|cancele|atualize|atualiza|renomeie|implemente|"
+    r"implementa|conserte|resolva|resolve|inclua|converta) (?:o|a|os|as|um|uma|meu|minha|"
+    r"esse|este|essa|esta|isso|tudo|todos|tambem|outro|outra|em|no|na|ao|so|commit|que)\b",
+    r"(?:e |tambem )?(?:como|por que|porque|quando|quanto|quantos|qual|quais|onde|o que|"
+    r"quem)\b.*",
+)
+POLITE = (
+    r"(?:voce )?(?:me |nos )?(?:pode|poderia|podes|consegue)(?: me| nos)?(?: ajudar(?:-me)?|"
+    r" fazer isso| ver isso)?(?: com isso)?(?: por favor)?",
+    r"(?:e|seria) possivel",
+    r"o que (?:voce )?acha",
+    r"tudo (?:bem|bom)|como (?:vai|esta)",
+)
+PROPOSES = (
+    r"\bo que (?:voce )?acha\b|\bque tal\b|\b(?:te|lhe) (?:parece|agrada|interessa|serve)\b|"
+    r"\bpode ser\W*$"
+)
+CONDITIONS = r"^(?:se|caso|quando|assim que|depois que|uma vez)\b"
+OPEN = (
+    r"\b(?:o que (?:voce )?(?:quer|precisa|deseja|gostaria|queres)|qual (?:e )?(?:o|seu|"
+    r"a) (?:problema|duvida))\b"
+)
