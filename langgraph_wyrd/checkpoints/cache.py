@@ -27,6 +27,7 @@ class Namespace:
     rest: bytes
     rows: int = 0  # deltas since the last snapshot, or whole row
     grown: int = 0  # their bytes
+    snapshot: str | None = None  # the checkpoint of the last snapshot
     state: Any = None  # its working state (see `working`)
     known: bool = True  # False: only the working state was read
 

@@ -61,6 +61,7 @@ NOTHING_SHOWN = (None, None, None, None, 0, 0)
 PUT_CHECKPOINT = insert(CHECKPOINTS)
 PUT_SNAPSHOT = insert(SNAPSHOTS)
 PUT_WRITES = insert(WRITES)
+DROP_SNAPSHOTS = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint < ?"
 
 
 @dataclass(slots=True)
@@ -178,7 +179,7 @@ def planned(
 
     after = Namespace(
         put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
-        space.grown + len(data),
+        space.grown + len(data), space.snapshot,
     )  # fmt: skip
     head = thread.head
     if put.ns == "" and (head is None or put.id > head):
@@ -214,7 +215,10 @@ def planned(
         after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2)
     ) and channels.keys() <= put.values.keys():
         steps += snapshot(codec, thread.key, put, after)
+        if space.snapshot is not None:  # the last one stays for those who go back a little
+            steps.append(Step(DROP_SNAPSHOTS, (thread.key, put.ns, space.snapshot)))
         after.rows = after.grown = 0
+        after.snapshot = put.id
     return steps, moved
 
 

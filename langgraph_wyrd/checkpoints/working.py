@@ -226,21 +226,59 @@ def is_shown(thread: Thread, ns: str, id: str, root: str | None) -> bool:
 # ---- events as they are stored
 
 
+# Keys that come again and again, as numbers: append, never renumber.
+_KEYS = (
+    "kind", "description", "confidence", "ref", "context", "outcome", "text", "aim", "content",
+    "status", "priority", "tracker", "place", "listed", "value", "metadata", "key", "order",
+    "rule", "message_id", "tool_call_id", "task_id", "node", "channel", "author", "agent",
+    "run_id", "checkpoint_id", "ns", "name", "args",
+)  # fmt: skip
+_NUMBERS = {name: number for number, name in enumerate(_KEYS)}
+_PILLARS = ("todo", "context", "loop", "intention", "thread")
+_OPS = ("open", "change", "close", "drop", "base", "failed", "fork")
+
+
+def _row(event: Event) -> list[Any]:
+    """An event as a short list."""
+    number = _NUMBERS.get
+    row = [
+        _PILLARS.index(event.pillar) * 16 + _OPS.index(event.op),
+        event.item,
+        {number(name, name): value for name, value in event.body.items()},
+        {number(name, name): value for name, value in event.source.items()},
+    ]
+    while not row[-1]:
+        row.pop()
+    return row
+
+
+def _event(row: Sequence[Any]) -> Event:
+    missing: list[Any] = ["", {}, {}]
+    code, item, body, source = [*row, *missing[len(row) - 1 :]]
+    return Event(
+        _PILLARS[code // 16],  # type: ignore[arg-type]
+        _OPS[code % 16],  # type: ignore[arg-type]
+        item,
+        {_KEYS[n] if type(n) is int else n: value for n, value in body.items()},
+        {_KEYS[n] if type(n) is int else n: value for n, value in source.items()},
+    )
+
+
 def pack_events(
     own: Sequence[Event], tasks: Sequence[tuple[Moment, Sequence[Event]]] = ()
 ) -> bytes | None:
     """The events of a checkpoint, and of its early tasks; None where there are none."""
     if not own and not tasks:
         return None
-    held: list[Any] = [[event.to_dict() for event in own]]
+    held: list[Any] = [[_row(event) for event in own]]
     if tasks:
-        held.append([[at.task, at.ts, [e.to_dict() for e in events]] for at, events in tasks])
+        held.append([[at.task, at.ts, [_row(e) for e in events]] for at, events in tasks])
     return packed(held)
 
 
 def pack_events_of(events: Sequence[Event]) -> bytes | None:
     """The events of a task's writes; None where there are none."""
-    return packed([event.to_dict() for event in events]) if events else None
+    return packed([_row(event) for event in events]) if events else None
 
 
 def unpack_events(
@@ -253,16 +291,16 @@ def unpack_events(
     tasks = [
         (
             Moment(at.checkpoint_id, at.ns, ts, task),
-            tuple(Event.from_dict(event) for event in events),
+            tuple(_event(held) for held in events),
         )
         for task, ts, events in (rest[0] if rest else ())
     ]
-    return tuple(Event.from_dict(event) for event in own), tasks
+    return tuple(_event(held) for held in own), tasks
 
 
 def events_of(data: bytes | None) -> tuple[Event, ...]:
     """The events of a task's writes."""
-    return () if data is None else tuple(Event.from_dict(each) for each in unpacked(data))
+    return () if data is None else tuple(_event(held) for held in unpacked(data))
 
 
 def base_of(state: WorkingState) -> Event:

@@ -481,6 +481,7 @@ def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Names
     return Namespace(
         target.id, target.stamp, channels, restored.versions, restored.seen, restored.rest,
         restored.rows, restored.grown,
+        found.path[-1].id if found.path[-1].built_on is not None else None,
     )  # fmt: skip
 
 

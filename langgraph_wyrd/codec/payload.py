@@ -125,13 +125,13 @@ def decompressed(data: bytes) -> bytes:
 
 def packed(value: Any) -> bytes:
     """Plain data as compressed msgpack."""
-    return compressed(ormsgpack.packb(value))
+    return compressed(ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS))
 
 
 def unpacked(data: bytes) -> Any:
     """The plain data of such bytes."""
     try:
-        return ormsgpack.unpackb(decompressed(data))
+        return ormsgpack.unpackb(decompressed(data), option=ormsgpack.OPT_NON_STR_KEYS)
     except CheckpointDamaged:
         raise
     except Exception as error:
