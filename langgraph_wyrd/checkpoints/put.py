@@ -178,7 +178,7 @@ def planned(
 
     after = Namespace(
         put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
-        space.grown + len(data),
+        space.grown + len(data) + codec.row_cost,
     )  # fmt: skip
     head = thread.head
     if put.ns == "" and (head is None or put.id > head):
