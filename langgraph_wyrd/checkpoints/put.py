@@ -179,7 +179,7 @@ def planned(
 
     after = Namespace(
         put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
-        space.grown + len(data), space.snapshot,
+        space.grown + len(data) + codec.row_cost, space.snapshot,
     )  # fmt: skip
     head = thread.head
     if put.ns == "" and (head is None or put.id > head):

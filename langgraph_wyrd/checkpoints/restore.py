@@ -53,7 +53,7 @@ class Restored:
             self.rest = delta.rest
         self.metadata = delta.metadata
         self.rows += 1
-        self.grown += size
+        self.grown += size + codec.row_cost
 
     def values(self) -> dict[str, Any]:
         """The value of each channel that has one."""

@@ -58,6 +58,7 @@ class Codec:
     ) -> None:
         self.serde = serde
         self.sealer = sealer  # of the rows that hold values; None: they are stored plain
+        self.row_cost = 0  # see storage.encryption.Sealer
         self.classes = Classes() if classes is None else classes
         self._shapes: set[Any] = set()  # of messages whose row form the serde agreed with
         inner: Any = serde

@@ -25,17 +25,17 @@ from langgraph_wyrd.errors import (
     ReadOnlyDatabase,
     WyrdError,
 )
-from langgraph_wyrd.storage import encryption
-from langgraph_wyrd.storage.encryption import (
+from langgraph_wyrd.storage import ciphers
+from langgraph_wyrd.storage.ciphers import (
     SERDE,
     Cipher,
     Locked,
     NotOpened,
     NotSealed,
     RingCipher,
-    Sealer,
     SerdeCipher,
 )
+from langgraph_wyrd.storage.encryption import JointSealer, Sealer
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.keyring import ID, KeyRing
 from langgraph_wyrd.storage.rows import select, unsound, upsert
@@ -104,8 +104,7 @@ class Access:
         """What seals the rows of a saver with this serde; None: they are stored plain."""
         if self._sealer is not None:
             return self._sealer
-        cipher = serde_cipher(serde)
-        return self._locked if cipher is None else Sealer(cipher)
+        return self._locked if type(serde) is JsonPlusSerializer else serde_sealer(serde)
 
     @property
     def encrypted(self) -> bool:
@@ -115,6 +114,7 @@ class Access:
     def attach(self, codec: Any) -> Any:
         """Give a codec its sealer, also when the store turns out to be encrypted."""
         codec.sealer = self.sealer(codec.serde)
+        codec.row_cost = 0 if codec.sealer is None else codec.sealer.row_cost
         self._attached.add(codec)
         return codec
 
@@ -141,7 +141,7 @@ class Access:
             if self._sealer is not None and self._ring is not None:
                 marked = self._admit_ring(self._sealer, known, beginnings)
             elif sealer is not None and sealer is not self._locked:
-                marked = self._admit_serde(sealer.cipher, connection, known, beginnings)
+                marked = self._admit_serde(sealer, connection, known, beginnings)
             else:
                 self._lock(known, beginnings)
                 marked = None
@@ -217,8 +217,8 @@ class Access:
             if id == SEALING:
                 continue
             try:
-                sealed = encryption.of_text(held)
-                if not encryption.id_of(encryption.head_of(sealed)):
+                sealed = ciphers.of_text(held)
+                if not ciphers.id_of(ciphers.head_of(sealed)):
                     others.add("")
                     continue
                 self._ring.open(_OWNER, _PLACE, sealed)
@@ -241,10 +241,10 @@ class Access:
         return proven, others
 
     def _admit_serde(
-        self, cipher: Cipher, connection: Connection, known: Mapping[Any, Any],
+        self, sealer: Sealer, connection: Connection, known: Mapping[Any, Any],
         begun: Sequence[bytes],
     ) -> KeyRow | None:  # fmt: skip
-        held = known.get(SERDE)
+        cipher, held = sealer.cipher, known.get(SERDE)
         if held is not None and self._opens(cipher, held):
             return None
         rings = sorted(id for id in known if isinstance(id, str) and ID.fullmatch(id))
@@ -257,7 +257,7 @@ class Access:
                 "them into a new store (`port.copy`)"
             )
         # The proof may be damaged, or the saver was given its serde after it was made.
-        if (sealed or held is not None) and not connection.read(_opens_any(Sealer(cipher))):
+        if (sealed or held is not None) and not connection.read(_opens_any(sealer)):
             raise KeyMissing(
                 "the store was encrypted with another key than this serde has, or its proof of "
                 "the key was damaged"
@@ -269,23 +269,24 @@ class Access:
     def _opens(self, cipher: Cipher, held: Any) -> bool:
         """Whether a proof is of this cipher's key."""
         try:
-            return cipher.open(_OWNER, _PLACE, encryption.of_text(held)) == _TEXT
+            return cipher.open(_OWNER, _PLACE, ciphers.of_text(held)) == _TEXT
         except (NotOpened, KeyMissing):
             return False
 
 
-def serde_cipher(serde: Any) -> Cipher | None:
-    """The cipher that a serde stands for; None for exactly JsonPlusSerializer, which has none."""
-    if type(serde) is JsonPlusSerializer:
-        return None
+def serde_sealer(serde: Any) -> Sealer:
+    """What seals rows through a serde: by its cipher, or (any other than JsonPlusSerializer, which
+    counts as encrypting) by the serde itself."""
     if type(serde) is EncryptedSerializer:
-        return SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
-    return SerdeCipher(serde.dumps_typed, lambda tag, data: serde.loads_typed((tag, data)))
+        return JointSealer(SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt))
+    return JointSealer(
+        SerdeCipher(serde.dumps_typed, lambda tag, data: serde.loads_typed((tag, data)))
+    )
 
 
 def proof(cipher: Cipher, id: str) -> KeyRow:
     """The row that proves a key."""
-    text = encryption.as_text(cipher.seal(_OWNER, _PLACE, _TEXT))
+    text = ciphers.as_text(cipher.seal(_OWNER, _PLACE, _TEXT))
     return KeyRow(id, text, datetime.now(timezone.utc).isoformat())
 
 
@@ -295,7 +296,7 @@ def _damaged_proof(id: Any) -> None:
 
 def _is_sealed(data: bytes) -> bool:
     try:
-        encryption.head_of(data)
+        ciphers.head_of(data)
     except NotSealed:
         return False
     except NotOpened:

@@ -12,7 +12,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from langgraph_wyrd.storage.access import SEALING, Access, proof
-from langgraph_wyrd.storage.encryption import NotOpened, NotSealed, RingCipher, Sealer
+from langgraph_wyrd.storage.ciphers import NotOpened, NotSealed, RingCipher
+from langgraph_wyrd.storage.encryption import Sealer
 from langgraph_wyrd.storage.rows import delete, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, PARITY, TABLES, KeyRow, Table
