@@ -14,6 +14,7 @@ from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, THREADS, Key, ThreadRow
 
 _KEY = "SELECT thread FROM wyrd_parity WHERE name = ?"
+_ANY = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1"
 
 
 class Place(NamedTuple):
@@ -34,8 +35,10 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
         return Place(thread_key(thread_id), row)
     named = yield Query(_KEY, (thread_id,))
     key = named[0][0] if named else None
-    if row is not None and (key is None or key == row.key):
-        return Place(row.key, row)
+    if row is not None:
+        right = key is None or key == row.key
+        if right or (yield Query(_ANY, (row.key,))) or not (yield Query(_ANY, (key,))):
+            return Place(row.key, row)
     if key is None:
         return None
     rows = yield Query(select(THREADS, "key"), (key,))

@@ -287,16 +287,29 @@ def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> lis
         elif sealed and column.name in table.encrypted:
             made.append("")
         elif column.kind == "json":
-            held = value if parsed else json.loads(value)
-            made.append(json.dumps(held, sort_keys=True))
+            made.append(value if parsed else _json(value))
         elif column.kind == "time":
-            at = datetime.fromisoformat(value) if isinstance(value, str) else value
-            made.append(at.timestamp())
+            made.append(_time(value))
         elif column.kind == "bool":
             made.append(bool(value))
         else:
             made.append(value)
     return made
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return ("no JSON", text)
+
+
+def _time(value: Any) -> Any:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return at.timestamp()
+    except (AttributeError, TypeError, ValueError):
+        return ("no time", value)
 
 
 # ---- repair
