@@ -74,7 +74,7 @@ class Pages:
 
     def again(self, error: Exception) -> Any:
         """The flow that reads the page once more, round damage."""
-        thread_id = getattr(error, "thread_id", None)
+        thread_id = getattr(error, "wyrd_thread", None)
         if thread_id is None and self._thread_id is not None:
             thread_id = stored(str(self._thread_id), "thread_id")
         threads = [] if thread_id is None else [thread_id]

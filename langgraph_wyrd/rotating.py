@@ -63,4 +63,5 @@ class Rotating:
             raise InvalidInput("this saver was opened without keys=: there are none to rotate")
         from langgraph_wyrd.storage.rotation import rotation
 
-        return rotation(self._engine.driver.dialect, self._access, sealer, plain, progress)
+        engine = self._engine
+        return rotation(engine.driver.dialect, self._access, sealer, plain, progress, engine.mend)

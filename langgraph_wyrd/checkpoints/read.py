@@ -300,7 +300,7 @@ def naming(thread_id: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.thread_id = thread_id  # type: ignore[attr-defined]
+        error.wyrd_thread = thread_id  # type: ignore[attr-defined]
         raise
 
 

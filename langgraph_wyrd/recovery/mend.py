@@ -97,10 +97,15 @@ def without_events(row: CheckpointRow) -> CheckpointRow:
 
 
 def mended_by_key(dialect: str, key: Key) -> Script[None]:
-    """The same before a script changes or deletes rows of a thread."""
+    """The same before a script changes or deletes rows of a thread, whose own row it may have
+    changed already."""
     rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
     if rows:
-        yield from mended(dialect, rows[0][0])
+        stored = yield from stored_rows.read(dialect, key, rows[0][0], None)
+        found = recovered(stored)
+        heals = yield from applied(dialect, Place(key, None), found, thread=False)
+        if heals:
+            yield record(key, heals)
 
 
 def locked(
@@ -116,8 +121,10 @@ def locked(
     return place, recovered(stored)
 
 
-def applied(dialect: str, place: Place, found: Recovered) -> Script[list[Heal]]:
-    """Store what recovery restored."""
+def applied(
+    dialect: str, place: Place, found: Recovered, *, thread: bool = True
+) -> Script[list[Heal]]:
+    """Store what recovery restored; with `thread`, the thread's row as well."""
     heals: list[Heal] = []
     stored = found.stored
     # First everything is taken away, then put where it belongs: rows may stand in for each other.
@@ -135,7 +142,8 @@ def applied(dialect: str, place: Place, found: Recovered) -> Script[list[Heal]]:
                 yield Command(delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [at])
                 what = "its snapshot is damaged: it is made again"
                 heals.append(Heal("exact", at[1], at[2], "", what))
-    heals += yield from _thread_row(place, found)
+    if thread:
+        heals += yield from _thread_row(place, found)
     heals += yield from _groups(found)
     return heals
 

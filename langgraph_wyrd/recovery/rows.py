@@ -132,12 +132,14 @@ def recovered(stored: Stored) -> Recovered:
 
 def _take(made: Recovered, bad: dict[str, list[Any]], table: Table, old: Any, new: Any) -> None:
     made.fixes.append(Fix(table, old, new))
+    if old is not None:
+        made.sound[table.name] = [each for each in made.sound[table.name] if each is not old]
     made.sound[table.name].append(new)
     if table in PROTECTED:
         number = PROTECTED.index(table)
         made.tagged[tag(number, new)] = (number, new)
     if old is not None:
-        bad[table.name] = [each for each in bad[table.name] if each is not old]
+        bad[table.name] = [each for each in bad.get(table.name, ()) if each is not old]
 
 
 # ---- from the others of its group
@@ -183,7 +185,10 @@ def _by_parity(made: Recovered, bad: dict[str, list[Any]], groups: Sequence[_Gro
                 found = _repieced(made, bad, group, each) or group.rebuilt(made, each)
             if found is not None:
                 table, row = found
-                _take(made, bad, table, _replaced(bad.get(table.name, ()), table, row), row)
+                old = _replaced(bad.get(table.name, ()), table, row)
+                if old is None:  # one that was put there, with a checksum that fits
+                    old = _replaced(made.sound[table.name], table, row)
+                _take(made, bad, table, old, row)
                 progress = True
     return progress
 

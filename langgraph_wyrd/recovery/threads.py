@@ -9,11 +9,19 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.recovery.rows import Recovered
 from langgraph_wyrd.storage.keys import found_by, thread_key
-from langgraph_wyrd.storage.rows import select
+from langgraph_wyrd.storage.rows import select, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, THREADS, Key, ThreadRow
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    JOURNAL,
+    PARITY,
+    THREADS,
+    Key,
+    ParityRow,
+    ThreadRow,
+)
 
-_KEY = "SELECT thread FROM wyrd_parity WHERE name = ?"
+_ANY = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1"
 
 
 class Place(NamedTuple):
@@ -32,10 +40,12 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
     row = ThreadRow._make(rows[0]) if rows else None
     if dialect == "postgres":
         return Place(thread_key(thread_id), row)
-    named = yield Query(_KEY, (thread_id,))
-    key = named[0][0] if named else None
-    if row is not None and (key is None or key == row.key):
-        return Place(row.key, row)
+    named = [ParityRow._make(each) for each in (yield Query(select(PARITY, "name"), (thread_id,)))]
+    key = next((each.thread for each in named if not unsound(PARITY, each)), None)
+    if row is not None:
+        right = key is None or key == row.key
+        if right or (yield Query(_ANY, (row.key,))) or not (yield Query(_ANY, (key,))):
+            return Place(row.key, row)
     if key is None:
         return None
     rows = yield Query(select(THREADS, "key"), (key,))

@@ -50,6 +50,7 @@ from langgraph_wyrd.storage.tables import (
     THREADS,
     WRITES,
     Key,
+    ParityRow,
     Table,
     ThreadRow,
 )
@@ -140,11 +141,11 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
         rows = yield Query("SELECT thread_id FROM wyrd_threads")
-        named = yield Query("SELECT name FROM wyrd_parity WHERE name IS NOT NULL")
+        named = yield Query(f"{select(PARITY)} WHERE name IS NOT NULL")
     else:
         rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE thread_id = ?", (thread_id,))
-        named = yield Query("SELECT name FROM wyrd_parity WHERE name = ?", (thread_id,))
-    lost = {row[0] for row in named if isinstance(row[0], str)}
+        named = yield Query(select(PARITY, "name"), (thread_id,))
+    lost = {each[2] for each in named if not unsound(PARITY, ParityRow._make(each))}
     return sorted({row[0] for row in rows if isinstance(row[0], str)} | lost)
 
 
@@ -287,16 +288,29 @@ def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> lis
         elif sealed and column.name in table.encrypted:
             made.append("")
         elif column.kind == "json":
-            held = value if parsed else json.loads(value)
-            made.append(json.dumps(held, sort_keys=True))
+            made.append(value if parsed else _json(value))
         elif column.kind == "time":
-            at = datetime.fromisoformat(value) if isinstance(value, str) else value
-            made.append(at.timestamp())
+            made.append(_time(value))
         elif column.kind == "bool":
             made.append(bool(value))
         else:
             made.append(value)
     return made
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return ("no JSON", text)
+
+
+def _time(value: Any) -> Any:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return at.timestamp()
+    except (AttributeError, TypeError, ValueError):
+        return ("no time", value)
 
 
 # ---- repair

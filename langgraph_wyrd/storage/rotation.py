@@ -50,7 +50,12 @@ class _Done:
 
 
 def rotation(
-    dialect: str, access: Access, sealer: Sealer, plain: bool, progress: Progress | None
+    dialect: str,
+    access: Access,
+    sealer: Sealer,
+    plain: bool,
+    progress: Progress | None,
+    mend: Callable[[Any], Script[Any]] | None = None,
 ) -> Generator[Callable[[], Script[Any]], Any, Rotation]:
     """Yields the scripts of a rotation, each to be run as a write; receives their results."""
     if plain:
@@ -61,6 +66,8 @@ def rotation(
     after: Any = None
     while keys := (yield partial(_threads, after)):
         for key in keys:
+            if mend is not None:  # a damaged row would stay under the old key
+                yield partial(mend, key)
             for table in _ENCRYPTED:
                 if table.scope == "thread":
                     end: Any = ()

@@ -1,6 +1,6 @@
 """Faults in single rows of every declared table, and what a saver makes of them.
 
-    python -m tests.campaigns.second_faults --n 2000 --backend sqlite --first 1 [--rows 3]
+    python -m tests.campaigns.second_faults --n 2000 --backend sqlite [--rows 3] [--sealed]
 
 Every fault is drawn from its seed: a flipped bit, another byte, a cut, a null, another type, a
 column exchanged with another row's, a deleted row. The oracle is an InMemorySaver that played the
@@ -46,6 +46,7 @@ WEIGHTS = {
     "wyrd_journal": 3, "wyrd_parity": 3, "wyrd_labels": 2, "wyrd_user_data": 2,
 }  # fmt: skip
 THREADS = ("t", "u")
+KEYS = {"keys": {"k": bytes(range(32))}}
 
 
 def program(saver: Any) -> None:
@@ -221,6 +222,7 @@ class Campaign:
         self.heads: Counter[str] = Counter()
         self.costs: Counter[str] = Counter()
         self.wrong: list[str] = []
+        self.notes: list[str] = []  # what was lost, and said
 
     def prepare(self, saver: Any) -> None:
         """What the threads look like sound, which an InMemorySaver must agree with."""
@@ -274,8 +276,8 @@ class Campaign:
                             head = False
                         lost |= _lost(name, got, value)
                         worst = max(worst, outcome, key=OUTCOMES.index)
-                        if outcome == SILENT:
-                            self.wrong.append(
+                        if outcome != EXACT:
+                            (self.wrong if outcome == SILENT else self.notes).append(
                                 f"seed {seed}: {of}: {thread} {name}: "
                                 f"{str(got)[:150]} instead of {str(value)[:150]}"
                             )
@@ -285,7 +287,9 @@ class Campaign:
                 again = saver.verify()
                 if any(each.repairable for each in again.findings):
                     self.wrong.append(f"seed {seed}: {of}: a second repair finds {again}")
-                self.costs["left by verify"] += not again.ok
+                if not again.ok:
+                    self.costs["left by verify"] += 1
+                    self.notes.append(f"seed {seed}: {of}: a repair leaves {again}")
         except Exception as error:
             worst = SILENT if not isinstance(error, WyrdError) else REFUSED
             self.wrong.append(f"seed {seed}: {of}: {type(error).__name__}: {error}")
@@ -315,13 +319,14 @@ def _same(got: Any, value: Any) -> bool:
 
 @contextlib.contextmanager
 def sqlite_databases(
-    rows: int = 1,
+    rows: int = 1, sealed: bool = False
 ) -> Iterator[tuple[Campaign, Callable[[], contextlib.AbstractContextManager[str]]]]:
     with tempfile.TemporaryDirectory() as folder:
         first, copy = Path(folder) / "sound.db", Path(folder) / "struck.db"
         url = f"sqlite:///{copy}"
-        campaign = Campaign(lambda: WyrdSaver.from_conn_string(url, synchronous="OFF"), rows)
-        with WyrdSaver.from_conn_string(f"sqlite:///{first}", synchronous="OFF") as saver:
+        options: Any = {"synchronous": "OFF", **(KEYS if sealed else {})}
+        campaign = Campaign(lambda: WyrdSaver.from_conn_string(url, **options), rows)
+        with WyrdSaver.from_conn_string(f"sqlite:///{first}", **options) as saver:
             program(saver)
             campaign.prepare(saver)
         with raw(f"sqlite:///{first}") as connection:
@@ -340,6 +345,7 @@ def sqlite_databases(
 @contextlib.contextmanager
 def postgres_databases(
     rows: int = 1,
+    sealed: bool = False,
     server: str | None = None,
 ) -> Iterator[tuple[Campaign, Callable[[], contextlib.AbstractContextManager[str]]]]:
     from tests.conftest import fresh_postgres, url_database
@@ -348,8 +354,9 @@ def postgres_databases(
         running = server or stack.enter_context(own_server()).get_uri()
         with fresh_postgres(running) as sound:
             urls = [""]
-            campaign = Campaign(lambda: WyrdSaver.from_conn_string(urls[0]), rows)
-            with WyrdSaver.from_conn_string(sound) as saver:
+            options: Any = KEYS if sealed else {}
+            campaign = Campaign(lambda: WyrdSaver.from_conn_string(urls[0], **options), rows)
+            with WyrdSaver.from_conn_string(sound, **options) as saver:
                 program(saver)
                 campaign.prepare(saver)
 
@@ -370,10 +377,11 @@ def main() -> None:
     parse.add_argument("--n", type=int, default=2000, help="faults that struck")
     parse.add_argument("--first", type=int, default=1, help="the first seed")
     parse.add_argument("--backend", choices=[*DATABASES], default="sqlite")
+    parse.add_argument("--sealed", action="store_true", help="encrypted with a key ring")
     parse.add_argument("--rows", type=int, default=1, help="rows that are damaged at once")
     asked = parse.parse_args()
     began = time.perf_counter()
-    with DATABASES[asked.backend](asked.rows) as (campaign, fresh):
+    with DATABASES[asked.backend](asked.rows, asked.sealed) as (campaign, fresh):
         done, seed = 0, asked.first
         while done < asked.n:
             with fresh() as url:
@@ -393,7 +401,7 @@ def report(campaign: Campaign) -> str:
         counts = [campaign.counts[table, outcome] for outcome in OUTCOMES]
         lines.append(f"{table:<20}" + "".join(f"{count:>24}" for count in counts))
     lines += [f"head: {dict(campaign.heads)}", f"lost by id: {dict(campaign.costs)}"]
-    return "\n".join([*lines, *campaign.wrong[:40]])
+    return "\n".join([*lines, *campaign.wrong[:40], "what is lost and said:", *campaign.notes[:60]])
 
 
 if __name__ == "__main__":
