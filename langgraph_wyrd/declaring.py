@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.operations import Write
+    from langgraph_wyrd.storage.scripts import Script
 
 T = TypeVar("T")
 PERSON = "person"
@@ -283,6 +285,7 @@ class Declaring:
 
         @property
         def id(self) -> str: ...
+        def _writing(self, script: Callable[[], Script[Any]]) -> Write: ...
 
     def edit(self, by: str = PERSON, *, auto_save: bool = False) -> Edit:
         """A draft of the working state, with verbs to change it.
@@ -459,8 +462,7 @@ class Declaring:
         if not said.calls:
             return Findings(state)
         made = self._declaration(extractor.author)
-        was, found = yield Write(saver._engine, partial(declare.report, made, said))
-        saver._cache.drop(self._stored)
+        was, found = yield self._writing(partial(declare.report, made, said))
         how = {"by": "model", "author": said.author}
         yield Fire(saver, tuple(of_loops(was, found.state, how)))
         return found  # type: ignore[no-any-return]
@@ -485,10 +487,7 @@ class Declaring:
     def _save(self, editing: Editing) -> Operation[WorkingState]:
         saver = self._saver
         made = self._declaration(editing.author)
-        try:
-            saved: Saved = yield Write(saver._engine, partial(made.save, editing))
-        finally:
-            saver._cache.drop(self._stored)
+        saved: Saved = yield self._writing(partial(made.save, editing))
         yield Fire(saver, tuple(_happenings(editing, *saved)))
         return saved.after
 

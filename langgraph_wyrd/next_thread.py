@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, points
+from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.declaring import Declaring
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.labels import Label, checked_name
 from langgraph_wyrd.state.listed import Page
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -49,6 +52,10 @@ def checked(at: When) -> Point:
         f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "
         "text) or None for the head"
     )
+
+
+def _name(name: str) -> str:
+    return stored(checked_name(name), "a label")
 
 
 class Thread(Declaring):
@@ -203,6 +210,72 @@ class Thread(Declaring):
 
     afirst_change = asynchronous(first_change)
 
+    # ---- labels
+
+    @operation
+    def label(
+        self, name: str, at: When = None, keys: Sequence[str] | None = None
+    ) -> Operation[Label]:
+        """Name a checkpoint. No prune takes it, and its working state stays readable.
+
+        A name may stand at several checkpoints: the newest one is meant by it. Set again at the
+        same checkpoint, it takes the place of what was there. What is declared at the checkpoint
+        later is not part of the label.
+
+        Args:
+            name: What it is called, anywhere a point may be given.
+            at: A checkpoint id, another label, or a time; None: the head.
+            keys: Which context items are promoted, that is kept with the label as they are there:
+                None: all of them, []: none. Those that are not there are listed in `missing`.
+
+        Raises:
+            InvalidInput: The name is empty, or longer than 200 characters.
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        wanted, point = _name(name), checked(at)
+        if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
+            raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
+        for key in keys or ():
+            stored(key, "a key")  # what no database can hold is refused here
+        made: Label | None = yield self._writing(partial(self._labels().put, wanted, point, keys))
+        if made is None:
+            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+        detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
+        what_happened = Happening("label", self.id, made.checkpoint_id, detail=detail)
+        yield Fire(self._saver, (what_happened,))
+        return made
+
+    alabel = asynchronous(label)
+
+    @operation
+    def labels(self) -> Operation[list[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
+        found: list[Label] = yield self._reading(self._labels().all)
+        return found
+
+    alabels = asynchronous(labels)
+
+    @operation
+    def get_label(self, name: str) -> Operation[Label | None]:
+        """The label of that name at the newest checkpoint that has it; None if there is none."""
+        found: Label | None = yield self._reading(partial(self._labels().newest, _name(name)))
+        return found
+
+    aget_label = asynchronous(get_label)
+
+    @operation
+    def unlabel(self, name: str, at: When = None) -> Operation[bool]:
+        """Take a label off a point; None: off the newest checkpoint that has it.
+
+        Whether there was one. The checkpoint stays, until something prunes it.
+        """
+        script = partial(self._labels().remove, _name(name), checked(at))
+        found: bool = yield self._writing(script)
+        return found
+
+    aunlabel = asynchronous(unlabel)
+
     def _point(self, given: Compared) -> tuple[Thread, Point]:
         handle: Any = self
         at: Any = given
@@ -222,6 +295,14 @@ class Thread(Declaring):
 
     def _reading(self, script: Callable[[], Script[Any]]) -> Read:
         return Read(self._saver._engine, script)
+
+    def _labels(self) -> Labelling:
+        saver = self._saver
+        return Labelling(saver._dialect, saver._codec, saver._engine.nonce, self._stored)
+
+    def _writing(self, script: Callable[[], Script[Any]]) -> Write:
+        """A write that changes the thread; what the cache knows of it is read again."""
+        return Write(self._saver._engine, script, partial(self._saver._cache.drop, self._stored))
 
     def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
         """What a script reads; what is damaged is said with the thread that it is of."""
