@@ -197,9 +197,10 @@ class WyrdSaver(Admin, Queries, Watching, Rotating, BaseCheckpointSaver[str]):
 
     # ---- one thread
 
-    def thread(self, thread_id: str) -> Thread:
-        """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return threads.Thread(self, stored(str(thread_id), "thread_id"))
+    def thread(self, thread_id: str | RunnableConfig) -> Thread:
+        """The handle on one conversation, by its id or a config that names it."""
+        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
+        return threads.Thread(self, stored(str(name), "thread_id"))
 
     # ---- storing
 

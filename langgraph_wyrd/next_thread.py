@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph.checkpoint.base import empty_checkpoint
-from langgraph.checkpoint.base.id import uuid6
+from langgraph.types import StateSnapshot
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import compare, heads, history, points
-from langgraph_wyrd.checkpoints.heads import Fresh, Moved, Rewinding
+from langgraph_wyrd.checkpoints import compare, history, points
 from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point
-from langgraph_wyrd.checkpoints.writing import thread_row
-from langgraph_wyrd.declaring import Declaring, of_loops
+from langgraph_wyrd.conversation.of_thread import Conversing
+from langgraph_wyrd.declaring import Declaring
+from langgraph_wyrd.edit import PERSON
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.moving import Moving
 from langgraph_wyrd.operations import (
     Fire,
     Operation,
     Read,
     Write,
-    arun,
     asynchronous,
     operation,
-    run,
 )
+from langgraph_wyrd.points import When, checked
+from langgraph_wyrd.state import applying
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.labels import Label, checked_name
 from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.merge import Merged
 from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
@@ -46,38 +47,18 @@ from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.next_saver import WyrdSaver
 
 T = TypeVar("T")
-When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
-
-logger = logging.getLogger("langgraph_wyrd")
-Transform = Callable[[WorkingState], WorkingState]
 _MOST = 1_000_000  # checkpoints of a tree
-
-
-def checked(at: When) -> Point:
-    """A point as a caller may give it, text in stored form."""
-    if isinstance(at, HistoryEntry):
-        at = at.checkpoint_id
-    if isinstance(at, str):
-        return stored(at, "a point")
-    if at is None or isinstance(at, datetime):
-        return at
-    raise InvalidInput(
-        f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "
-        "text) or None for the head"
-    )
 
 
 def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
 
 
-class Thread(Declaring):
+class Thread(Conversing, Moving, Declaring):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest
@@ -113,7 +94,9 @@ class Thread(Declaring):
     aworking_state = asynchronous(working_state)
 
     @operation
-    def history(self, limit: int = 50, before: When = None) -> Operation[Page[HistoryEntry]]:
+    def history(
+        self, limit: int = 50, before: When = None, changed_only: bool = False
+    ) -> Operation[Page[HistoryEntry]]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
 
         ```python
@@ -128,12 +111,22 @@ class Thread(Declaring):
             limit: At most so many, 1 to 1000.
             before: Only those that are older than this point: the next page is asked for with the
                 last entry of this one.
+            changed_only: Leave out those that changed nothing: an input that was only stored, a
+                step that wrote what was there. Labelled ones, forks and the head stay.
 
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
         """
         most, point = filters.count(limit), checked(before)
-        return Page((yield from self._read(history.history, self._stored, most, point)))
+        page = Page[HistoryEntry]()
+        while True:
+            found = yield from self._read(history.history, self._stored, most, point)
+            for entry in found:
+                if len(page) < most and not (changed_only and entry.idle):
+                    page.append(replace(entry, thread_id=self.id))
+            if len(found) < most or not changed_only or len(page) >= most:
+                return page
+            point = checked(found[-1])
 
     ahistory = asynchronous(history)
 
@@ -151,7 +144,8 @@ class Thread(Declaring):
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
         dialect = self._saver._dialect
         found: Tree = yield self._reading(partial(history.tree, dialect, self._stored, limit))
-        return found
+        entries = {id: replace(each, thread_id=self.id) for id, each in found.entries.items()}
+        return replace(found, entries=entries)
 
     atree = asynchronous(tree)
 
@@ -167,8 +161,9 @@ class Thread(Declaring):
         ```
 
         Args:
-            a: A point in the thread's past, another thread (its head), or a pair of a thread and a
-                point.
+            a: A point in the thread's past, another thread (its head), a pair of a thread and a
+                point; or a state itself: a `WorkingState` (whose channels are not compared), a
+                dict of channels, or what a graph's `get_state` returned.
             b: The same. None: this thread's head.
             channels: Also compare the values of the channels. False decodes none of them.
 
@@ -179,16 +174,57 @@ class Thread(Declaring):
             ThreadNotFound: No such thread, or no such point in it.
             CheckpointDamaged: A point can't be read.
         """
-        one, other = self._point(a), self._point(b)
-        groups = [(one[0], [one[1], other[1]])]
-        if (one[0]._saver._engine, one[0]._stored) != (other[0]._saver._engine, other[0]._stored):
-            groups = [(handle, [at]) for handle, at in (one, other)]
-        found: list[compare.Side] = []
-        for handle, at in groups:
-            found += yield from handle._read(compare.sides, handle._stored, at, channels)
+        given_ = [_as_side(each, channels) for each in (a, b)]
+        channels = channels and all(each is None or each.values is not None for each in given_)
+        places = [
+            self._point(each) for each, known in zip((a, b), given_, strict=True) if known is None
+        ]
+        groups: list[tuple[Thread, list[Point]]] = []
+        for handle, at in places:
+            if groups and groups[0][0]._same_as(handle):
+                groups[0][1].append(at)
+            else:
+                groups.append((handle, [at]))
+        read: list[compare.Side] = []
+        for handle, points_ in groups:
+            read += yield from handle._read(compare.sides, handle._stored, points_, channels)
+        found = [known if known is not None else read.pop(0) for known in given_]
         return compare.compared(*found)
 
     adiff = asynchronous(diff)
+
+    @operation
+    def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:
+        """Say of this thread what a diff says: the verbs of an edit that come to the same.
+
+        ```python
+        done = trial.diff("before")          # what changed in a thread where it was tried out
+        thread.apply(done, by="ann")
+        ```
+
+        Todos, context, loops and intentions are found by their ids, else by what they say. What
+        is so already is passed over. The channels' values are the graph's: they are not touched.
+
+        Args:
+            diff: What `diff` gave, or one that was read from JSON.
+            by: Who says so.
+
+        Returns:
+            The state then, and in `conflicts` what could not be said here.
+
+        Raises:
+            EditConflict: Somebody else changed the same things at the same time.
+        """
+        draft = self.edit(by)
+        draft._begin((yield from self._state_to_edit()))
+        left = applying.say(draft, diff)
+        editing = draft._loaded()
+        state = editing.base
+        if editing.verbs:
+            state = yield from self._save(editing)
+        return Merged(state, left)
+
+    aapply = asynchronous(apply)
 
     @operation
     def first_change(
@@ -263,15 +299,15 @@ class Thread(Declaring):
         detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
         what_happened = Happening("label", self.id, made.checkpoint_id, detail=detail)
         yield Fire(self._saver, (what_happened,))
-        return made
+        return replace(made, thread_id=self.id)
 
     alabel = asynchronous(label)
 
     @operation
-    def labels(self) -> Operation[list[Label]]:
+    def labels(self) -> Operation[Page[Label]]:
         """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
         found: list[Label] = yield self._reading(self._labels().all)
-        return found
+        return Page(replace(each, thread_id=self.id) for each in found)
 
     alabels = asynchronous(labels)
 
@@ -279,7 +315,7 @@ class Thread(Declaring):
     def get_label(self, name: str) -> Operation[Label | None]:
         """The label of that name at the newest checkpoint that has it; None if there is none."""
         found: Label | None = yield self._reading(partial(self._labels().newest, _name(name)))
-        return found
+        return None if found is None else replace(found, thread_id=self.id)
 
     aget_label = asynchronous(get_label)
 
@@ -294,135 +330,6 @@ class Thread(Declaring):
         return found
 
     aunlabel = asynchronous(unlabel)
-
-    # ---- where the thread stands
-
-    @operation
-    def rewind(self, to: When) -> Operation[RunnableConfig]:
-        """Make an older point the head again: the graph goes on from there.
-
-        Nothing is deleted: the new head is a copy of that checkpoint, and what came after it stays
-        in the history, as a branch. Its working state is the head's again. What its tasks had
-        written or asked is not carried along: they start anew. Subgraphs with a memory of their own
-        (`checkpointer=True`) stand again where they stood then.
-
-        Args:
-            to: A checkpoint id, a label, a time; or the id of a message on the head's path: then
-                the step that brought it is taken back whole, and all that follows it. Before the
-                first checkpoint the head is an empty one.
-
-        Returns:
-            The config of the new head; the old one's, if the point is the head.
-
-        Raises:
-            ThreadNotFound: No such thread, or no such point or message in it.
-        """
-        if to is None:
-            raise InvalidInput(
-                "rewind(None): say where to: a checkpoint id, a label, a time or a message's id"
-            )
-        moved: Moved | None = yield self._writing(partial(self._rewinding().rewind, checked(to)))
-        if moved is None:
-            raise ThreadNotFound(
-                f"thread {self.id!r} has no checkpoint, label or time {to!s} to go back to, and no "
-                "message of that id on the way to its head"
-            )
-        yield from self._moved(moved, "rewind", getattr(to, "checkpoint_id", to))
-        return {
-            "configurable": {
-                "thread_id": self.id,
-                "checkpoint_ns": "",
-                "checkpoint_id": given(moved.id),
-            }
-        }
-
-    arewind = asynchronous(rewind)
-
-    @operation
-    def fork(
-        self, new_thread_id: str, at: When = None, transform: Transform | None = None
-    ) -> Operation[Thread]:
-        """A new thread with this one's path up to a point, its labels and its working state.
-
-        Branches, and what came after the point, are not in it. At the head, what its tasks wrote
-        and asked comes along; at an older point they start anew, as after `rewind`.
-
-        Args:
-            new_thread_id: A thread that has no checkpoints yet.
-            at: A checkpoint id, a label, or a time; None: the head.
-            transform: Makes the working state that the new thread starts with (no channel changes).
-                Status and due nodes are the checkpoint's, whatever it says. If it raises, nothing
-                is stored.
-
-        Raises:
-            ThreadNotFound: No such thread, or no such point in it.
-            InvalidInput: The new thread has checkpoints already.
-        """
-        saver, target = self._saver, stored(str(new_thread_id), "thread_id")
-        work = heads.Forking(
-            saver._dialect, saver._codec, saver._engine.nonce, self._stored, target
-        )
-        point: Any = checked(at)
-        there: Any = True
-        if transform is not None:
-            script = partial(heads.state_to_give, saver._dialect, saver._codec, self._stored, point)
-            there = yield self._reading(script)
-            if there is not None:
-                point, state = there
-                work.given_state = heads.declared(_state(transform(state)))
-        if there is not None:
-            there = yield Write(
-                saver._engine, partial(work.fork, point), partial(saver._cache.drop, target)
-            )
-        saver._cache.drop(self._stored)  # copying locked it
-        if not there:
-            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
-            raise ThreadNotFound(f"thread {self.id!r} has {what}")
-        return Thread(saver, target)
-
-    afork = asynchronous(fork)
-
-    def rollback(self) -> Rollback:
-        """`with` or `async with`: on an exception, the head is put back to where it was.
-
-        ```python
-        with saver.thread("t1").rollback():
-            graph.invoke(inputs, config)
-        ```
-
-        The exception is raised again. What the block stored stays in the history, as a branch; a
-        thread that did not exist gets an empty head. What it declared is taken back, but for
-        decisions and notes, which are marked `elsewhere`. Nothing is written if nothing was raised,
-        or if nothing changed. If putting it back fails too, that is logged and noted on the
-        exception.
-        """
-        return Rollback(self)
-
-    def _standing(self) -> Operation[tuple[str | None, int]]:
-        """The head, and the version of the thread."""
-        found = yield self._reading(partial(thread_row, self._saver._dialect, self._stored))
-        return found.head, found.version
-
-    def _put_back(self, was: str | None, until: int) -> Operation[None]:
-        work = self._rewinding()
-        moved: Moved | None = yield self._writing(partial(work.put_back, was, until))
-        if moved is not None:
-            yield from self._moved(moved, "rollback", None if was is None else given(was))
-
-    def _moved(self, moved: Moved, how: str, to: Any) -> Operation[None]:
-        """Call the hooks for a head that was moved."""
-        if not moved.moved:
-            return
-        id = given(moved.id)
-        detail = {"how": how, "to": to, "deliberate": True}
-        what = [Happening("fork", self.id, id, detail=detail)]
-        if moved.before is not None and moved.after is not None:
-            what += of_loops(moved.before, moved.after, {"by": how, "taken_back": True})
-        yield Fire(self._saver, tuple(what))
-
-    def _rewinding(self) -> Rewinding:
-        saver = self._saver
-        return Rewinding(saver._dialect, saver._codec, saver._engine.nonce, self._stored, _FRESH)
 
     def _point(self, given: Compared) -> tuple[Thread, Point]:
         handle: Any = self
@@ -439,10 +346,14 @@ class Thread(Declaring):
 
     @property
     def _codec(self) -> Codec:
-        return self._saver._codec
+        codec: Codec = self._saver._codec
+        return codec
 
     def _reading(self, script: Callable[[], Script[Any]]) -> Read:
         return Read(self._saver._engine, script)
+
+    def _same_as(self, other: Thread) -> bool:
+        return self._saver._engine is other._saver._engine and self._stored == other._stored
 
     def _labels(self) -> Labelling:
         saver = self._saver
@@ -465,56 +376,18 @@ class Thread(Declaring):
         return found
 
 
-class Rollback:
-    """What `thread.rollback()` gives: for one block, sync or async."""
-
-    def __init__(self, thread: Thread) -> None:
-        self._thread = thread
-        self._was: tuple[str | None, int] = (None, 0)
-
-    def __enter__(self) -> None:
-        self._was = run(self._thread._standing())
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            try:
-                run(self._thread._put_back(*self._was))
-            except Exception as failed:
-                self._say(error, failed)
-
-    async def __aenter__(self) -> None:
-        self._was = await arun(self._thread._standing())
-
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            try:
-                await arun(self._thread._put_back(*self._was))
-            except Exception as failed:
-                self._say(error, failed)
-
-    def _say(self, error: BaseException, failed: Exception) -> None:
-        """The block's own exception is the one to be raised; the other must not be lost."""
-        was = self._was[0]
-        stands = "before the first one" if was is None else f"at {was}"
-        said = (
-            f"the head of thread {self._thread.id!r} could not be put back to where it stood, "
-            f"{stands}: {failed}"
-        )
-        logger.error(said, exc_info=failed)
-        if hasattr(error, "add_note"):  # Python 3.11
-            error.add_note(said)
+def _as_side(what: Any, channels: bool) -> compare.Side | None:
+    """A state that needs not be read; None for a point."""
+    if isinstance(what, WorkingState):
+        return compare.Side(what)
+    if isinstance(what, Mapping):
+        return compare.Side(extract(what), what if channels else None)
+    if isinstance(what, StateSnapshot):
+        values = what.values if isinstance(what.values, Mapping) else {}
+        return compare.Side(extract(what), values if channels else None)
+    return None
 
 
-def _state(made: object) -> WorkingState:
-    if not isinstance(made, WorkingState):
-        raise InvalidInput(f"transform gave {type(made).__name__}, and no WorkingState")
-    return made
-
-
-def _fresh_id() -> str:
-    return str(uuid6())
-
-
-_OWN_PLACE = ("id", "ts", "channel_values", "channel_versions", "versions_seen")
-_FRESH = Fresh(_fresh_id, {k: v for k, v in empty_checkpoint().items() if k not in _OWN_PLACE})
-Compared = When | Thread | tuple[Thread, When]
+# A point, a thread (its head), a thread and a point; or a state itself: a working state, a dict of
+# channels, what a graph's `get_state` returned.
+Compared = When | Thread | tuple[Thread, When] | WorkingState | Mapping[str, Any] | StateSnapshot
