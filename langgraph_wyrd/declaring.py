@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from langgraph_wyrd.checkpoints import declare
 from langgraph_wyrd.checkpoints.declare import Declaration, Saved, Where
-from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.edit import PERSON, Edit
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening, loops_between
 from langgraph_wyrd.operations import (
@@ -21,7 +20,7 @@ from langgraph_wyrd.operations import (
     asynchronous,
     operation,
 )
-from langgraph_wyrd.state.editing import Editing, Priority
+from langgraph_wyrd.state.editing import Editing, Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
@@ -35,12 +34,11 @@ from langgraph_wyrd.state.reported import READ, Findings, Report
 from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.operations import Write
+    from langgraph_wyrd.storage.scripts import Script
 
 T = TypeVar("T")
-PERSON = "person"
 
 
 def where_running(thread_id: str) -> Where:
@@ -57,201 +55,6 @@ def where_running(thread_id: str) -> Where:
     return Where(
         root if isinstance(root, str) else None, run_id if isinstance(run_id, str) else None
     )
-
-
-class Edit:
-    """A draft of a thread's working state. Get it from `thread.edit()`.
-
-    NEW: nothing was read yet. LOADED: as the thread has it. DIRTY: something was said, and is not
-    saved. The verbs read the thread when they are first used, and change nothing in the database:
-    `save` does, in one transaction; `discard` forgets what was said.
-
-    As a context manager it saves at the end, and discards if the block raises.
-    """
-
-    def __init__(self, thread: Declaring, by: str, auto_save: bool) -> None:
-        if not isinstance(by, str) or not by.strip():
-            raise InvalidInput(f"by={by!r}: name who edits")
-        self._thread = thread
-        self._by = by
-        self._auto = auto_save
-        self._editing: Editing | None = None
-
-    @property
-    def status(self) -> Literal["NEW", "LOADED", "DIRTY"]:
-        if self._editing is None:
-            return "NEW"
-        return "DIRTY" if self._editing.verbs else "LOADED"
-
-    @property
-    def state(self) -> WorkingState:
-        """The working state with all that was said."""
-        return self._loaded().state
-
-    def __repr__(self) -> str:
-        return f"<Edit of thread {self._thread.id!r} by {self._by}: {self.status}>"
-
-    # ---- life
-
-    @operation
-    def load(self) -> Operation[Self]:
-        """Read the thread's state, if that was not done yet."""
-        if self._editing is None:
-            self._begin((yield from self._thread._state_to_edit()))
-        return self
-
-    aload = asynchronous(load)
-
-    @operation
-    def save(self) -> Operation[WorkingState]:
-        """Store what was said; the state with it.
-
-        If the thread moved on meanwhile, it is joined with what has become of it.
-
-        Raises:
-            EditConflict: Somebody else changed the same things otherwise. Nothing is stored, and
-                the draft stays as it is.
-        """
-        if self._editing is None:
-            self._begin((yield from self._thread._state_to_edit()))
-        editing = self._loaded()
-        if editing.verbs:
-            self._begin((yield from self._thread._save(editing)))
-        else:
-            self._begin(editing.base)
-        return self.state
-
-    asave = asynchronous(save)
-
-    def discard(self) -> None:
-        """Forget what was said and not saved. The next verb reads the thread anew."""
-        self._editing = None
-
-    def __enter__(self) -> Self:
-        return self.load()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.save()
-        else:
-            self.discard()
-
-    async def __aenter__(self) -> Self:
-        return await self.aload()
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            await self.asave()
-        else:
-            self.discard()
-
-    def _begin(self, state: WorkingState) -> None:
-        self._editing = Editing(state, self._by, now(), secrets.token_hex(6))
-
-    def _loaded(self) -> Editing:
-        if self._editing is None:
-            self.load()
-        assert self._editing is not None
-        return self._editing
-
-    def _say(self, verb: str, *args: Any) -> Any:
-        said = self._loaded().say(verb, *args)
-        if self._auto:
-            self.save()
-        return said
-
-    # ---- verbs
-
-    def add_todo(
-        self, content: str, priority: Priority = "medium", *, key: str | None = None
-    ) -> Todo:
-        """Put a step on the list of those that were added by hand.
-
-        Args:
-            content: The step.
-            priority: "low", "medium", "high" or "critical".
-            key: Said again under the same key, in this thread, it is the same todo.
-        """
-        return self._say("add_todo", content, priority, key)  # type: ignore[no-any-return]
-
-    def start_todo(self, id: str) -> Todo:
-        """A pending todo is in progress now."""
-        return self._say("start_todo", id)  # type: ignore[no-any-return]
-
-    def complete_todo(self, id: str) -> Todo:
-        """An open todo is done. If its tracker goes on listing it as it did, it stays done."""
-        return self._say("complete_todo", id)  # type: ignore[no-any-return]
-
-    def cancel_todo(self, id: str) -> Todo:
-        """An open todo is given up."""
-        return self._say("cancel_todo", id)  # type: ignore[no-any-return]
-
-    def reopen_todo(self, id: str) -> Todo:
-        """A todo that was completed or cancelled is pending again."""
-        return self._say("reopen_todo", id)  # type: ignore[no-any-return]
-
-    def set_context(
-        self, key: str, value: Any, metadata: Mapping[str, Any] | None = None
-    ) -> ContextItem:
-        """Keep a value under a key: anything that JSON holds exactly."""
-        return self._say("set_context", key, value, metadata)  # type: ignore[no-any-return]
-
-    def get_context(self, key: str, default: Any = None) -> Any:
-        """The value under a key."""
-        return self.state.get_context(key, default)
-
-    def remove_context(self, key: str) -> None:
-        """Take a key out of the context."""
-        self._say("remove_context", key)
-
-    def add_open_loop(
-        self,
-        description: str,
-        context: Mapping[str, Any] | None = None,
-        kind: LoopKind = "note",
-        *,
-        key: str | None = None,
-    ) -> OpenLoop:
-        """Note something that waits.
-
-        Args:
-            description: What.
-            context: What is needed to close it: anything that JSON holds exactly.
-            kind: "note", "decision", "question", "request", "task" or "promise".
-            key: Said again under the same key, in this thread, it is the same loop.
-        """
-        return self._say("add_open_loop", description, context, kind, key)  # type: ignore[no-any-return]
-
-    def resolve_open_loop(self, id: str, outcome: str | None = None) -> OpenLoop:
-        """An open loop, whoever opened it, is over."""
-        return self._say("resolve_open_loop", id, outcome)  # type: ignore[no-any-return]
-
-    def set_intention(self, text: str | None) -> Intention | None:
-        """What the agent is to be after from now on; None takes back what was said before."""
-        return self._say("set_intention", text)  # type: ignore[no-any-return]
-
-    def decide(
-        self,
-        decision: str,
-        rationale: str | None = None,
-        action: str | None = None,
-        *,
-        key: str | None = None,
-    ) -> OpenLoop:
-        """Write a decision down before it is acted on. It stays open until its outcome is known.
-
-        Args:
-            decision: What was decided.
-            rationale: Why.
-            action: What will be done.
-            key: Said again under the same key, in this thread, it is the same decision: so a node
-                that runs again decides once.
-        """
-        return self._say("decide", decision, rationale, action, key)  # type: ignore[no-any-return]
-
-    def record_outcome(self, id: str, outcome: str) -> OpenLoop:
-        """What came of a decision."""
-        return self._say("record_outcome", id, outcome)  # type: ignore[no-any-return]
 
 
 class Reader(Protocol):
@@ -283,6 +86,7 @@ class Declaring:
 
         @property
         def id(self) -> str: ...
+        def _writing(self, script: Callable[[], Script[Any]]) -> Write: ...
 
     def edit(self, by: str = PERSON, *, auto_save: bool = False) -> Edit:
         """A draft of the working state, with verbs to change it.
@@ -344,7 +148,7 @@ class Declaring:
 
     @operation
     def set_context(
-        self, key: str, value: Any, metadata: Mapping[str, Any] | None = None, *, by: str = PERSON
+        self, key: str, value: Any, metadata: Notes = None, *, by: str = PERSON
     ) -> Operation[ContextItem]:
         """Keep a value under a key: anything that JSON holds exactly."""
         return (yield from self._say(ContextItem, by, "set_context", key, value, metadata))
@@ -360,7 +164,7 @@ class Declaring:
 
     @operation
     def add_open_loop(
-        self, description: str, context: Mapping[str, Any] | None = None, kind: LoopKind = "note",
+        self, description: str, context: Notes = None, kind: LoopKind = "note",
         *, by: str = PERSON, key: str | None = None,
     ) -> Operation[OpenLoop]:  # fmt: skip
         """Note something that waits."""
@@ -459,8 +263,7 @@ class Declaring:
         if not said.calls:
             return Findings(state)
         made = self._declaration(extractor.author)
-        was, found = yield Write(saver._engine, partial(declare.report, made, said))
-        saver._cache.drop(self._stored)
+        was, found = yield self._writing(partial(declare.report, made, said))
         how = {"by": "model", "author": said.author}
         yield Fire(saver, tuple(of_loops(was, found.state, how)))
         return found  # type: ignore[no-any-return]
@@ -485,10 +288,7 @@ class Declaring:
     def _save(self, editing: Editing) -> Operation[WorkingState]:
         saver = self._saver
         made = self._declaration(editing.author)
-        try:
-            saved: Saved = yield Write(saver._engine, partial(made.save, editing))
-        finally:
-            saver._cache.drop(self._stored)
+        saved: Saved = yield self._writing(partial(made.save, editing))
         yield Fire(saver, tuple(_happenings(editing, *saved)))
         return saved.after
 

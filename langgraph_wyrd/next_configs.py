@@ -149,3 +149,9 @@ def tuple_of(found: read.Read, thread_id: Any, config: RunnableConfig | None) ->
         None if found.parent is None else config_of((name, found.ns, found.parent)),
         found.writes,
     )
+
+
+def addressed(config: Any) -> str | None:
+    """The checkpoint that a run was told to go on from: LangGraph keeps it in the metadata."""
+    found: str | None = (config.get("metadata") or {}).get("checkpoint_id")
+    return found

@@ -20,8 +20,9 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd.admin import Admin, Keeper
-from langgraph_wyrd.checkpoints import copy, delete, delta_channels, read
+from langgraph_wyrd.checkpoints import boundaries, changes, copy, delete, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
+from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
@@ -29,10 +30,12 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.extraction.registry import Extractor, Extractors
-from langgraph_wyrd.hooks import Hooks
+from langgraph_wyrd.hooks import Hook, Hooks, afire, fire
+from langgraph_wyrd.hooks import given as given_hooks
 from langgraph_wyrd.later import later
 from langgraph_wyrd.next_configs import (
     Pages,
+    addressed,
     config_of,
     history,
     place,
@@ -52,6 +55,7 @@ from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
 from langgraph_wyrd.types.migrations import Classes, Migration
+from langgraph_wyrd.watching import Watching
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -65,7 +69,7 @@ else:
     threads = later("next_thread")
 
 
-class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
+class WyrdSaver(Admin, Queries, Watching, Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -102,6 +106,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         pillars: bool = True,
         channels: Channels = DEFAULT,
         extractors: Extractors | Iterable[Extractor] = (),
+        hooks: Mapping[str, Hook | Iterable[Hook]] | None = None,
         labels: AutoLabels | None = None,
         on_damage: Literal["heal", "raise"] = "heal",
         aliases: Mapping[str, str] | None = None,
@@ -120,7 +125,11 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
         heals = on_damage == "heal"
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
-        reader = Reader(chosen, channels, labels) if pillars else None
+        watched = boundaries.watched(labels, pillars)
+        reader = Reader(chosen, channels, watched) if pillars else None
+        called = Hooks()
+        for event, hook in given_hooks(hooks):
+            called.add(event, hook)
         address = url.parse(conn_string)
         serde = maybe_add_typed_methods(serde or cls.serde)
         access = Access(serde, keys)
@@ -134,7 +143,10 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
 
             driver = SqliteDriver(address, **common)
         engine = Engine(access.guard(driver))
-        saver = cls(engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals)
+        saver = cls(
+            engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals,
+            hooks=called,
+        )  # fmt: skip
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
         return saver
@@ -185,9 +197,10 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
 
     # ---- one thread
 
-    def thread(self, thread_id: str) -> Thread:
-        """The handle on one conversation: what it was doing, now or at any point of its past."""
-        return threads.Thread(self, stored(str(thread_id), "thread_id"))
+    def thread(self, thread_id: str | RunnableConfig) -> Thread:
+        """The handle on one conversation, by its id or a config that names it."""
+        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
+        return threads.Thread(self, stored(str(name), "thread_id"))
 
     # ---- storing
 
@@ -200,7 +213,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
-        self._writing.store(self._writing.put(self._codec, put))
+        self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
         self._stored(put)
         return config_of(place(config), checkpoint["id"])
 
@@ -213,7 +226,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
-        await self._writing.astore(self._writing.put(self._codec, put))
+        await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
         self._stored(put)
         return config_of(place(config), checkpoint["id"])
 
@@ -226,7 +239,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = self._written(config, writes, task_id, task_path)
-        self._writing.store(self._writing.put_writes(self._codec, made))
+        self._changed(made, self._writing.store(self._writing.put_writes(self._codec, made)))
 
     async def aput_writes(
         self,
@@ -237,7 +250,18 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
     ) -> None:
         """Async version of `put_writes`."""
         made = self._written(config, writes, task_id, task_path)
-        await self._writing.astore(self._writing.put_writes(self._codec, made))
+        flow = self._writing.put_writes(self._codec, made)
+        await self._achanged(made, await self._writing.astore(flow))
+
+    def _changed(self, made: Put | PutWrites, change: Change | None) -> None:
+        """Call the hooks with what a write changed."""
+        if change is not None and (self.hooks or change.fork is not None):
+            fire(self, *changes.of(made, change, self.hooks))
+
+    async def _achanged(self, made: Put | PutWrites, change: Change | None) -> None:
+        """Async version of `_changed`."""
+        if change is not None and (self.hooks or change.fork is not None):
+            await afire(self, *changes.of(made, change, self.hooks))
 
     # ---- reading
 
@@ -516,6 +540,7 @@ class WyrdSaver(Admin, Queries, Rotating, BaseCheckpointSaver[str]):
             new_versions=new_versions,
             seen=held.pop("versions_seen", {}),
             rest=held,
+            addressed=parent is not None and addressed(config) == parent,
         )
 
     def _written(

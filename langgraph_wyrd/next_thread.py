@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from langgraph.types import StateSnapshot
+
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, points
+from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point
+from langgraph_wyrd.conversation.of_thread import Conversing
 from langgraph_wyrd.declaring import Declaring
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
+from langgraph_wyrd.edit import PERSON
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.extraction.extracting import extract
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.moving import Moving
+from langgraph_wyrd.operations import (
+    Fire,
+    Operation,
+    Read,
+    Write,
+    asynchronous,
+    operation,
+)
+from langgraph_wyrd.points import When, checked
+from langgraph_wyrd.state import applying
 from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.labels import Label, checked_name
 from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.merge import Merged
 from langgraph_wyrd.state.model import (
     ContextItem,
     Intention,
@@ -32,26 +51,14 @@ if TYPE_CHECKING:
     from langgraph_wyrd.next_saver import WyrdSaver
 
 T = TypeVar("T")
-When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
-
 _MOST = 1_000_000  # checkpoints of a tree
 
 
-def checked(at: When) -> Point:
-    """A point as a caller may give it, text in stored form."""
-    if isinstance(at, HistoryEntry):
-        at = at.checkpoint_id
-    if isinstance(at, str):
-        return stored(at, "a point")
-    if at is None or isinstance(at, datetime):
-        return at
-    raise InvalidInput(
-        f"{at!r} is no point: use a checkpoint id, a label, a run id, a time (a datetime, or ISO "
-        "text) or None for the head"
-    )
+def _name(name: str) -> str:
+    return stored(checked_name(name), "a label")
 
 
-class Thread(Declaring):
+class Thread(Conversing, Moving, Declaring):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest
@@ -87,7 +94,9 @@ class Thread(Declaring):
     aworking_state = asynchronous(working_state)
 
     @operation
-    def history(self, limit: int = 50, before: When = None) -> Operation[Page[HistoryEntry]]:
+    def history(
+        self, limit: int = 50, before: When = None, changed_only: bool = False
+    ) -> Operation[Page[HistoryEntry]]:
         """The checkpoints in short, newest first, forks included: what each changed, in a line.
 
         ```python
@@ -102,12 +111,22 @@ class Thread(Declaring):
             limit: At most so many, 1 to 1000.
             before: Only those that are older than this point: the next page is asked for with the
                 last entry of this one.
+            changed_only: Leave out those that changed nothing: an input that was only stored, a
+                step that wrote what was there. Labelled ones, forks and the head stay.
 
         Raises:
             ThreadNotFound: No such thread, or no such point in it.
         """
         most, point = filters.count(limit), checked(before)
-        return Page((yield from self._read(history.history, self._stored, most, point)))
+        page = Page[HistoryEntry]()
+        while True:
+            found = yield from self._read(history.history, self._stored, most, point)
+            for entry in found:
+                if len(page) < most and not (changed_only and entry.idle):
+                    page.append(replace(entry, thread_id=self.id))
+            if len(found) < most or not changed_only or len(page) >= most:
+                return page
+            point = checked(found[-1])
 
     ahistory = asynchronous(history)
 
@@ -125,7 +144,8 @@ class Thread(Declaring):
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
         dialect = self._saver._dialect
         found: Tree = yield self._reading(partial(history.tree, dialect, self._stored, limit))
-        return found
+        entries = {id: replace(each, thread_id=self.id) for id, each in found.entries.items()}
+        return replace(found, entries=entries)
 
     atree = asynchronous(tree)
 
@@ -141,8 +161,9 @@ class Thread(Declaring):
         ```
 
         Args:
-            a: A point in the thread's past, another thread (its head), or a pair of a thread and a
-                point.
+            a: A point in the thread's past, another thread (its head), a pair of a thread and a
+                point; or a state itself: a `WorkingState` (whose channels are not compared), a
+                dict of channels, or what a graph's `get_state` returned.
             b: The same. None: this thread's head.
             channels: Also compare the values of the channels. False decodes none of them.
 
@@ -153,16 +174,57 @@ class Thread(Declaring):
             ThreadNotFound: No such thread, or no such point in it.
             CheckpointDamaged: A point can't be read.
         """
-        one, other = self._point(a), self._point(b)
-        groups = [(one[0], [one[1], other[1]])]
-        if (one[0]._saver._engine, one[0]._stored) != (other[0]._saver._engine, other[0]._stored):
-            groups = [(handle, [at]) for handle, at in (one, other)]
-        found: list[compare.Side] = []
-        for handle, at in groups:
-            found += yield from handle._read(compare.sides, handle._stored, at, channels)
+        given_ = [_as_side(each, channels) for each in (a, b)]
+        channels = channels and all(each is None or each.values is not None for each in given_)
+        places = [
+            self._point(each) for each, known in zip((a, b), given_, strict=True) if known is None
+        ]
+        groups: list[tuple[Thread, list[Point]]] = []
+        for handle, at in places:
+            if groups and groups[0][0]._same_as(handle):
+                groups[0][1].append(at)
+            else:
+                groups.append((handle, [at]))
+        read: list[compare.Side] = []
+        for handle, points_ in groups:
+            read += yield from handle._read(compare.sides, handle._stored, points_, channels)
+        found = [known if known is not None else read.pop(0) for known in given_]
         return compare.compared(*found)
 
     adiff = asynchronous(diff)
+
+    @operation
+    def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:
+        """Say of this thread what a diff says: the verbs of an edit that come to the same.
+
+        ```python
+        done = trial.diff("before")          # what changed in a thread where it was tried out
+        thread.apply(done, by="ann")
+        ```
+
+        Todos, context, loops and intentions are found by their ids, else by what they say. What
+        is so already is passed over. The channels' values are the graph's: they are not touched.
+
+        Args:
+            diff: What `diff` gave, or one that was read from JSON.
+            by: Who says so.
+
+        Returns:
+            The state then, and in `conflicts` what could not be said here.
+
+        Raises:
+            EditConflict: Somebody else changed the same things at the same time.
+        """
+        draft = self.edit(by)
+        draft._begin((yield from self._state_to_edit()))
+        left = applying.say(draft, diff)
+        editing = draft._loaded()
+        state = editing.base
+        if editing.verbs:
+            state = yield from self._save(editing)
+        return Merged(state, left)
+
+    aapply = asynchronous(apply)
 
     @operation
     def first_change(
@@ -203,6 +265,72 @@ class Thread(Declaring):
 
     afirst_change = asynchronous(first_change)
 
+    # ---- labels
+
+    @operation
+    def label(
+        self, name: str, at: When = None, keys: Sequence[str] | None = None
+    ) -> Operation[Label]:
+        """Name a checkpoint. No prune takes it, and its working state stays readable.
+
+        A name may stand at several checkpoints: the newest one is meant by it. Set again at the
+        same checkpoint, it takes the place of what was there. What is declared at the checkpoint
+        later is not part of the label.
+
+        Args:
+            name: What it is called, anywhere a point may be given.
+            at: A checkpoint id, another label, or a time; None: the head.
+            keys: Which context items are promoted, that is kept with the label as they are there:
+                None: all of them, []: none. Those that are not there are listed in `missing`.
+
+        Raises:
+            InvalidInput: The name is empty, or longer than 200 characters.
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        wanted, point = _name(name), checked(at)
+        if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
+            raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
+        for key in keys or ():
+            stored(key, "a key")  # what no database can hold is refused here
+        made: Label | None = yield self._writing(partial(self._labels().put, wanted, point, keys))
+        if made is None:
+            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+        detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
+        what_happened = Happening("label", self.id, made.checkpoint_id, detail=detail)
+        yield Fire(self._saver, (what_happened,))
+        return replace(made, thread_id=self.id)
+
+    alabel = asynchronous(label)
+
+    @operation
+    def labels(self) -> Operation[Page[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
+        found: list[Label] = yield self._reading(self._labels().all)
+        return Page(replace(each, thread_id=self.id) for each in found)
+
+    alabels = asynchronous(labels)
+
+    @operation
+    def get_label(self, name: str) -> Operation[Label | None]:
+        """The label of that name at the newest checkpoint that has it; None if there is none."""
+        found: Label | None = yield self._reading(partial(self._labels().newest, _name(name)))
+        return None if found is None else replace(found, thread_id=self.id)
+
+    aget_label = asynchronous(get_label)
+
+    @operation
+    def unlabel(self, name: str, at: When = None) -> Operation[bool]:
+        """Take a label off a point; None: off the newest checkpoint that has it.
+
+        Whether there was one. The checkpoint stays, until something prunes it.
+        """
+        script = partial(self._labels().remove, _name(name), checked(at))
+        found: bool = yield self._writing(script)
+        return found
+
+    aunlabel = asynchronous(unlabel)
+
     def _point(self, given: Compared) -> tuple[Thread, Point]:
         handle: Any = self
         at: Any = given
@@ -218,10 +346,22 @@ class Thread(Declaring):
 
     @property
     def _codec(self) -> Codec:
-        return self._saver._codec
+        codec: Codec = self._saver._codec
+        return codec
 
     def _reading(self, script: Callable[[], Script[Any]]) -> Read:
         return Read(self._saver._engine, script)
+
+    def _same_as(self, other: Thread) -> bool:
+        return self._saver._engine is other._saver._engine and self._stored == other._stored
+
+    def _labels(self) -> Labelling:
+        saver = self._saver
+        return Labelling(saver._dialect, saver._codec, saver._engine.nonce, self._stored)
+
+    def _writing(self, script: Callable[[], Script[Any]]) -> Write:
+        """A write that changes the thread; what the cache knows of it is read again."""
+        return Write(self._saver._engine, script, partial(self._saver._cache.drop, self._stored))
 
     def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
         """What a script reads; what is damaged is said with the thread that it is of."""
@@ -236,4 +376,18 @@ class Thread(Declaring):
         return found
 
 
-Compared = When | Thread | tuple[Thread, When]
+def _as_side(what: Any, channels: bool) -> compare.Side | None:
+    """A state that needs not be read; None for a point."""
+    if isinstance(what, WorkingState):
+        return compare.Side(what)
+    if isinstance(what, Mapping):
+        return compare.Side(extract(what), what if channels else None)
+    if isinstance(what, StateSnapshot):
+        values = what.values if isinstance(what.values, Mapping) else {}
+        return compare.Side(extract(what), values if channels else None)
+    return None
+
+
+# A point, a thread (its head), a thread and a point; or a state itself: a working state, a dict of
+# channels, what a graph's `get_state` returned.
+Compared = When | Thread | tuple[Thread, When] | WorkingState | Mapping[str, Any] | StateSnapshot

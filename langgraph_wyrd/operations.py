@@ -38,10 +38,12 @@ class Read(NamedTuple):
 
 
 class Write(NamedTuple):
-    """A script to run in a transaction; run again where another writer was quicker."""
+    """A script to run in a transaction; run again where another writer was quicker. `after` is
+    called when it ended, however it ended."""
 
     engine: Engine
     script: Callable[[], Script[Any]]
+    after: Callable[[], object] = tuple
 
 
 class Fire(NamedTuple):
@@ -103,6 +105,8 @@ def _waited(wait: Wait) -> Any:
                 return wait.engine.run(wait.script, writes=True)
             except Stale:
                 continue
+            finally:
+                wait.after()
         raise _busy()
     if isinstance(wait, Fire):
         from langgraph_wyrd.hooks import fire
@@ -120,6 +124,8 @@ async def _awaited(wait: Wait) -> Any:
                 return await wait.engine.arun(wait.script, writes=True)
             except Stale:
                 continue
+            finally:
+                wait.after()
         raise _busy()
     if isinstance(wait, Fire):
         from langgraph_wyrd.hooks import afire

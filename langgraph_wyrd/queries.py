@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import listing, points
 from langgraph_wyrd.checkpoints.listing import ITEMS, TIMES, Filter
+from langgraph_wyrd.checkpoints.points import Point
+from langgraph_wyrd.conversation.of_saver import Inbox
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Fire, Operation, Read, asynchronous, operation
+from langgraph_wyrd.points import When as At
+from langgraph_wyrd.points import checked
+from langgraph_wyrd.resumed import Resumed, resumed
 from langgraph_wyrd.state.model import (
     Aim,
     Intention,
@@ -27,8 +32,6 @@ from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.hooks import Hooks
     from langgraph_wyrd.state.listed import Page, ThreadInfo
@@ -59,19 +62,7 @@ _THREADS = {
 _FEW = 8
 
 
-class Resumed(NamedTuple):
-    """A thread to go on with: `graph.invoke(inputs, resumed.config)`.
-
-    `brief` says in words where it stands, with ages counted up to now.
-    """
-
-    thread_id: str
-    config: RunnableConfig
-    state: WorkingState
-    brief: str
-
-
-class Queries:
+class Queries(Inbox):
     """The part of a saver that asks across threads."""
 
     if TYPE_CHECKING:
@@ -155,7 +146,7 @@ class Queries:
             InvalidInput: A filter can't be used.
         """
         asked = self._threads_asked(status, user_id, since, until, text, _FEW, None)
-        return _resumed((yield from self._newest(asked)))
+        return resumed((yield from self._newest(asked)))
 
     alatest = asynchronous(latest)
 
@@ -164,6 +155,7 @@ class Queries:
         self,
         thread_id: str | None = None,
         *,
+        at: At = None,
         status: Some = None,
         user_id: Some = None,
         since: When = None,
@@ -172,18 +164,30 @@ class Queries:
     ) -> Operation[Resumed]:
         """A thread, ready to go on with: this one, or the `latest` of these filters.
 
+        Args:
+            thread_id: Which. None: the `latest` one that the filters let through.
+            at: A point of its past, as `thread.working_state` takes it: state and brief are those
+                of then, and the config goes on from there, as a branch.
+            status: As for `latest`, like all that follow.
+            user_id: Of these users.
+            since: Where something was stored at this time or later.
+            until: … at this time or before.
+            text: With this in the title or the reason.
+
         Raises:
             ThreadNotFound: There is no such thread.
             InvalidInput: A filter can't be used; or a thread and filters at once.
         """
         asked = self._threads_asked(status, user_id, since, until, text, _FEW, None)
         if thread_id is None:
+            if at is not None:
+                raise InvalidInput(f"resume(at={at!r}): say of which thread")
             state = yield from self._newest(asked)
         else:
             if asked.conditions or asked.user_ids is not None:
                 raise InvalidInput("resume() takes a thread_id or filters, not both")
-            state = yield from self._state(stored(str(thread_id), "thread_id"))
-        found = _resumed(state)
+            state = yield from self._state(stored(str(thread_id), "thread_id"), checked(at))
+        found = resumed(state, at)
         if found is None:
             raise ThreadNotFound("no thread fits: `threads()` lists what there is")
         what = Happening("resume", found.thread_id, found.state.checkpoint_id, state=found.state)
@@ -412,8 +416,8 @@ class Queries:
         found: WorkingState | None = yield Read(self._engine, script)
         return found
 
-    def _state(self, thread_id: str) -> Operation[WorkingState]:
-        script = partial(points.state_at, self._dialect, self._codec, thread_id, None)
+    def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
+        script = partial(points.state_at, self._dialect, self._codec, thread_id, at)
         found: WorkingState = yield Read(self._engine, script)
         return found
 
@@ -426,11 +430,3 @@ def _steps(status: Some) -> tuple[str, ...] | None:
     if "open" in found:
         found = (*(each for each in found if each != "open"), *listing.OPEN_TODOS)
     return tuple(sorted(set(found)))
-
-
-def _resumed(state: WorkingState | None) -> Resumed | None:
-    if state is None or state.thread_id is None:
-        return None
-    config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
-    brief = state.brief(now=datetime.now(timezone.utc))
-    return Resumed(state.thread_id, config, state, brief)

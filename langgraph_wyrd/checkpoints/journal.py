@@ -15,7 +15,7 @@ from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.editing import TRACKER, task_of
-from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import ELSEWHERE, OpenLoop, WorkingState
 from langgraph_wyrd.storage.rows import insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Query, Step
@@ -151,21 +151,18 @@ def of_events(
 # ---- what other branches said
 
 
-def elsewhere(
-    seen: WorkingState, entries: Sequence[Entry], path: Mapping[str, Any], ns: str
-) -> list[tuple[str, Event]]:
-    """The facts that were said on other branches, as (task, event) for the end of a path.
+def elsewhere(seen: WorkingState, entries: Sequence[Entry]) -> list[tuple[str, Event]]:
+    """The facts that a path's state does not have, as (task, event) for the end of the path.
 
-    A fact that the path's state has already is not said again: the path goes back further than
-    what was read of it.
+    They were said on other branches, or taken back with a rewind.
     """
     held = {loop.id: loop for loop in seen.loops}
     opened: dict[str, tuple[str, list[Event]]] = {}
     found: list[tuple[str, Event]] = []
     for entry in entries:
-        if entry.said_at is None or entry.said_at in path or not entry.facts:
+        if not entry.facts:
             continue
-        here = Moment(given(entry.said_at), given(ns))
+        where = {} if entry.said_at is None else {"checkpoint_id": given(entry.said_at)}
         for event in entry.events:
             if event.item not in entry.facts:
                 continue
@@ -173,7 +170,7 @@ def elsewhere(
                 if event.op != "open" and not held[event.item].resolved:
                     found.append((entry.task, event))
             elif event.op == "open":
-                source = {"checkpoint_id": here.checkpoint_id, **event.source}
+                source = {**where, **event.source}
                 extra = {**(event.body.get("extra") or {}), ELSEWHERE: True}
                 body = {**event.body, "extra": extra}
                 marked = Event("loop", "open", event.item, body, source)

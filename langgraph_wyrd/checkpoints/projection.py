@@ -227,6 +227,12 @@ def listing(table: Table) -> str:
     return text + _NO_OLD_FACTS if table is OPEN_LOOPS else text
 
 
+def cleared(table: Table) -> str:
+    """Delete a thread's rows, but for what was declared and is over."""
+    text = delete(table, "thread")
+    return text + _NO_OLD_FACTS if table is OPEN_LOOPS else text
+
+
 def turned(
     key: Key,
     thread_id: str,

@@ -15,8 +15,9 @@ from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints import journal, projection, working
+from langgraph_wyrd.checkpoints import boundaries, journal, projection, working
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
+from langgraph_wyrd.checkpoints.changes import Fork
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.delta import fresh_places, operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
@@ -118,6 +119,7 @@ def planned(
     put: Put,
     space: Namespace,
     turn: Turn | None = None,
+    fork: Fork | None = None,
 ) -> tuple[list[Step], Thread]:
     """The rows that store a checkpoint behind `space`, and the thread once they are stored."""
     versions, old_versions = put.versions, space.versions
@@ -195,7 +197,7 @@ def planned(
     shown: list[Step] = []
     if reader is not None:
         events, ahead, columns, shown = _read(
-            codec, reader, thread, moved, put, space, after, changes, changed, turn
+            codec, reader, thread, moved, put, space, after, changes, changed, turn, fork
         )
 
     row = summed(
@@ -233,6 +235,7 @@ def _read(
     changes: Mapping[str, Any],
     versions: Mapping[str, Any],
     turn: Turn | None,
+    fork: Fork | None,
 ) -> tuple[bytes | None, str | None, tuple[Any, ...] | None, list[Step]]:
     """The working state: its events, what is due, the thread's columns, the public tables."""
     before: NamespaceState | None = space.state
@@ -253,13 +256,15 @@ def _read(
     state, events = working.of_put(reader, view, before, put.root, name, early)
     if space.checkpoint is None and before is not None:
         events = (*events, working.base_of(state.lasting))
+    if fork is not None:
+        events = (*events, fork.event())
     said: list[Any] = []
     if early:
         state, said = working.of_early(reader, state, put.ns, put.versions, name)
     after.state = state
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
-    shown, columns = known.shown, None
+    shown, columns, unlabelled = known.shown, None, known.unlabelled
     if working.is_shown(thread, put.ns, put.id, put.root):
         if put.ns == "":
             # A call of a subgraph has its task's id in its namespace, which never comes again;
@@ -283,12 +288,20 @@ def _read(
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
+        if reader.labels is not None:
+            names, unlabelled = boundaries.of_put(
+                reader.labels, put.ns, put.source, before, state, shown, unlabelled
+            )
+            names += boundaries.of_writes(reader.labels, put.ns, [w.channel for w in early])
+            steps += boundaries.steps(
+                codec, thread.key, names, top, thread.version + 1, put.ts or now()
+            )
     known_before = WorkingState() if before is None else before.lasting
     steps += journal.of_events(
         codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
         known_before,
     )  # fmt: skip
-    moved.state = ThreadState(shown, known.early)
+    moved.state = ThreadState(shown, known.early, unlabelled)
     return working.pack_events(events, said), ahead, columns, steps
 
 
@@ -395,7 +408,7 @@ def planned_writes(
     task, path = given(writes.task), given(writes.path)
     made = [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
     events: tuple[Event, ...] = ()
-    after, columns = thread, None
+    after, columns, asks = thread, None, list[str]()
     steps: list[Step] = []
     if reader is None or thread.state is None:
         if says:
@@ -406,10 +419,14 @@ def planned_writes(
             name = given(writes.thread_id)
             versions = {} if space is None else space.versions
             events = working.of_writes(reader, state, writes.ns, versions, made, task, name)
+            asks = boundaries.of_writes(reader.labels, writes.ns, [w.channel for w in made])
             at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
             state = state.also(at, events)
         if says or _shows(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
+            steps += boundaries.steps(
+                codec, thread.key, asks, writes.checkpoint, after.version, now()
+            )
     elif _is_ahead(thread, state, writes):
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.
@@ -468,7 +485,7 @@ def _shown_after(
     steps = projection.changes(
         thread.key, thread.thread_id, thread.state.shown, now_, top, codec.sealer
     )
-    after.state = ThreadState(now_, thread.state.early)
+    after.state = ThreadState(now_, thread.state.early, thread.state.unlabelled)
     return after, projection.columns(now_, thread.key, codec.sealer), steps
 
 

@@ -105,7 +105,7 @@ def namespace_state(
     state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
     if declared and target.ns == "":
         known = [e for e in declared if facts_until is None or e.seq <= facts_until]
-        for task, event in journal.elsewhere(state.seen(), known, times, target.ns):
+        for task, event in journal.elsewhere(state.seen(), known):
             at = moment_of(given(target.id), ns, target.ts, task)
             state = state.also(at, (event,))
     return state

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
+    boundaries,
     journal,
     late_writes,
     path,
@@ -23,6 +24,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning
+from langgraph_wyrd.checkpoints.changes import Change, Fork, fork_of
 from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
 from langgraph_wyrd.checkpoints.restore import restore
 from langgraph_wyrd.checkpoints.working import Reader
@@ -48,6 +50,7 @@ class Loaded:
     space: Namespace | None  # of the checkpoint that it builds on; None: that one is not there
     stamp: int | None  # of the checkpoint itself, where it is stored already
     turn: Turn | None = None  # where it forks from an older checkpoint
+    fork: Fork | None = None  # where its parent was gone on from before
     start: Any = None  # the working state that people declared before the first checkpoint
 
 
@@ -126,8 +129,7 @@ class Writing:
                         yield from self._pause(make, attempt + 1)
                         continue
                 try:
-                    yield job
-                    return
+                    return (yield job)
                 except Stale:
                     self._cache.drop(wanted.thread_id)
                     if attempt > 3:
@@ -177,10 +179,13 @@ class Writing:
                 if loaded is None:
                     return None
                 space = loaded.space or replace(beginning(), state=loaded.start)
+            fork = None if loaded is None else loaded.fork
             steps, after = put.planned(
-                codec, self._reader, self._engine.nonce, thread, wanted, space, turn
+                codec, self._reader, self._engine.nonce, thread, wanted, space, turn, fork
             )
             job = make("store", steps, thread.key)
+            before = None if thread.state is None else thread.state.shown
+            job.result = Change(before, after, fork)
             self._cache.keep(wanted.thread_id, slot, after)
             self._engine.post(job)
             return job
@@ -259,8 +264,7 @@ class Writing:
                 if job is None:
                     continue
                 try:
-                    yield job
-                    return
+                    return (yield job)
                 except Stale:
                     self._cache.drop(wanted.thread_id)
                     if attempt > 3:
@@ -315,6 +319,8 @@ class Writing:
                 steps, after = planned
             job = make("store", steps, thread.key)
             if after is not slot.thread:
+                before = None if thread.state is None else thread.state.shown
+                job.result = Change(before, after)
                 self._cache.keep(wanted.thread_id, slot, after)
             if _waits(wanted.writes):
                 self._engine.post(job)
@@ -417,8 +423,9 @@ def load(
     if found is not None and found.target is not None:
         space = namespace(codec, found, strict=strict)
         thread.spaces[wanted.ns] = space
+    fork = yield from fork_of(thread, wanted)
     if reader is None:
-        return Loaded(thread, space, stamp)
+        return Loaded(thread, space, stamp, fork=fork)
     known = {}
     if found is not None and found.path and wanted.parent is not None:
         known[wanted.ns, wanted.parent] = found
@@ -444,7 +451,10 @@ def load(
     if wanted.ns == "" and space is None and thread.version:
         rows = yield journal.query(thread.key, "")
         start = states.before_first(wanted.thread_id, journal.entries(codec, rows))
-    return Loaded(thread, space, stamp, turn, start)
+    if reader.labels is not None and reader.labels.every is not None:
+        unlabelled = yield from boundaries.counted(reader.labels, thread.key)
+        thread.state = replace(thread.state, unlabelled=unlabelled)
+    return Loaded(thread, space, stamp, turn, fork, start)
 
 
 LINE = """

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from langgraph_wyrd.conversation.calls import ASYNC, run
-from langgraph_wyrd.handle.base import Handle, When, checked
+from langgraph_wyrd.handle.base import When, checked
 from langgraph_wyrd.later import later
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ else:
     answers, reading = later("conversation.answers", "conversation.messages")
 
 
-class Conversing(Handle):
+class Conversing:
     """What was said in a thread, and what it waits for."""
+
+    if TYPE_CHECKING:
+        _saver: Any
 
     @overload
     def messages(

@@ -284,7 +284,7 @@ class SqliteConnection:
         except BaseException as error:
             if raw.in_transaction:
                 raw.execute("ROLLBACK")
-            if isinstance(error, sqlite3.IntegrityError):
+            if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
                 raise Stale from error
             if isinstance(error, sqlite3.Error):
                 whereabouts.look()  # it may be the reason

@@ -1,0 +1,129 @@
+"""Labels: checkpoints with a name, and what was promoted of their context.
+
+A label means its moment: `seq` says up to where of the thread's history. What is declared at the
+checkpoint afterwards is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_wyrd.checkpoints import points, working
+from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.points import Point
+from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state import codec as plain
+from langgraph_wyrd.state.labels import Label
+from langgraph_wyrd.state.model import ContextItem
+from langgraph_wyrd.storage.rows import delete, select, summed, unsound, upsert
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
+from langgraph_wyrd.store.names import given
+
+_THERE = (
+    f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
+    "WHERE l.thread = ? AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = l.thread "
+    "AND c.ns = '' AND c.id = l.checkpoint){} ORDER BY l.checkpoint, l.name"
+)
+
+
+def row_of(
+    codec: Codec, key: Key, name: str, checkpoint: str, seq: int, created_at: str, *,
+    automatic: bool = False, keys: Sequence[str] = (), missing: Sequence[str] = (),
+    items: Sequence[ContextItem] = (),
+) -> LabelRow:  # fmt: skip
+    kept = {
+        "keys": list(keys),
+        "missing": list(missing),
+        "items": [plain.to_dict(item, compact=True) for item in items],
+    }
+    row = LabelRow(key, name, checkpoint, seq, created_at, int(automatic), 0, packed(kept))
+    return summed(LABELS, row, codec.sealer)
+
+
+def label_of(codec: Codec, held: Any, *, whole: bool) -> Label:
+    """The label of a row; `whole`: with what was promoted."""
+    row = LabelRow._make(held)
+    if unsound(LABELS, row):
+        raise CheckpointDamaged(f"label {given(row.name)!r} is damaged")
+    kept = unpacked(codec.opened(LABELS, row, "kept"))
+    items = kept["items"] if whole else ()
+    return Label(
+        given(row.name), given(row.checkpoint), row.created_at, tuple(kept["keys"]),
+        tuple(kept["missing"]), tuple(plain.from_dict(ContextItem, each) for each in items),
+        bool(row.automatic),
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Labelling:
+    """The labels of one thread. Names are in stored form."""
+
+    dialect: str
+    codec: Codec
+    me: int
+    thread_id: str
+    removed: str | None = None  # by a first try, whose commit's answer may have been lost
+
+    def put(self, name: str, at: Point, keys: Sequence[str] | None) -> Script[Label | None]:
+        """Label a point; None if there is no such point."""
+        thread = yield from lock(self.dialect, self.me, self.thread_id)
+        if thread is None:
+            return None
+        place = yield from points.place_at(thread, at)
+        if place is None:
+            return None
+        then = yield from points.thread_at(self.dialect, self.codec, thread, place)
+        state = working.visible(then)
+        held = {item.key: item for item in state.context}
+        wanted = [*held] if keys is None else list(dict.fromkeys(keys))
+        items = [held[key] for key in wanted if key in held]
+        found, missing = [item.key for item in items], [key for key in wanted if key not in held]
+        seq = thread.version if place.until is None else place.until
+        row = row_of(
+            self.codec, thread.key, name, place.id, seq, now(), keys=found, missing=missing,
+            items=items,
+        )  # fmt: skip
+        yield Command(upsert(LABELS), [row])
+        return label_of(self.codec, row, whole=True)
+
+    def all(self) -> Script[list[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted."""
+        thread = yield from thread_row(self.dialect, self.thread_id)
+        rows = yield Query(_THERE.format(""), (thread.key,))
+        return [label_of(self.codec, row, whole=False) for row in rows]
+
+    def newest(self, name: str) -> Script[Label | None]:
+        """The label of that name at the newest checkpoint."""
+        thread = yield from thread_row(self.dialect, self.thread_id)
+        rows = yield Query(_THERE.format(" AND l.name = ?"), (thread.key, name))
+        return label_of(self.codec, rows[-1], whole=True) if rows else None
+
+    def remove(self, name: str, at: Point) -> Script[bool]:
+        """Take a label off a point, or (None) off its newest checkpoint; whether it was there."""
+        thread = yield from lock(self.dialect, self.me, self.thread_id)
+        if thread is None:
+            return False
+        if self.removed is None:
+            if at is None:
+                rows = yield Query(_THERE.format(" AND l.name = ?"), (thread.key, name))
+                id = rows[-1][2] if rows else None
+            else:
+                place = yield from points.place_at(thread, at)
+                id = None if place is None else place.id
+            if id is None:
+                return False
+            text = select(LABELS, "thread", "name", "checkpoint")
+            if not (yield Query(text, (thread.key, name, id))):
+                return False
+            self.removed = id
+        yield Command(
+            delete(LABELS, "thread", "name", "checkpoint"), [(thread.key, name, self.removed)]
+        )
+        return True
