@@ -309,6 +309,16 @@ async def test_the_functional_api(durable: Backend, call: Call) -> None:
     found = await call(saver.thread("t"), "messages")
     assert [m.text for m in found] == ["cat", "no cat", "dog", "no dog"]
 
+    @entrypoint(checkpointer=saver)
+    def kept(text: str, *, previous: Any = None) -> Any:
+        said = [*(previous or {"messages": []})["messages"], HumanMessage(text)]
+        return entrypoint.final(value=len(said), save={"messages": said})
+
+    for text in ("cat", "dog"):
+        kept.invoke(text, {"configurable": {"thread_id": "in a dict"}})
+    found = await call(saver.thread("in a dict"), "messages")
+    assert [m.text for m in found] == ["cat", "dog"]
+
 
 async def test_messages_of_a_subgraph(durable: Backend, call: Call) -> None:
     """A subgraph's own conversation is read by its namespace."""

@@ -56,7 +56,7 @@ async def answer(
         if not asked.own and len(found.open) > 1:
             raise InvalidInput(
                 f"interrupt {asked.key} of thread {thread.id!r} was asked in a subgraph that "
-                "stores no checkpoints, and others wait beside it: answer it with "
+                "stores no checkpoints, and the thread waits for others as well: answer it with "
                 "graph.invoke(Command(resume={id: answer}), config)"
             )
     for asked, each in made:

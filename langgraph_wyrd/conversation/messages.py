@@ -156,8 +156,13 @@ def _chosen(found: CheckpointTuple, channel: str | None, *, strict: bool) -> str
 
 
 def _talks(value: Any) -> bool:
-    held = forms.listed(value)
+    held = _list_of(value)
     return bool(held) and any(forms.read(each) is not None for each in (held or ())[:4])
+
+
+def _list_of(value: Any) -> list[Any] | None:
+    """The list that a channel holds; functional graphs may save a dict that has it."""
+    return forms.listed(value.get(DEFAULT) if isinstance(value, Mapping) else value)
 
 
 async def _is_head(
@@ -183,7 +188,7 @@ async def _value(calls: Calls, saver: Any, found: CheckpointTuple, name: str) ->
     """Its messages; of a DeltaChannel they are rebuilt from the writes since its last snapshot."""
     values = found.checkpoint["channel_values"]
     if name in values:
-        return _messages(forms.listed(values[name]) or ())
+        return _messages(_list_of(values[name]) or ())
     if name not in found.checkpoint["channel_versions"]:
         return []
     history = await calls(saver, "get_delta_channel_history", config=found.config, channels=[name])
@@ -309,7 +314,7 @@ async def _transcript(
 
 
 def _listed(found: CheckpointTuple, name: str) -> list[Any] | None:
-    return forms.listed(found.checkpoint["channel_values"].get(name))
+    return _list_of(found.checkpoint["channel_values"].get(name))
 
 
 def _version(found: CheckpointTuple, name: str) -> Any:
