@@ -63,7 +63,7 @@ _DEEDS = {
     "monitor": "",
     "continue": "",
 }
-_SIGNS = ("ll ", "will ", "going to", "about to")
+_SIGNS = ("'ll ", "\u2019ll ", "will ", "going to", "about to")
 _SOON = r"(?: also| then| now| just| first| next| definitely| certainly| go ahead and| try to)*"
 _PROMISE = Phrases(
     r"(?:^|[,;:] |\band |\bthen |\bbut )(?:i'll|i will|i'm going to|i am going to|i'm about to"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from langgraph_wyrd.extraction import people, speech
 from langgraph_wyrd.extraction.intentions import wants
-from langgraph_wyrd.extraction.languages import share
+from langgraph_wyrd.extraction.languages import share, stems
 from langgraph_wyrd.extraction.messages import Message, read
 from langgraph_wyrd.extraction.sentences import Form, own_words
 from langgraph_wyrd.extraction.todos import CHANNEL, entries
@@ -337,7 +337,7 @@ class Owed:
             if turn.progress == "refuses":
                 form = "asks"
                 self._answers(message, "refused")
-            elif not turn.done and (not turn.also or share(turn.text, about)):
+            elif not turn.done and not self._is_extra(turn, about):
                 form = "asks"
         if form in ("asks", "proposes", "offers"):
             self.agent = message.name
@@ -353,6 +353,13 @@ class Owed:
             return  # "please": it waits for an answer still
         outcome = _DELIVERED if turn.long else "answered"
         self._answers(message, "refused" if turn.progress == "refuses" else outcome)
+
+    @staticmethod
+    def _is_extra(turn: speech.Turn, about: str) -> bool:
+        """Whether an offer goes beyond what was asked for, which is answered."""
+        if share(turn.text, about):
+            return False
+        return turn.also or (turn.informs and bool(stems(turn.text)))
 
     def _answers(self, message: Message, outcome: str) -> None:
         self.handed_over = outcome in _OVER

@@ -44,19 +44,19 @@ class Turn(NamedTuple):
     done: bool = False  # whether they report something as done
     also: bool = False  # whether what they offer comes on top
     bare: bool = False  # whether nothing but courtesies is said
+    informs: bool = False  # whether something is told besides an offer
     long: bool = False  # whether they hand over more than a few sentences: code, a list, a report
 
 
-_NEGATES = re.compile(r"n't|\bunfor|\bun(?:able|avail)|\bnot\b|cannot|\bafraid\b|\bdenied\b")
+_QUOTES = re.compile(
+    '["\u201c\u201e\u00ab\u300c][^"\u201d\u201c\u00bb\u300d]{4,}(?:["\u201d\u201c\u00bb\u300d]|$)'
+)
 
 
 def _refuses(lines: str, tables: tuple[Tables, ...]) -> bool:
-    if tables == _ONLY_ENGLISH and _NEGATES.search(lines) is None:
-        return False
     return any(each.REFUSES.search(lines) for each in tables)
 
 
-_ONLY_ENGLISH = (ENGLISH,)
 _NOTHING_SAID = Turn("tells", "")
 _LEAD = re.compile(
     r"(?m)^(?!\s*(?:[-*+•]|\d+[.)]))(.{3,300}[:\uff1a])[ \t*_]*\n"
@@ -83,9 +83,11 @@ def turn(text: str) -> Turn:
         line = sentence.lower() if lower else plain_latin(sentence)
         form = _form(sentence, line, tables)
         if form == "tells":
-            lines.append(line)
+            lines.append(_QUOTES.sub(" ", line))  # what is quoted promises nothing
         elif form == "courtesy":
             courtesy = True
+            if sentence[-1] not in MARKS and any(each.DONE.search(line) for each in tables):
+                lines.append(line)  # "It is booked, have a nice trip!"
         elif form == "offers":
             offers.append(sentence)
         else:
@@ -112,7 +114,8 @@ def turn(text: str) -> Turn:
     if offers:
         done = long or any(each.DONE.search(line) for line in lines for each in tables)
         also = any(each.ALSO.search(_line(offer, tables)) for offer in offers for each in tables)
-        return Turn("offers", " ".join(offers), progress, done, also, long=long)
+        text = " ".join(offers)
+        return Turn("offers", text, progress, done, also, long=long, informs=bool(lines))
     if not courtesy:
         return Turn("tells", "", progress, long=long)
     bare = not any(_rest(each, line) for line in lines for each in tables[:1])
@@ -208,13 +211,6 @@ def _offer(line: str, marked: bool) -> Form:
     return "asks" if _EITHER.search(line) else "offers"
 
 
-_AHEAD = re.compile(
-    r"'ll\b|\bwill\b|\bshall\b|\blet me\b|\bgoing\b|\b(?:moment|minute|sec|second|min|hold|hang"
-    r"|wait|bear|stand|stay|hand|soon|leave|about to)\b"
-    r"|^(?:now |currently |still |i'm |i am |we're |we are )*\w+ing\b|\bi'?a?m \w+ing\b|^on it"
-)
-
-
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
     ends = lines if len(lines) <= _SHORT else lines[-2:]
@@ -222,8 +218,6 @@ def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
         ends = [line for line in ends if line[:20] in plain_latin(words) or line[:20] in words]
     for each in tables:
         for line in ends:
-            if each is ENGLISH and _AHEAD.search(line) is None:
-                continue
             if each.BEGINS.search(line) and not each.CONDITIONS.search(line):
                 if len(lines) <= _SHORT and line is not ends[-1] and each.DONE.search(ends[-1]):
                     continue  # "Let me see. It is done."
@@ -356,6 +350,9 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
         kinds = [_kind_of(tables, part, False) for part in _SPLIT.split(line) if part.strip(_ENDS)]
         if all(each in _SMALL for each in kinds):
             return next((each for each in _SMALL if each in kinds), kind)
+        others = [part for part in _SPLIT.split(line) if _kind_of(tables, part, False) == "content"]
+        if "stop" in kinds and "wish" not in kinds and len(" ".join(others).split()) <= 3:
+            return "stop"  # "never mind, plans changed"
     return kind
 
 

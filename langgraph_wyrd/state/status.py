@@ -55,9 +55,12 @@ def with_status(
 
 def _waiting_once(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
     """Without the calls that an open interrupt holds up: one wait is one item."""
+    asking = [loop for loop in loops if loop.kind == "interrupt" and loop.closed_at is None]
+    if not asking:
+        return loops
     held: set[str] = set()
-    for loop in loops:
-        if loop.kind == "interrupt" and not loop.resolved:
+    for loop in asking:
+        if not loop.resolved:
             calls = loop.context.get(HOLDS_UP)
             if isinstance(calls, list | tuple):
                 held.update(calls)
@@ -74,7 +77,7 @@ def _status(
     state: WorkingState, due: Sequence[Due], paused_before: Sequence[str], ran: bool
 ) -> tuple[Status, str]:
     loops = by_weight(state.open_loops)
-    asking = [loop for loop in loops if loop.kind == "interrupt"]
+    asking = [loop for loop in loops if loop.kind == "interrupt"] if loops else []
     if asking:
         return "interrupted", _who(asking, "asks", "waits for a person")
     failed = [loop for loop in loops if loop.kind == "error" and loop.source.rule in PASSING]

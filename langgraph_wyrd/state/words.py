@@ -29,7 +29,10 @@ _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 
 def by_weight(loops: Iterable[OpenLoop]) -> list[OpenLoop]:
     """The ones that hold up most first; of one kind as they were opened."""
-    return sorted(loops, key=lambda loop: _RANKS.get(loop.kind, len(_RANKS)))
+    found = list(loops)
+    if len(found) > 1:
+        found.sort(key=lambda loop: _RANKS.get(loop.kind, len(_RANKS)))
+    return found
 
 
 def node_path(ns: str) -> str:

@@ -122,9 +122,10 @@ DONE = (
 )
 ALSO = r"\b(?:auch|ausserdem|zusatzlich|noch|weitere[nrs]?|ebenfalls|daruber hinaus|ferner)\b"
 NODS = (
-    r"hallo|hi|hey|guten (?:tag|morgen|abend)|moin|servus|gruss gott|ok|okay|oki|ja|jo|jap|"
-    r"jawohl|genau|gut|super|perfekt|prima|toll|klasse|wunderbar|spitze|cool|schon|"
-    r"(?:jetzt |das |es )?(?:funktioniert|geht|klappt|lauft|hat geklappt|hat funktioniert|"
+    r"puh|uff|(?:du hast|sie haben) mir (?:sehr |wirklich )?geholfen|hallo|hi|hey|"
+    r"guten (?:tag|morgen|abend)|moin|servus|gruss gott|ok|okay|oki|ja|jo|jap|jawohl|genau|"
+    r"gut|super|perfekt|prima|toll|klasse|wunderbar|spitze|cool|schon|(?:jetzt |das |"
+    r"es )?(?:funktioniert|geht|klappt|lauft|hat geklappt|hat funktioniert|"
     r"hat geholfen)(?: jetzt| es| wieder| das)*|sehr|alles (?:klar|gut)|klar|passt(?: so)?|"
     r"in ordnung|einverstanden|richtig|stimmt|verstehe|verstanden|ach so|achso|aha|hm+|na|"
     r"also|und|aber|dann|nun|bitte|gerne?|kein problem|mach(?:e|t)? nichts|natur?lich|"

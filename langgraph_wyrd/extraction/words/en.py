@@ -47,9 +47,9 @@ OFFERS = (
     r"^(?:interested in|up for|need) (?:a|an|any|some|more|me)\b",
 )
 APPROVAL = (
-    r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:proceed|go (?:ahead|on)|"
-    r"continue|deploy|merge|delete|apply|commit|push|execute|book|send|cancel|submit|pay|"
-    r"order)\b",
+    r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:proceed|"
+    r"go (?:ahead|on)|continue|deploy|merge|delete|apply|commit|push|execute|book|send|"
+    r"cancel|submit|pay|order)\b",
     r"\b(?:would|do) you (?:like|want)(?: me| us)? to (?:proceed|go ahead|continue|apply|"
     r"deploy|commit|push|book|submit|order|pay)\b",
     r"\b(?:ok|okay|fine|ready|alright) (?:to|if i) (?:proceed|go|continue|deploy|merge|run|"
@@ -131,8 +131,8 @@ ALSO = (
     r"more (?:detail|example)|further|extra|afterwards?|follow-up)\b"
 )
 NODS = (
-    r"hi|hello|hey|good (?:morning|afternoon|evening|day)|there|ok|okay|k|kk|yes|yeah|yep|"
-    r"yup|ya|ye|sure|sure thing|fine|good|great|perfect|nice|cool|awesome|excellent|"
+    r"phew|hi|hello|hey|good (?:morning|afternoon|evening|day)|there|ok|okay|k|kk|yes|yeah|"
+    r"yep|yup|ya|ye|sure|sure thing|fine|good|great|perfect|nice|cool|awesome|excellent|"
     r"wonderful|amazing|lovely|super|brilliant|alright|all right|right|correct|exactly|"
     r"indeed|of course|absolutely|certainly|definitely|please|no problem|no worries|np|"
     r"got it|i see|understood|i understand|makes sense|sounds? (?:good|great|fine|perfect)|"

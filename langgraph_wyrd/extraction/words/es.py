@@ -113,10 +113,11 @@ DONE = (
 )
 ALSO = r"\b(?:tambien|ademas|adicional(?:es|mente)?|asimismo|otr[ao]s?|luego|despues)\b"
 NODS = (
-    r"hola|buenas|buenos dias|buenas (?:tardes|noches)|buen dia|ok|okay|vale|si|claro|"
-    r"perfecto|genial|excelente|estupendo|bien|muy|muy bien|de acuerdo|entendido|entiendo|"
-    r"listo|por supuesto|exacto|exactamente|correcto|por favor|no hay problema|sin problema|"
-    r"ah|oh|eh|hm+|pues|y|pero|entonces|bueno|buenisimo|(?:ya |ahora )?(?:funciona|funciono|"
+    r"uf|menos mal|me (?:ayudaste|ayudo|has ayudado) mucho|muy amable|hola|buenas|"
+    r"buenos dias|buenas (?:tardes|noches)|buen dia|ok|okay|vale|si|claro|perfecto|genial|"
+    r"excelente|estupendo|bien|muy|muy bien|de acuerdo|entendido|entiendo|listo|"
+    r"por supuesto|exacto|exactamente|correcto|por favor|no hay problema|sin problema|ah|oh|"
+    r"eh|hm+|pues|y|pero|entonces|bueno|buenisimo|(?:ya |ahora )?(?:funciona|funciono|"
     r"sirvio)(?: bien| ya| perfecto)?|que bien|barbaro|dale|fenomenal|interesante|"
     r"fantastico|super|me parece|suena|todo|esta|eso|lo|es|ya veo|ya|espero|avisame|aviseme|"
     r"quedo atent[oa]|(?:lo|la) (?:pruebo|reviso|miro)(?: luego| despues| ahora)?|"

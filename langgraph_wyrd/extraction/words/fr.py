@@ -99,6 +99,7 @@ ALSO = (
     r"un autre|une autre|d'autres)\b"
 )
 NODS = (
+    r"ouf|vous m'avez (?:bien |beaucoup )?aide(?:e)?|tu m'as (?:bien |beaucoup )?aide(?:e)?|"
     r"bonjour|bonsoir|salut|coucou|hello|ok|okay|oui|ouais|d'accord|parfait|super|genial|"
     r"excellent|bien|tres|entendu|compris|je comprends|je vois|bien sur|exactement|exact|"
     r"c'est|bon|note|volontiers|pas de (?:souci|probleme)|aucun (?:souci|probleme)|nickel|"

@@ -105,13 +105,14 @@ ALSO = (
     r"successivamente)\b"
 )
 NODS = (
-    r"ciao|salve|buongiorno|buonasera|buon pomeriggio|ok|okay|si|certo|certamente|perfetto|"
-    r"ottimo|eccellente|bene|molto|molto bene|va bene|d'accordo|capito|ho capito|chiaro|"
-    r"esatto|esattamente|giusto|per favore|per piacere|nessun problema|ah|oh|eh|hm+|allora|"
-    r"e|ma|bello|fantastico|benissimo|grande|super|figurati|(?:ora |adesso )?(?:funziona|"
-    r"ha funzionato)(?: ora| bene| adesso)?|mi sembra|sembra|tutto|interessante|ricevuto|"
-    r"volentieri|corretto|dai|attendo|aspetto|fammi sapere|mi faccia sapere|"
-    r"(?:lo )?(?:provo|guardo|controllo)(?: subito| dopo)?"
+    r"uff|sei stat[oa] (?:molto )?\w+|mi hai aiutato molto|ciao|salve|buongiorno|buonasera|"
+    r"buon pomeriggio|ok|okay|si|certo|certamente|perfetto|ottimo|eccellente|bene|molto|"
+    r"molto bene|va bene|d'accordo|capito|ho capito|chiaro|esatto|esattamente|giusto|"
+    r"per favore|per piacere|nessun problema|ah|oh|eh|hm+|allora|e|ma|bello|fantastico|"
+    r"benissimo|grande|super|figurati|(?:ora |adesso )?(?:funziona|ha funzionato)(?: ora|"
+    r" bene| adesso)?|mi sembra|sembra|tutto|interessante|ricevuto|volentieri|corretto|dai|"
+    r"attendo|aspetto|fammi sapere|mi faccia sapere|(?:lo )?(?:provo|guardo|"
+    r"controllo)(?: subito| dopo)?"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"

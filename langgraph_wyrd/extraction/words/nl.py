@@ -84,14 +84,15 @@ DONE = (
 )
 ALSO = r"\b(?:ook|daarnaast|bovendien|extra|verder|nog een|aanvullend|eveneens|vervolgens)\b"
 NODS = (
-    r"hallo|hoi|hey|hi|goedemorgen|goedemiddag|goedenavond|goedendag|dag|ok|oke|okay|ja|"
-    r"jawel|jep|yes|zeker|prima|perfect|goed|heel|super|mooi|top|geweldig|uitstekend|fijn|"
-    r"duidelijk|begrepen|ik begrijp het|(?:het |dat )?(?:werkt|is gelukt|lukt)(?: nu| weer|"
-    r" goed)?|snap ik|ik snap het|natuurlijk|precies|klopt|exact|inderdaad|graag|"
-    r"alstublieft|alsjeblieft|aub|a\.u\.b|geen probleem|ah|oh|hm+|dus|en|maar|dan|nou|nu|"
-    r"dat is|dat klinkt|klinkt|is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|"
-    r"het|dit|ik wacht|laat (?:maar|het me) weten|(?:dat |het )?(?:ga|zal|probeer|test|"
-    r"bekijk) ik (?:dat |het )?(?:zo |even |straks )?(?:proberen|testen|bekijken|uit)?"
+    r"pff|mooi zo|je hebt (?:me|mij) (?:goed |erg )?geholpen|hallo|hoi|hey|hi|goedemorgen|"
+    r"goedemiddag|goedenavond|goedendag|dag|ok|oke|okay|ja|jawel|jep|yes|zeker|prima|"
+    r"perfect|goed|heel|super|mooi|top|geweldig|uitstekend|fijn|duidelijk|begrepen|"
+    r"ik begrijp het|(?:het |dat )?(?:werkt|is gelukt|lukt)(?: nu| weer| goed)?|snap ik|"
+    r"ik snap het|natuurlijk|precies|klopt|exact|inderdaad|graag|alstublieft|alsjeblieft|"
+    r"aub|a\.u\.b|geen probleem|ah|oh|hm+|dus|en|maar|dan|nou|nu|dat is|dat klinkt|klinkt|"
+    r"is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|het|dit|ik wacht|"
+    r"laat (?:maar|het me) weten|(?:dat |het )?(?:ga|zal|probeer|test|bekijk) ik (?:dat |"
+    r"het )?(?:zo |even |straks )?(?:proberen|testen|bekijken|uit)?"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"

@@ -103,13 +103,14 @@ DONE = (
 )
 ALSO = r"\b(?:tambem|alem disso|adicional|adicionalmente|outr[ao]s?|ainda|depois|em seguida)\b"
 NODS = (
-    r"ola|oi|bom dia|boa (?:tarde|noite)|ok|okay|sim|claro|certo|perfeito|otimo|excelente|"
-    r"bem|muito|muito bem|de acordo|entendi|entendido|compreendo|beleza|blz|com certeza|"
-    r"exatamente|exato|isso|correto|por favor|sem problemas?|nao tem problema|ah|oh|eh|hm+|"
-    r"entao|e|mas|bom|boa|legal|show|maravilha|(?:ja |agora )?(?:funciona|funcionou|"
-    r"deu certo|resolveu)(?: bem| agora)?|que bom|otima|combinado|interessante|fantastico|"
-    r"super|tudo|parece|esta|ta|fixe|pois|percebi|aguardo|fico no aguardo|me avise?|"
-    r"avise-me|joia|tranquilo|vou (?:testar|ver|verificar|tentar)(?: isso)?"
+    r"ufa|ajudou (?:muito|demais)|ola|oi|bom dia|boa (?:tarde|noite)|ok|okay|sim|claro|"
+    r"certo|perfeito|otimo|excelente|bem|muito|muito bem|de acordo|entendi|entendido|"
+    r"compreendo|beleza|blz|com certeza|exatamente|exato|isso|correto|por favor|"
+    r"sem problemas?|nao tem problema|ah|oh|eh|hm+|entao|e|mas|bom|boa|legal|show|maravilha|"
+    r"(?:ja |agora )?(?:funciona|funcionou|deu certo|resolveu)(?: bem| agora)?|que bom|"
+    r"otima|combinado|interessante|fantastico|super|tudo|parece|esta|ta|fixe|pois|percebi|"
+    r"aguardo|fico no aguardo|me avise?|avise-me|joia|tranquilo|vou (?:testar|ver|verificar|"
+    r"tentar)(?: isso)?"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
@@ -141,6 +142,7 @@ PROCEED = (
     r"manda ver|bora)\b"
 )
 STOP = (
+    r"nao (?:precisa|e preciso|e necessario|quero|carece)(?: nao)?",
     r"(?:pare|para|parar|stop|cancele|cancela|cancelar|aborte|aborta|esqueca|esquece|deixa|"
     r"deixe|chega|desista)(?: isso| tudo| pra la| para la| por favor| ai| agora| a tarefa|"
     r" com isso| quieto| estar)*",
