@@ -18,10 +18,31 @@ BOOKKEEPING = frozenset(
         "thread_tool_call_count",
         "run_tool_call_count",
         # What common agents count, and what they are made of.
-        "status", "version", "schema_version", "turns", "turn_count", "num_turns", "iteration", "iterations", "loop_count", "step_count", "retry_count", "recursion_limit", "llm_calls",
-        "tokens", "token_count", "total_tokens", "input_tokens", "output_tokens", "token_usage", "system_prompt", "system_message", "file_tree", "directory_tree",
+        "status",
+        "version",
+        "schema_version",
+        "turns",
+        "turn_count",
+        "num_turns",
+        "iteration",
+        "iterations",
+        "loop_count",
+        "step_count",
+        "retry_count",
+        "recursion_limit",
+        "llm_calls",
+        "tokens",
+        "token_count",
+        "total_tokens",
+        "input_tokens",
+        "output_tokens",
+        "token_usage",
+        "system_prompt",
+        "system_message",
+        "file_tree",
+        "directory_tree",
     )
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
