@@ -76,7 +76,7 @@ def _values_along(
     rows = found.path
     if last.built_on is not None and snapshots:
         start_from_snapshot(codec, restored, last, snapshots)
-        made[last.id] = (last.parent, _held(restored, wanted))
+        made[last.id] = (checked(last).parent, _held(restored, wanted))
         rows = rows[:-1]
     elif last.built_on is not None:
         raise damaged(last, f"checkpoint {given(last.built_on)}, which it builds on, is missing")
@@ -107,7 +107,8 @@ def history(
     writes: dict[str, list[read.Pending]] = {name: [] for name in channels}
     if target is None or found.thread is None or found.thread.deleted_at is not None:
         return {name: ([], []) for name in channels}
-    line = yield from lineage(dialect, codec, thread_id, ns, target.parent, channels, finder)
+    parent = checked(target).parent
+    line = yield from lineage(dialect, codec, thread_id, ns, parent, channels, finder)
     if line.ids:
         span = (target.thread, ns, min(line.ids), max(line.ids))
         by_checkpoint: dict[str, list[WriteRow]] = {}

@@ -134,6 +134,10 @@ def applied(
     for fix in found.fixes:
         yield Command(insert(fix.table), [fix.new])
         heals.append(_said(fix))
+    for table, row in found.strays:
+        yield from _removed(dialect, stored, table, row)
+        what = f"a row of {table.name} was none of this thread's: it was removed"
+        heals.append(Heal("exact", "", "", "", what))
     for table, row in found.broken:
         if table is SNAPSHOTS:
             yield from _removed(dialect, stored, table, row)

@@ -12,6 +12,7 @@ AGAIN = "a repair removes the task's writes: it runs again"
 EVENTS = "a repair gives up what it said"
 EARLIER = "stays: loads take an earlier checkpoint"
 STAYS = "stays: what it held is lost"
+AWAY = "a repair removes it: it is stored elsewhere, or none of this thread's"
 UNNAMED = "stays: nothing says whose they were"
 NONE = "nothing to do"
 _NOT_A_REPAIRS = ("stays", "restore")  # how a remedy begins that is none of a repair's

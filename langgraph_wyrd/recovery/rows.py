@@ -73,6 +73,8 @@ class Recovered:
     sound: dict[str, list[Any]]
     fixes: list[Fix] = field(default_factory=list)
     broken: list[tuple[Table, Any]] = field(default_factory=list)  # rows that stay damaged
+    # Damaged rows of a thread of which parity says that nothing is missing: they are not its own.
+    strays: list[tuple[Table, Any]] = field(default_factory=list)
     tagged: dict[int, tuple[int, Any]] = field(default_factory=dict)  # sound rows by their tags
     missing: int = 0  # rows that a group names, and that can't be rebuilt
 
@@ -127,6 +129,9 @@ def recovered(stored: Stored) -> Recovered:
         pass
     made.broken = [(table, row) for table in TABLES for row in bad.get(table.name, ())]
     made.missing = sum(len(group.missing(made)) for group in groups)
+    if groups and not made.missing and made.tagged.keys() <= {t for g in groups for t in g.tags}:
+        made.strays = [each for each in made.broken if each[0] in PROTECTED]
+        made.broken = [each for each in made.broken if each[0] not in PROTECTED]
     return made
 
 

@@ -7,7 +7,7 @@ show what the events say can't be told without them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -21,6 +21,7 @@ from langgraph_wyrd.recovery.mend import locked, salvaged, ungrouped
 from langgraph_wyrd.recovery.report import (
     AGAIN,
     ANEW,
+    AWAY,
     DROPPED,
     EARLIER,
     EVENTS,
@@ -39,7 +40,7 @@ from langgraph_wyrd.recovery.threads import Place, remade
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
-from langgraph_wyrd.storage.rows import select, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -49,7 +50,6 @@ from langgraph_wyrd.storage.tables import (
     TABLES,
     THREADS,
     WRITES,
-    Key,
     ParityRow,
     Table,
     ThreadRow,
@@ -91,13 +91,12 @@ def verifying(
             return (yield job)
 
         found: list[Finding] = []
+        damaged_file = False
         if thread_id is None:
             found += yield from posted("read", lambda: _database(dialect, pages))
             damaged_file = any(each.table in ("the file", "the database") for each in found)
-            if repair and not damaged_file and any(each.damage for each in found):
+            if repair and not damaged_file and any(each.repairable for each in found):
                 yield from posted("mend", lambda: _repaired_database(dialect))
-                left = yield from posted("read", lambda: _database(dialect, pages))
-                found = _settled(found, left)
         names = yield from posted("read", lambda: _threads(thread_id))
         if thread_id is not None and not names:
             raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
@@ -120,6 +119,14 @@ def verifying(
                 found.append(place)
             if progress is not None:
                 progress(done, len(names))
+        if thread_id is None and repair and not damaged_file and any(e.damage for e in found):
+            left = yield from posted("read", lambda: _database(dialect, pages))
+            if any(each.repairable for each in left):  # what is stored elsewhere by now
+                yield from posted("mend", lambda: _repaired_database(dialect))
+                left = yield from posted("read", lambda: _database(dialect, pages))
+            of_threads = [each for each in found if each.thread_id is not None]
+            before = [each for each in found if each.thread_id is None]
+            found = [*_settled(before, left), *of_threads]
         space = None
         if thread_id is None:
             space = yield from posted("read", lambda: _space(dialect))
@@ -165,6 +172,8 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
         note(fix.table.name, _where(fix.table, fix.new), what, RIGHT)
     for table, row in found.broken:
         note(table.name, _where(table, row), "it fails its checksum", _remedy(table, row))
+    for table, row in found.strays:
+        note(table.name, _where(table, row), "it fails its checksum, and nothing is missing", AWAY)
     if found.missing:
         what = f"{count(found.missing, 'row')} that its parity names can't be found"
         note(PARITY.name, "groups", what, STAYS)
@@ -366,19 +375,34 @@ def _database(dialect: str, pages: bool) -> Script[list[Finding]]:
     if [tuple(row) for row in rows] != [tuple(each) for each in schema.APPLIED]:
         what = "they are not those of the migrations that were applied"
         found.append(Finding(MIGRATIONS.name, None, "rows", what, RIGHT))
-    homeless: dict[Key, int] = {}
+    for table, _, remedy in (yield from _homeless(missing)):
+        what = "it is of a thread that is not there"
+        found.append(Finding(table.name, None, "a row of no thread", what, remedy))
+    return found
+
+
+def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
+    """Rows of no thread, and what a repair does about each."""
+    found: list[tuple[Table, Any, str]] = []
     for table in TABLES.values():
-        if table.names[0] == "thread" and table.name not in missing and table is not PARITY:
-            rows = yield Query(
-                f"SELECT thread, count(*) FROM {table.name} WHERE thread NOT IN "
-                "(SELECT key FROM wyrd_threads) AND thread NOT IN "
-                "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) GROUP BY thread"
-            )
-            for key, many in rows:
-                homeless[key] = homeless.get(key, 0) + many
-    for many in homeless.values():
-        what = f"{count(many, 'row')} of a thread that is not there"
-        found.append(Finding(THREADS.name, None, "rows of no thread", what, UNNAMED))
+        if table.names[0] != "thread" or table.name in missing:
+            continue
+        rows = yield Query(
+            f"{select(table)} WHERE thread NOT IN (SELECT key FROM wyrd_threads) AND thread NOT IN "
+            "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) LIMIT 1000"
+        )
+        for each in rows:
+            row = table.row._make(each)
+            remedy = UNNAMED
+            if table.role != "source":
+                remedy = AWAY
+            elif unsound(table, row):  # perhaps its thread is damaged, and it was restored
+                others = [name for name in table.key if name != "thread"]
+                held = [getattr(row, name) for name in others]
+                same = yield Query(select(table, *others), held)
+                if any(list(twin[1:]) == list(row[1:]) for twin in same if twin[0] != row[0]):
+                    remedy = AWAY
+            found.append((table, row, remedy))
     return found
 
 
@@ -405,6 +429,11 @@ def _repaired_database(dialect: str) -> Script[None]:
     for statement in schema.statements(dialect):  # type: ignore[arg-type]
         if any(f" {name} " in f"{statement} " for name in missing if _remakes(TABLES[name])):
             yield Command(statement)
+    left = [name for name in missing if not _remakes(TABLES[name])]
+    for table, row, remedy in (yield from _homeless(left)):
+        if remedy == AWAY:
+            held = [getattr(row, name) for name in table.key]
+            yield Command(delete(table, *table.key), [held])
     yield Command("DELETE FROM wyrd_migrations")
     yield Command(
         schema.RECORD, [(*each, datetime.now().astimezone().isoformat()) for each in schema.APPLIED]

@@ -259,7 +259,7 @@ class Campaign:
             with self.open() as saver:
                 if seed % 3 == 0:
                     report = saver.verify(repair=True)
-                    log.said += [str(each) for each in report.damages]
+                    log.said += [str(each) for each in report.damages if not each.repairable]
                 for thread in THREADS:
                     made = seen(saver, thread, self.ids[thread])
                     for name, value in self.oracle[thread].items():
@@ -268,7 +268,7 @@ class Campaign:
                             continue
                         if isinstance(got, CheckpointDamaged):
                             outcome = REFUSED
-                        elif log.said:
+                        elif any("restored to the byte" not in each for each in log.said):
                             outcome = SAID
                         else:
                             outcome = SILENT
