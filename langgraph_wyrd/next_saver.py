@@ -20,13 +20,14 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd.admin import Admin, Keeper
-from langgraph_wyrd.checkpoints import boundaries, changes, copy, delete, delta_channels, read
+from langgraph_wyrd.checkpoints import boundaries, changes, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.discarding import Discarding
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.extraction.registry import Extractor, Extractors
@@ -39,7 +40,6 @@ from langgraph_wyrd.next_configs import (
     config_of,
     history,
     place,
-    several,
     stored_place,
     tuple_of,
 )
@@ -69,7 +69,7 @@ else:
     threads = later("next_thread")
 
 
-class WyrdSaver(Admin, Queries, Watching, Rotating, BaseCheckpointSaver[str]):
+class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -386,103 +386,6 @@ class WyrdSaver(Admin, Queries, Watching, Rotating, BaseCheckpointSaver[str]):
             pages=pages,
             forget=self._cache.drop,
         )
-
-    # ---- deleting and copying
-
-    def delete_thread(self, thread_id: str) -> None:
-        """Delete everything of a thread. What a run still sends afterwards raises ThreadDeleted."""
-        for job in self._deletions([thread_id]):
-            self._engine.run(job, writes=True)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Async version of `delete_thread`."""
-        for job in self._deletions([thread_id]):
-            await self._engine.arun(job, writes=True)
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints of these runs, and their writes, wherever they are."""
-        runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
-        threads = self._engine.run(lambda: delete.threads_of_runs(runs))
-        for job in self._changes(threads, delete.delete_runs, runs):
-            self._engine.run(job, writes=True)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Async version of `delete_for_runs`."""
-        runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
-        threads = await self._engine.arun(lambda: delete.threads_of_runs(runs))
-        for job in self._changes(threads, delete.delete_runs, runs):
-            await self._engine.arun(job, writes=True)
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete all but the latest checkpoint of each namespace, or everything (`"delete"`).
-
-        Checkpoints that a kept one's delta channels are rebuilt from are kept as well.
-        """
-        for job in self._prunings(thread_ids, strategy):
-            self._engine.run(job, writes=True)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Async version of `prune`."""
-        for job in self._prunings(thread_ids, strategy):
-            await self._engine.arun(job, writes=True)
-
-    def copy_thread(
-        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
-    ) -> None:
-        """Copy a thread to an id that has no checkpoints yet: all of it, or what `prune` keeps."""
-        self._engine.run(
-            self._copying(source_thread_id, target_thread_id, latest_only), writes=True
-        )
-
-    async def acopy_thread(
-        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
-    ) -> None:
-        """Async version of `copy_thread`."""
-        await self._engine.arun(
-            self._copying(source_thread_id, target_thread_id, latest_only), writes=True
-        )
-
-    def _deletions(self, thread_ids: Sequence[str]) -> Iterator[Callable[[], Any]]:
-        for thread_id in several(thread_ids, "thread_ids"):
-            name = stored(str(thread_id), "thread_id")
-            self._cache.drop(name)
-            yield lambda name=name: delete.delete_thread(  # type: ignore[misc]
-                self._dialect, self._engine.nonce, name
-            )
-            self._cache.drop(name)
-
-    def _changes(
-        self, thread_ids: Sequence[str], how: Callable[..., Any], *more: Any
-    ) -> Iterator[Callable[[], Any]]:
-        codec = self._codec
-        for name in thread_ids:
-            yield lambda name=name: how(  # type: ignore[misc]
-                self._dialect, codec, self._engine.nonce, name, *more
-            )
-            self._cache.drop(name)
-
-    def _prunings(self, thread_ids: Sequence[str], strategy: str) -> Iterator[Callable[[], Any]]:
-        wanted = several(thread_ids, "thread_ids")
-        if strategy in ("delete", "delete_all"):
-            return self._deletions(wanted)
-        if strategy == "keep_latest":
-            names = [stored(str(each), "thread_id") for each in wanted]
-            return self._changes(names, delete.keep_latest)
-        raise InvalidInput(
-            f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
-        )
-
-    def _copying(self, source: str, target: str, latest_only: bool) -> Callable[[], Any]:
-        old, new = stored(str(source), "thread_id"), stored(str(target), "thread_id")
-        codec, dialect, me = self._codec, self._dialect, self._engine.nonce
-
-        def script() -> Any:
-            yield from copy.copy_thread(dialect, codec, me, old, new)
-            if latest_only:
-                yield from delete.keep_latest(dialect, codec, me, new)
-
-        self._cache.drop(new)
-        return script
 
     # ---- versions
 

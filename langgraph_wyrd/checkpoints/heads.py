@@ -93,7 +93,7 @@ class Rewinding:
             if found is None:
                 return None
             place = found[0]
-        if place is not None and place.id == thread.head and place.until is None:
+        elif place.id == thread.head and place.until is None:
             return Moved(thread.head)
         return (yield from self._moved(thread, place))
 
