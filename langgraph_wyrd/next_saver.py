@@ -55,6 +55,7 @@ from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
 from langgraph_wyrd.types.migrations import Classes, Migration
+from langgraph_wyrd.users.ownership import Ownership, Users
 from langgraph_wyrd.watching import Watching
 
 if TYPE_CHECKING:
@@ -69,13 +70,14 @@ else:
     threads = later("next_thread")
 
 
-class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSaver[str]):
+class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
         classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
         access: Access | None = None, hooks: Hooks | None = None, heals: bool = True,
+        ownership: Ownership | None = None,
     ) -> None:  # fmt: skip
         super().__init__(serde=serde)
         self._access = Access(self.serde) if access is None else access
@@ -88,6 +90,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
             engine.mend = partial(mend.mended_by_key, engine.driver.dialect)
             self._writing.heal = load.healing(engine, lambda: self._codec)
         self._heals = heals
+        self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self.hooks = Hooks() if hooks is None else hooks
@@ -130,6 +133,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
         called = Hooks()
         for event, hook in given_hooks(hooks):
             called.add(event, hook)
+        ownership = Ownership.of(channels)
         address = url.parse(conn_string)
         serde = maybe_add_typed_methods(serde or cls.serde)
         access = Access(serde, keys)
@@ -145,7 +149,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
         engine = Engine(access.guard(driver))
         saver = cls(
             engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals,
-            hooks=called,
+            hooks=called, ownership=ownership,
         )  # fmt: skip
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
@@ -423,6 +427,9 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
         ts = held.pop("ts", None)
         id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
         parents, user = meta.get("parents"), meta.get("user_id")
+        values, owned = held.pop("channel_values", {}), {}
+        if self._ownership is not None:
+            values, owned, _ = self._ownership.values(values, meta)
         root = parents.get("") if ns and isinstance(parents, Mapping) else None
         return Put(
             thread_id=thread_id,
@@ -438,7 +445,8 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
             exact=exact,
             root=stored(root, "a parent") if isinstance(root, str) else None,
             user=stored(user, "user_id") if isinstance(user, str) else None,
-            values=held.pop("channel_values", {}),
+            values=values,
+            owned=owned,
             versions=held.pop("channel_versions", {}),
             new_versions=new_versions,
             seen=held.pop("versions_seen", {}),
@@ -453,6 +461,9 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
         check_size(ns, "checkpoint_ns")
         if checkpoint is None:
             raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
+        owned, user = {}, None
+        if self._ownership is not None:
+            writes, owned, user = self._ownership.writes(writes, config, thread_id)
         return PutWrites(
             thread_id,
             ns,
@@ -460,6 +471,8 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, BaseCheckpointSa
             check_size(stored(task_id, "task_id"), "task_id"),
             stored(task_path, "the task path"),
             list(writes),
+            user=user,
+            owned=owned,
         )
 
     def _get(self, config: RunnableConfig) -> Callable[[], Any]:

@@ -218,8 +218,8 @@ def test_what_is_never_stored(durable: Backend) -> None:
     found = made.invoke({"notes": [MARK], "log": ["in"]}, run(None))
     assert found["profile"]["name"] == f"{MARK} Ann"
     assert found["notes"][0] == MARK
-    assert places(durable.url) <= {"wyrd_context", "wyrd_splices", "wyrd_events", "wyrd_writes",
-                                   "file"}  # fmt: skip
+    stored = {"wyrd_context", "wyrd_checkpoints", "wyrd_splices", "wyrd_events", "wyrd_writes"}
+    assert places(durable.url) <= {*stored, "file"}  # of `inner`
     values = saver.get_tuple(run(None)).checkpoint["channel_values"]
     assert not {"profile", "notes"} & values.keys()
     saver.delete_thread("t")

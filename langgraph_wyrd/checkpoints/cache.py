@@ -30,6 +30,7 @@ class Namespace:
     snapshot: str | None = None  # the checkpoint of the last snapshot
     state: Any = None  # its working state (see `working`)
     known: bool = True  # False: only the working state was read
+    owners: dict[str, str] = field(default_factory=dict)  # channels that hold a user's values
 
     @property
     def weight(self) -> int:

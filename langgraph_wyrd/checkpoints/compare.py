@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import history, working
+from langgraph_wyrd.checkpoints import history, owned, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.outline import Outline, delta_of, deltas, differ, outline
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
 from langgraph_wyrd.checkpoints.restore import Restored, restore
-from langgraph_wyrd.codec.delta import Value
+from langgraph_wyrd.codec.delta import REF, Value
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff, diff
@@ -245,8 +245,12 @@ def _of_channel(
             here = made.then(delta)
             if keys:
                 if channel in delta.changes:
-                    value.apply(delta.changes[channel])
-                    has_value = True
+                    change = delta.changes[channel]
+                    if change[0] == REF:
+                        change = yield from owned.at(codec, row, channel, change)
+                    has_value = change is not None
+                    if change is not None:
+                        value.apply(change)
                 elif channel in delta.removed:
                     has_value, value = False, Value(codec)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langgraph_wyrd.checkpoints import project, put
+from langgraph_wyrd.checkpoints import owned, project, put
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.restore import metadata_of
@@ -51,6 +51,7 @@ def copy_thread(
                 copies = []
         if copies:
             yield Command(insert(table), copies)
+    yield from owned.copied(codec, old.key, new.key)
     made = Thread(new.key, target, new.version + 1, me, old.head, new.buried)
     yield from project.again(dialect, codec, made)
 

@@ -7,7 +7,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delta_channels, path, project, put, states, working
+from langgraph_wyrd.checkpoints import (
+    delta_channels,
+    owned,
+    path,
+    project,
+    put,
+    states,
+    working,
+)
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.restore import metadata_of, restore
 from langgraph_wyrd.codec.delta import operation
@@ -279,8 +287,11 @@ def drop(
             [(key, id) for ns, id in sorted(gone) if ns == ""] or [(key, "")],
         ),
     ]
-    for row in made:
+    for row, held in made:
         yield put.replace_row(CHECKPOINTS, row)
+        if held is not None:
+            yield from owned.replaced(codec, key, row.stamp, held, put.now())
+    yield from owned.settle(key)
     left = [each.id for each in every if each.ns == "" and each.place not in gone]
     thread.head = max(left, default=None)
     yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
@@ -295,8 +306,11 @@ def _rebuilt(
     every: Sequence[Light],
     each: Light,
     gone: Collection[Place],
-) -> Script[CheckpointRow]:
-    """The row of a checkpoint that stays, built on the nearest ancestor that stays as well."""
+) -> Script[tuple[CheckpointRow, owned.Held | None]]:
+    """The row of a checkpoint that stays, built on the nearest ancestor that stays as well.
+
+    And what of its values belongs to users, where that is stored anew.
+    """
     lights = {other.place: other for other in every}
     by = found_by(dialect, thread.thread_id)
     found, state = yield from states.load_namespace(
@@ -309,23 +323,27 @@ def _rebuilt(
     while built_on is not None and (each.ns, built_on) in gone:
         built_on = lights[each.ns, built_on].built_on
     changes: dict[str, Any] = {"parent": parent, "built_on": built_on}
+    held = None
     if built_on != each.built_on:
         before = None
         if built_on is not None:
             before = yield from path.find(dialect, by, each.ns, built_on, writes=False)
         changes["built_stamp"] = None if before is None else before.path[0].stamp
-        changes["delta"] = between(codec, before, found)
+        changes["delta"], held = between(codec, before, found)
         if state is not None:
             event = replace(base(without_past(state.lasting)), source={"rule": PRUNED})
             changes["events"] = working.pack_events([event])
-    return summed(CHECKPOINTS, codec.open(CHECKPOINTS, row)._replace(**changes), codec.sealer)
+    made = codec.open(CHECKPOINTS, row)._replace(**changes)
+    return summed(CHECKPOINTS, made, codec.sealer), held
 
 
-def between(codec: Codec, before: path.Found | None, after: path.Found) -> bytes:
-    """One delta from a checkpoint (None: from nothing) to another."""
+def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple[bytes, owned.Held]:
+    """One delta from a checkpoint (None: from nothing) to another, and what of it is users'."""
     restored = restore(codec, after)
     exact = unpack_delta(codec.opened(CHECKPOINTS, after.path[0], "delta")).metadata
     known: dict[str, Any] = {}
+    held: owned.Held = {}
+    others: Collection[str] = ()  # channels that were another's, or nobody's
     versions: dict[str, Any] = {}
     seen: dict[str, dict[str, Any]] = {}
     if before is not None:
@@ -335,13 +353,16 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> bytes
             before = None
         else:
             known = {name: value.fingerprint(name) for name, value in start.channels.items()}
+            others = {n for n in known if start.owners.get(n) != restored.owners.get(n)}
             versions, seen = start.versions, start.seen
     changes = {}
     for name, value in restored.channels.items():
-        change, _ = operation(codec, known.get(name), value.get(), name)
+        alike = None if name in others else known.get(name)
+        change, _ = operation(codec, alike, value.get(), name)
         if change is not None:
             changes[name] = change
-    return pack_delta(
+    owned.split(changes, restored.owners, held)
+    packed = pack_delta(
         Delta(
             changes,
             [name for name in known if name not in restored.channels],
@@ -353,6 +374,7 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> bytes
             exact,
         )
     )
+    return packed, held
 
 
 def without_past(state: WorkingState) -> WorkingState:

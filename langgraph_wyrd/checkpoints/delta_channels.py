@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_wyrd.checkpoints import path, read
+from langgraph_wyrd.checkpoints import owned, path, read
 from langgraph_wyrd.checkpoints.restore import Restored, checked, damaged, start_from_snapshot
 from langgraph_wyrd.codec.delta import Value
 from langgraph_wyrd.codec.payload import unpack_delta
@@ -75,13 +75,14 @@ def _values_along(
     snapshots = [each for each in found.snapshots if each.checkpoint == last.id]
     rows = found.path
     if last.built_on is not None and snapshots:
-        start_from_snapshot(codec, restored, last, snapshots)
+        start_from_snapshot(codec, restored, last, snapshots, found.users)
         made[last.id] = (checked(last).parent, _held(restored, wanted))
         rows = rows[:-1]
     elif last.built_on is not None:
         raise damaged(last, f"checkpoint {given(last.built_on)}, which it builds on, is missing")
     for row in reversed(rows):
-        restored.apply(codec, unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")), 0)
+        delta = unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta"))
+        restored.apply(codec, delta, 0, found.users, row.stamp)
         made[row.id] = (row.parent, _held(restored, wanted))
     return made
 
@@ -113,20 +114,23 @@ def history(
         span = (target.thread, ns, min(line.ids), max(line.ids))
         by_checkpoint: dict[str, list[WriteRow]] = {}
         again: dict[str, Collection[str]] = {}
+        users: dict[str, owned.Rows] = {}
         if lenient is None:
             for row in (yield Query(_WRITES, span)):
                 write = WriteRow._make(row)
                 by_checkpoint.setdefault(write.checkpoint, []).append(write)
             yield from read.all_written(*span, by_checkpoint, line.ids)
+            users = dict.fromkeys(line.ids, (yield from owned.of_writes(*span)))
         else:
             for at in line.ids:
                 found, again[at] = yield from lenient.find(thread_id, ns, at)
-                by_checkpoint[at] = found.writes
+                by_checkpoint[at], users[at] = found.writes, found.users
         for at, wants in zip(line.ids, line.wants, strict=True):
             for each in reversed(read.merged(codec, by_checkpoint.get(at, ()), again.get(at, ()))):
                 if each.channel in wants:
-                    value = codec.load_written(each.form, each.data)
-                    writes[each.channel].append((given(each.task), each.channel, value))
+                    name, value = each.load(codec, users[at])
+                    if name != owned.NO_WRITES:
+                        writes[name].append((given(each.task), name, value))
     return {
         name: (writes[name][::-1], [line.seeds[name]] if name in line.seeds else [])
         for name in channels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from langgraph_wyrd.checkpoints import project, put, states, working
+from langgraph_wyrd.checkpoints import owned, project, put, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.view import TaskWrite
@@ -71,5 +71,7 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
         version if events else None, 0, events, payload,
     )  # fmt: skip
     yield Command(insert(WRITES), [summed(WRITES, row, codec.sealer)])
+    if wanted.users:
+        yield Command(owned.PUT_USER, put.user_rows(codec, key, wanted))
     if events is not None:
         yield from project.again(dialect, codec, thread)

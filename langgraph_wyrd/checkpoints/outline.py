@@ -13,7 +13,7 @@ import ormsgpack
 
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of
-from langgraph_wyrd.codec.delta import Operation
+from langgraph_wyrd.codec.delta import REF, Operation
 from langgraph_wyrd.codec.payload import Delta, unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec, counted, map_header
 from langgraph_wyrd.errors import CheckpointDamaged
@@ -64,6 +64,8 @@ class Outline:
 def reshaped(before: Shape | None, operation: Operation) -> Shape:
     """The shape of a value after an operation."""
     kind = operation[0]
+    if kind == REF:  # only who reads it knows more
+        return Shape("w", 0)
     if kind == "w":
         return Shape("w", 0, content=(operation[1], operation[2], operation[3]))
     if kind == "l":

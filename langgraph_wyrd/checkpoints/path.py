@@ -12,8 +12,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from langgraph_wyrd.checkpoints import owned
 from langgraph_wyrd.storage.scripts import Query, Row, Script
-from langgraph_wyrd.storage.tables import CheckpointRow, SnapshotRow, ThreadRow, WriteRow
+from langgraph_wyrd.storage.tables import (
+    CheckpointRow,
+    SnapshotRow,
+    ThreadRow,
+    UserRow,
+    WriteRow,
+)
 
 _TEXTS, _INTS, _BYTES = 11, 6, 2
 
@@ -32,11 +39,13 @@ _CHECKPOINT = (
 _SNAPSHOT = (("ns", "checkpoint", "channel"), ("stamp", "sum"), ("data", "state"))
 _GROUP = ((), (), ("tags",))  # of a parity group: what it knows of its members
 _WRITE = (("ns", "checkpoint", "task", "path"), ("seq", "version", "sum"), ("events", "payload"))
+_USER = (("user_id", "name", "updated"), ("n", "sum"), ("data",))
 _KINDS: tuple[tuple[Any, Any, str], ...] = (
     (ThreadRow, _THREAD, "key"),
     (CheckpointRow, _CHECKPOINT, "thread"),
     (SnapshotRow, _SNAPSHOT, "thread"),
     (WriteRow, _WRITE, "thread"),
+    (UserRow, _USER, "thread"),
     (None, _GROUP, "thread"),
 )
 
@@ -44,7 +53,7 @@ _KINDS: tuple[tuple[Any, Any, str], ...] = (
 def _places() -> list[tuple[Any, list[int]]]:
     """Of each kind: its class, and where in a selected row each of its fields stands."""
     made = []
-    for cls, (texts, ints, blobs), key in _KINDS[:4]:
+    for cls, (texts, ints, blobs), key in _KINDS[:5]:
         at = {key: 1}
         at.update((name, 2 + n) for n, name in enumerate(texts))
         at.update((name, 2 + _TEXTS + n) for n, name in enumerate(ints))
@@ -65,6 +74,7 @@ class Found:
     snapshots: list[SnapshotRow] = field(default_factory=list)
     writes: list[WriteRow] = field(default_factory=list)
     rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
+    users: owned.Rows = field(default_factory=owned.Rows)
     groups: list[bytes] = field(default_factory=list)  # tags of the parity groups of its time
 
     @property
@@ -112,6 +122,15 @@ path(thread, ns, id, built_on, stamp{row}) AS (
 )
 SELECT {_selected("t", 0, dialect)} FROM t
 UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p JOIN wyrd_checkpoints c ON {joined}"""
+    stamps = "SELECT stamp FROM path"
+    if writes:
+        stamps += (
+            " UNION ALL SELECT w.seq FROM t JOIN wyrd_writes w ON w.thread = t.key AND w.ns = ? "
+            f"AND w.checkpoint = {chosen}"
+        )
+    text += f"""
+UNION ALL SELECT {_selected("u", 4, dialect)} FROM t JOIN wyrd_user_data u
+  ON u.thread = t.key AND u.n IN ({stamps})"""
     if snapshots:
         text += f"""
 UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
@@ -120,7 +139,7 @@ UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
         text += f"""
 UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
   ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}
-UNION ALL SELECT {_selected("g", 4, dialect)} FROM t JOIN wyrd_parity g
+UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
   ON g.thread = t.key AND g.first <= {chosen} AND g.last >= {chosen}"""
     return text
 
@@ -140,7 +159,7 @@ def query(
     """
     here = (ns, ns if id is None else id)
     at = here[1:]  # where the latest is asked for, each takes the namespace
-    params = (thread, *here, *(here + at + at if writes else ()))
+    params = (thread, *here, *(here + here + at + at if writes else ()))
     return Query(_statement(dialect, id is None, writes, snapshots), params)
 
 
@@ -149,7 +168,7 @@ def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
     found = Found()
     for row in rows:
         kind = row[0]
-        if kind == 4:
+        if kind == 5:
             found.groups.append(row[2 + _TEXTS + _INTS])
             continue
         cls, places = _PLACES[kind]
@@ -160,6 +179,8 @@ def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
             found.writes.append(made)
         elif kind == 2:
             found.snapshots.append(made)
+        elif kind == 4:
+            found.users.add(made)
         else:
             found.thread = made
     if found.rows:

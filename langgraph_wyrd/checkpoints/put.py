@@ -15,11 +15,11 @@ from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints import boundaries, journal, projection, working
+from langgraph_wyrd.checkpoints import boundaries, journal, owned, projection, working
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.changes import Fork
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
-from langgraph_wyrd.codec.delta import fresh_places, operation
+from langgraph_wyrd.codec.delta import REF, fresh_places, operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
@@ -88,6 +88,7 @@ class Put:
     seen: Mapping[str, Mapping[str, Any]]
     rest: Mapping[str, Any]
     addressed: bool = False  # the run was told to go on from just this parent
+    owned: Mapping[str, Any] = field(default_factory=dict)  # what of the values is the user's
     stamp: int = field(default_factory=lambda: secrets.randbits(63))
 
 
@@ -125,6 +126,7 @@ def planned(
     versions, old_versions = put.versions, space.versions
     channels = dict(space.channels)
     changes: dict[str, Any] = {}
+    special: Any = {**put.owned, **space.owners} if put.owned or space.owners else ()
     for name, value in put.values.items():
         known = channels.get(name)
         if (
@@ -133,14 +135,20 @@ def planned(
             and old_versions.get(name) == versions.get(name)
         ):
             continue
+        if name in special:
+            continue
         change, channels[name] = operation(codec, known, value, name)
         if change is not None:
             changes[name] = change
+    owners, users = space.owners, {}
+    if special:
+        owners, users = _of_users(codec, put, space, channels, changes)
     # A channel that is not among the values keeps its value for as long as it keeps its version.
     removed = [
         name
         for name in channels
         if name not in put.values
+        and name not in put.owned
         and (name in put.new_versions or versions.get(name) != old_versions.get(name))
     ]
     for name in removed:
@@ -181,7 +189,7 @@ def planned(
 
     after = Namespace(
         put.id, put.stamp, channels, dict(versions), all_seen, rest, space.rows + 1,
-        space.grown + len(data) + codec.row_cost, space.snapshot,
+        space.grown + len(data) + codec.row_cost, space.snapshot, owners=owners,
     )  # fmt: skip
     head = thread.head
     if put.ns == "" and (head is None or put.id > head):
@@ -211,14 +219,21 @@ def planned(
     )  # fmt: skip
     advance = advanced(me, thread, head, put.user, columns)
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
+    if users:
+        at = now()
+        rows = owned.rows_of(codec, thread.key, owned.CHECKPOINT, put.stamp, users, at)
+        steps += [Step(owned.PUT_USER, each) for each in rows]
+        after.grown += sum(len(each.data or b"") for each in rows)
     if space.checkpoint is None:
         after.rows = after.grown = 0
     elif (
         after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2)
-    ) and channels.keys() <= put.values.keys():
+    ) and channels.keys() <= put.values.keys() | put.owned.keys():
         steps += snapshot(codec, thread.key, put, after)
         if space.snapshot is not None:  # the last one stays for those who go back a little
             steps.append(Step(DROP_SNAPSHOTS, (thread.key, put.ns, space.snapshot)))
+            if owners:
+                steps.append(Step(owned.SETTLE_SNAPSHOTS, (thread.key, thread.key)))
         after.rows = after.grown = 0
         after.snapshot = put.id
     return steps, moved
@@ -242,7 +257,8 @@ def _read(
     fresh = {
         name: places
         for name, change in changes.items()
-        if (places := fresh_places(change, space.channels.get(name), after.channels[name]))
+        if change[0] != REF
+        and (places := fresh_places(change, space.channels.get(name), after.channels[name]))
         is not None
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
@@ -327,6 +343,50 @@ def advanced(
     return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
 
 
+def _of_users(
+    codec: Codec, put: Put, space: Namespace, channels: dict[str, Any], changes: dict[str, Any]
+) -> tuple[dict[str, str], owned.Held]:
+    """Plan the channels that hold a user's values, or did: whose each is now, and what is stored.
+
+    A value that is as it was is not stored again, also where it was erased meanwhile. Only a value
+    of the same user is built on.
+    """
+    owners = dict(space.owners)
+    held: owned.Held = {}
+    for name in dict.fromkeys([*put.owned, *space.owners]):
+        mine, values = name in put.owned, put.owned if name in put.owned else put.values
+        as_it_was = (
+            name not in put.new_versions
+            and space.checkpoint is not None
+            and space.versions.get(name) == put.versions.get(name)
+        )
+        if name not in values:
+            if name not in channels:
+                owners.pop(name, None)
+            continue
+        if as_it_was and (name in owners or name in space.channels):
+            continue
+        alike = space.channels.get(name) if mine and owners.get(name) == put.user else None
+        change, fingerprint = operation(codec, alike, values[name], name)
+        channels[name] = fingerprint
+        if change is None:
+            continue
+        if not mine:
+            owned.refuse_unowned(values[name], name, put.thread_id)
+            changes[name] = change
+            owners.pop(name, None)
+            continue
+        if put.user is None:
+            raise owned.no_user(name, put.thread_id)
+        rest = None
+        if name in put.values:
+            rest, _ = operation(codec, None, put.values[name], name)
+        held.setdefault(put.user, {})[name] = change
+        changes[name] = owned.ref(put.user, rest)
+        owners[name] = put.user
+    return owners, held
+
+
 def _live(space: Namespace) -> int:
     """Bytes that a snapshot would take, about, before compression."""
     return sum([known.size for known in space.channels.values()])
@@ -341,8 +401,18 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     """The rows of a snapshot: large channels in their own, everything else in one."""
     small: dict[str, Any] = {}
     steps = []
-    for name, value in put.values.items():
+    held: owned.Held = {}
+    for name, value in {**put.values, **put.owned}.items():
+        if name not in space.channels:
+            continue  # it was erased
         whole, known = operation(codec, None, value, name)
+        if name in space.owners:
+            rest = None
+            if name in put.owned and name in put.values:
+                rest, _ = operation(codec, None, put.values[name], name)
+            held.setdefault(space.owners[name], {})[name] = whole
+            small[name] = owned.ref(space.owners[name], rest)
+            continue
         if known.size > _OWN_ROW and name:
             steps.append(_snapshot_row(codec, key, put, name, packed(whole)))
             small[name] = None  # it must be found in a row of its own
@@ -353,7 +423,8 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     if space.state is not None:
         state = packed(to_dict(space.state.lasting, compact=True))
     steps.append(_snapshot_row(codec, key, put, "", data, state))
-    return steps
+    rows = owned.rows_of(codec, key, owned.SNAPSHOT, put.stamp, held, now())
+    return [*steps, *[Step(owned.PUT_USER, row) for row in rows]]
 
 
 def _snapshot_row(
@@ -377,6 +448,9 @@ class PutWrites:
     path: str
     writes: list[tuple[str, Any]]
     seq: int = 0
+    user: str | None = None
+    owned: Mapping[int, Any] = field(default_factory=dict)  # what is the user's, by its place
+    users: dict[int, Any] = field(default_factory=dict)  # the same as it is stored
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
@@ -444,7 +518,16 @@ def planned_writes(
         after.version if events else None, 0, working.pack_events_of(events), payload,
     )  # fmt: skip
     steps.append(Step(PUT_WRITES, summed(WRITES, row, codec.sealer)))
+    if writes.users:
+        rows = user_rows(codec, thread.key, writes)
+        steps += [Step(owned.PUT_USER, each) for each in rows]
     return steps, after
+
+
+def user_rows(codec: Codec, key: Any, writes: PutWrites) -> list[Any]:
+    """The rows that hold what of a call's writes belongs to the run's user."""
+    held = {writes.user or "": writes.users}
+    return owned.rows_of(codec, key, owned.WRITES, writes.seq, held, now())
 
 
 def _shows(thread: Thread) -> bool:

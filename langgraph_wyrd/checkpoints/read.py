@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langgraph_wyrd.checkpoints import path
+from langgraph_wyrd.checkpoints import owned, path
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of, rest_of, restore
+from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec, bare, wrapped
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
@@ -157,7 +158,7 @@ def read_of(codec: Codec, found: Found, again: Collection[str] = ()) -> Read:
     if row.ts is not None:
         checkpoint["ts"] = given(row.ts)
     values = restored.values()
-    writes = pending(codec, found.writes, again)
+    writes = pending(codec, found.writes, found.users, again)
     if codec.classes.channels:
         values = {name: migrated(codec, name, value, *place) for name, value in values.items()}
         writes = [(task, name, migrated(codec, name, v, *place)) for task, name, v in writes]
@@ -198,6 +199,18 @@ class Written:
     channel: str
     form: str
     data: Any
+    seq: int = 0
+    at: int = 0  # its place in the call
+
+    def load(self, codec: Codec, users: owned.Rows) -> tuple[str, Any]:
+        """Channel and value; no value where it belonged to a user who was erased."""
+        if self.form == REF:
+            held = users.held(codec, self.data[0], owned.WRITES, self.seq)
+            if held is not None:
+                return self.channel, codec.load_written(*held[self.at])
+            if len(self.data) == 1:
+                return owned.NO_WRITES, None
+        return self.channel, codec.load_written(self.form, self.data)
 
 
 def merged(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) -> list[Written]:
@@ -219,16 +232,18 @@ def merged(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) 
             idx = SPECIAL.get(channel, at)
             key = (row.task, idx)
             if idx < 0 or key not in slots:
-                slots[key] = Written(row.path, row.task, idx, channel, form, data)
+                slots[key] = Written(row.path, row.task, idx, channel, form, data, row.seq, at)
     return sorted(slots.values(), key=lambda w: (given(w.path), given(w.task), w.idx))
 
 
-def pending(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) -> list[Pending]:
+def pending(
+    codec: Codec, rows: Sequence[WriteRow], users: owned.Rows, again: Collection[str] = ()
+) -> list[Pending]:
     """The pending writes of a checkpoint."""
     if not rows:
         return []
     found = merged(codec, rows, again)
-    return [(given(w.task), w.channel, codec.load_written(w.form, w.data)) for w in found]
+    return [(given(w.task), *w.load(codec, users)) for w in found]
 
 
 # ---- a page of checkpoints

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph_wyrd.checkpoints import path, project
+from langgraph_wyrd.checkpoints import owned, path, project
 from langgraph_wyrd.checkpoints.cache import beginning
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, planned, too_late
+from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, now, planned, too_late
 from langgraph_wyrd.checkpoints.restore import Restored, checked, metadata_of, restore
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import operation
@@ -36,11 +36,12 @@ def replaced(engine: Engine, codec: Codec, reader: Reader | None, wanted: Put) -
     if loaded.space is not None:
         space.state = loaded.space.state
     steps, _ = planned(codec, reader, me, loaded.thread, wanted, space)
-    made = next(step for step in steps if step.sql == PUT_CHECKPOINT)
+    made = [step for step in steps if step.sql in (PUT_CHECKPOINT, owned.PUT_USER)]
     yield [
         Command(delete(CHECKPOINTS, "thread", "ns", "id"), [(thread.key, wanted.ns, wanted.id)]),
-        Command(made.sql, [made.params]),
+        *[Command(step.sql, [step.params]) for step in made],
     ]
+    yield from owned.settle(thread.key)
     if reader is not None:
         yield from project.again(dialect, codec, thread)
 
@@ -58,20 +59,22 @@ def freed(dialect: str, codec: Codec, key: Key, thread_id: str, ns: str, id: str
 def made_whole(codec: Codec, found: path.Found) -> Script[None]:
     """Store a checkpoint with all its channels; its stamp stays."""
     row = found.path[0]
-    data = whole(codec, restore(codec, found), row)
+    data, held = whole(codec, restore(codec, found), row)
     row = codec.open(CHECKPOINTS, row)._replace(built_on=None, built_stamp=None, delta=data)
     made = summed(CHECKPOINTS, row, codec.sealer)
     yield Command(upsert(CHECKPOINTS), [made])
+    yield from owned.replaced(codec, row.thread, row.stamp, held, now())
 
 
-def whole(codec: Codec, restored: Restored, row: CheckpointRow) -> bytes:
-    """The delta that holds all of a checkpoint."""
+def whole(codec: Codec, restored: Restored, row: CheckpointRow) -> tuple[bytes, owned.Held]:
+    """The delta that holds all of a checkpoint, and what of it is users'."""
     exact = unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")).metadata
     metadata_of(codec, row, exact)
     changes: dict[str, Any] = {}
     for name, value in restored.channels.items():
         change, _ = operation(codec, None, value.get(), name)
         changes[name] = change
-    return pack_delta(
-        Delta(changes, [], restored.versions, [], restored.seen, [], restored.rest, exact)
-    )
+    held: owned.Held = {}
+    owned.split(changes, restored.owners, held)
+    delta = Delta(changes, [], restored.versions, [], restored.seen, [], restored.rest, exact)
+    return pack_delta(delta), held

@@ -9,8 +9,9 @@ from typing import Any
 
 import ormsgpack
 
+from langgraph_wyrd.checkpoints.owned import CHECKPOINT, SNAPSHOT, Rows
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.codec.delta import Value
+from langgraph_wyrd.codec.delta import REF, Operation, Value
 from langgraph_wyrd.codec.payload import Delta, unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
@@ -30,17 +31,26 @@ class Restored:
     metadata: Any = None  # of the last delta: what JSON does not carry
     rows: int = 0
     grown: int = 0
+    owners: dict[str, tuple[str, Any]] = field(default_factory=dict)  # user, what is left
 
-    def apply(self, codec: Codec, delta: Delta, size: int) -> None:
-        """Go one delta further."""
-        channels = self.channels
+    def apply(
+        self, codec: Codec, delta: Delta, size: int, users: Rows | None = None, stamp: int = 0
+    ) -> None:
+        """Go one delta further; `users` are the rows that hold what belongs to users."""
+        channels, owners = self.channels, self.owners
         for name, operation in delta.changes.items():
+            if operation[0] == REF:
+                self.apply_users(codec, name, operation, users, CHECKPOINT, stamp)
+                continue
+            if owners:
+                owners.pop(name, None)
             value = channels.get(name)
             if value is None:
                 value = channels[name] = Value(codec)
             value.apply(operation)
         for name in delta.removed:
             channels.pop(name, None)
+            owners.pop(name, None)
         for name in delta.dropped:
             self.versions.pop(name, None)
         self.versions.update(delta.versions)
@@ -54,6 +64,22 @@ class Restored:
         self.metadata = delta.metadata
         self.rows += 1
         self.grown += size + codec.row_cost
+
+    def apply_users(
+        self, codec: Codec, name: str, operation: Operation, users: Rows | None, of: str, n: int
+    ) -> None:
+        """Apply an operation that belongs to a user; an erased one leaves its rest, or nothing."""
+        _, user, rest = operation
+        self.owners[name] = (user, rest)
+        held = None if users is None else users.held(codec, user, of, n)
+        made = rest if held is None else held[name]
+        if made is None:
+            self.channels.pop(name, None)
+            return
+        value = self.channels.get(name)
+        if value is None:
+            value = self.channels[name] = Value(codec)
+        value.apply(made)
 
     def values(self) -> dict[str, Any]:
         """The value of each channel that has one."""
@@ -85,14 +111,15 @@ def restore(codec: Codec, found: Found) -> Restored:
             raise damaged(
                 path[0], f"checkpoint {given(last.built_on)}, which it builds on, is missing"
             )
-        start_from_snapshot(codec, restored, last, snapshots)
+        start_from_snapshot(codec, restored, last, snapshots, found.users)
         rows = path[:-1]
     before = None if rows is path else last
     for row in reversed(rows):
         checked(row)
         if before is not None and row.built_stamp != before.stamp:
             raise damaged(row, f"checkpoint {given(before.id)} is not the one that it builds on")
-        restored.apply(codec, unpack_delta(codec.opened(CHECKPOINTS, row, "delta")), len(row.delta))
+        delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
+        restored.apply(codec, delta, len(row.delta), found.users, row.stamp)
         before = row
     if rows is not path and not rows:  # the snapshot is of the checkpoint itself
         restored.metadata = unpack_delta(codec.opened(CHECKPOINTS, checked(last), "delta")).metadata
@@ -100,8 +127,9 @@ def restore(codec: Codec, found: Found) -> Restored:
 
 
 def start_from_snapshot(
-    codec: Codec, restored: Restored, row: CheckpointRow, snapshots: Sequence[SnapshotRow]
-) -> None:
+    codec: Codec, restored: Restored, row: CheckpointRow, snapshots: Sequence[SnapshotRow],
+    users: Rows | None,
+) -> None:  # fmt: skip
     """Take over the whole channels that a snapshot holds."""
     apart: set[str] = set()
     for each in snapshots:
@@ -115,6 +143,9 @@ def start_from_snapshot(
             for name, operation in operations.items():
                 if operation is None:
                     apart.add(name)
+                    continue
+                if operation[0] == REF:
+                    restored.apply_users(codec, name, operation, users, SNAPSHOT, row.stamp)
                     continue
                 restored.channels.setdefault(name, Value(codec)).apply(operation)
         else:

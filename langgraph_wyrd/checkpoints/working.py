@@ -184,7 +184,7 @@ def view_of(
 ) -> View:
     """What extractors see of a checkpoint that is put behind `space`."""
     values = put.values
-    gone = frozenset([name for name in space.channels if name not in values])
+    gone = frozenset([n for n in space.channels if n not in values and n not in space.owners])
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
     if (remembered := messages_of(values)) is not None:  # a functional graph's

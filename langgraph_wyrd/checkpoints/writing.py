@@ -28,6 +28,7 @@ from langgraph_wyrd.checkpoints.changes import Change, Fork, fork_of
 from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
 from langgraph_wyrd.checkpoints.restore import restore
 from langgraph_wyrd.checkpoints.working import Reader
+from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy
@@ -238,7 +239,7 @@ class Writing:
         """The flow that stores what a task wrote."""
 
         def flow(make: Callable[..., Job]) -> Flow:
-            payload = packed_writes(codec, wanted.writes)
+            payload = packed_writes(codec, wanted)
             wanted.seq = put.next_seq()
             for attempt in range(_TRIES):
                 slot = self._cache.slot(wanted.thread_id)
@@ -337,16 +338,16 @@ def _waits(writes: list[tuple[str, Any]]) -> bool:
     return not writes or any(channel in _URGENT for channel, _ in writes)
 
 
-def packed_writes(codec: Codec, writes: list[tuple[str, Any]]) -> bytes:
+def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
     """The bytes of a call's writes: (channel, form, data) each."""
     held: list[Any] = []
-    for channel, value in writes:
-        if value is None:
-            held.append((channel, "n", None))
-        elif (found := codec.pack_messages(value, channel)) is not None:
-            held.append((channel, *found))
+    for at, (channel, value) in enumerate(wanted.writes):
+        if at in wanted.owned:
+            wanted.users[at] = [*codec.written(wanted.owned[at], channel)]
+            rest = () if value is None else codec.written(value, channel)
+            held.append((channel, REF, [wanted.user, *rest]))
         else:
-            held.append((channel, *codec.dump(value, channel)))
+            held.append((channel, *codec.written(value, channel)))
     return packed(held)
 
 
@@ -492,6 +493,7 @@ def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Names
         target.id, target.stamp, channels, restored.versions, restored.seen, restored.rest,
         restored.rows, restored.grown,
         found.path[-1].id if found.path[-1].built_on is not None else None,
+        owners={name: user for name, (user, _) in restored.owners.items()},
     )  # fmt: skip
 
 

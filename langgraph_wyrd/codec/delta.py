@@ -7,6 +7,8 @@ An operation is plain data:
 - `["s", snapshot, [[keep, cut, parts], …]]`: edits of the list before, the rightmost first
 - `["d", snapshot, count, body]`: a whole dict
 - `["p", snapshot, [removed keys], count, body]`: keys taken out of the dict before, entries set
+- `["u", user, operation]`: a user's value, which is stored in wyrd_user_data; the operation (or
+  None) says what is left when it is erased (see `checkpoints.owned`)
 
 `snapshot` says that the value is a `_DeltaSnapshot` of LangGraph's DeltaChannel.
 
@@ -28,6 +30,7 @@ from langgraph_wyrd.codec.values import SCALARS, Codec, NotElements, Part, bare,
 
 Operation = list[Any]
 
+REF = "u"  # the kind of an operation that stands for a user's value
 RUN = 32  # elements that are compared in one go
 _print = xxhash.xxh3_64_intdigest
 

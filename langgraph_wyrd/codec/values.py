@@ -202,10 +202,18 @@ class Codec:
             return ("R", rows) if rows is not None and all(map(self._exact, value)) else None
         return None
 
+    def written(self, value: Any, channel: str) -> tuple[str, Any]:
+        """The form and bytes of the value of a task's write."""
+        if value is None:
+            return "n", None
+        return self.pack_messages(value, channel) or self.dump(value, channel)
+
     def load_written(self, form: str, data: Any) -> Any:
         """The value of a task's write."""
         if form == "n":
             return None
+        if form == "u":  # a user's: what is left when that is erased
+            return self.load_written(*data[1:]) if len(data) > 1 else None
         if form == "r":
             return messages.unpack([data])[0]
         if form == "R":

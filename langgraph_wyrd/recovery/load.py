@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_wyrd.checkpoints import read
+from langgraph_wyrd.checkpoints import owned, read
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, log, record
 from langgraph_wyrd.recovery.mend import mended, salvaged, without_events
-from langgraph_wyrd.recovery.rows import Recovered, recovered
+from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.rows import delete, unsound
@@ -26,10 +26,12 @@ from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     SNAPSHOTS,
+    USER_DATA,
     WRITES,
     CheckpointRow,
     Key,
     ThreadRow,
+    UserRow,
 )
 from langgraph_wyrd.store.collector import Held
 from langgraph_wyrd.store.names import given
@@ -127,7 +129,8 @@ class Lenient:
                 stored = yield from stored_rows.read(
                     self._dialect, place.key, thread_id, place.row or place.wrong
                 )
-                made = _Thread(self._codec, recovered(stored))
+                users = yield from owned.of_thread(place.key)
+                made = _Thread(self._codec, recovered(stored), users)
                 self.told[thread_id] = (place.key, made.heals, made.drops)
             self._threads[thread_id] = made
         return self._threads[thread_id]
@@ -169,9 +172,13 @@ class Lenient:
 class _Thread:
     """The sound rows of one thread."""
 
-    def __init__(self, codec: Codec, found: Recovered) -> None:
+    def __init__(self, codec: Codec, found: Recovered, users: Sequence[UserRow]) -> None:
         self._codec = codec
         self._found = found
+        self._users = [
+            (flipped_back(USER_DATA, row) or row) if unsound(USER_DATA, row) else row
+            for row in users
+        ]
         self.row: ThreadRow | None = remade(found, found.stored.row)
         self.heals: list[Heal] = []
         self.drops: list[tuple[str, str]] = []
@@ -269,6 +276,8 @@ class _Thread:
     def found(self, ns: str, id: str, *, snapshots: bool = True) -> Found:
         """The sound rows of a checkpoint."""
         made = Found(self.row)
+        made.users = owned.Rows(self._users)
+        made.users.on_damage = lambda what: self.note("left_out", ns, id, what)
         whole = {
             (row.ns, row.checkpoint, row.stamp)
             for row in self._found.snapshots

@@ -66,8 +66,8 @@ def _samples() -> list[tuple[Table, str]]:
 _SAMPLES = _samples()
 _BEGINNINGS = " UNION ALL ".join(
     f"SELECT * FROM (SELECT substr({name}, 1, 96) FROM {table.name} "
-    f"WHERE {name} IS NOT NULL LIMIT {_SAMPLE}) AS {table.name}_begin"
-    for table, name in _SAMPLES
+    f"WHERE {name} IS NOT NULL LIMIT {_SAMPLE}) AS begin_{at}"
+    for at, (table, name) in enumerate(_SAMPLES)
 )
 
 
@@ -359,6 +359,7 @@ class _Naming:
     def __init__(self, inner: Connection) -> None:
         self._inner = inner
         self.merge = inner.merge
+        self.clean = inner.clean
         self.close = inner.close
 
     def read(self, script: Script[T]) -> T:

@@ -46,6 +46,9 @@ class Connection(Protocol):
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
         """Store writes in one transaction; Stale, or any other error, stores none."""
 
+    def clean(self, tables: Sequence[str]) -> None:
+        """Have the database forget the bytes of rows that were deleted."""
+
     def close(self) -> None: ...
 
 
@@ -176,6 +179,8 @@ class _Worker(threading.Thread):
     def _script(self, job: Job, connection: Connection) -> Any:
         if job.kind == "read":
             return connection.read(job.work())
+        if job.kind == "clean":
+            return connection.clean(job.work)
         if job.kind == "mend":
             return connection.write(job.work())
         return connection.write(watched(job.work(), self._engine.mend))
@@ -333,6 +338,18 @@ class Engine:
         self.post(job)
         result: T = await self.await_(job)
         return result
+
+    def clean(self, tables: Sequence[str]) -> None:
+        """Have the database forget the bytes of what was deleted from these tables."""
+        job = self.job("clean", tables)
+        self.post(job)
+        self.wait(job)
+
+    async def aclean(self, tables: Sequence[str]) -> None:
+        """Async version of `clean`."""
+        job = self.ajob("clean", tables)
+        self.post(job)
+        await self.await_(job)
 
     def start(self, jobs: Generator[tuple[Callable[[], Any], bool], Any, Any]) -> None:
         """Have scripts run in the background, one after the other; a failure is logged."""

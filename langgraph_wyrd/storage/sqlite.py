@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from langgraph_wyrd.errors import ForeignDatabase, WyrdError
+from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.tables import MIGRATIONS
@@ -218,6 +218,23 @@ class SqliteConnection:
         if self._driver.whereabouts.lost:
             self._driver.whereabouts.save(self._raw)
         self._raw.close()
+
+    def clean(self, tables: Sequence[str]) -> None:
+        """Write the file anew, and empty its WAL: pages that were freed keep what was in them."""
+        driver = self._driver
+        if driver.keeps_open:
+            return
+        try:
+            driver.whereabouts.look()
+            self._raw.execute("VACUUM")
+            busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise driver.translated(error) from error
+        if busy:
+            raise DatabaseBusy(
+                f"{driver._where} was read by somebody for longer than the timeout of "
+                f"{driver._timeout:g} s: what was erased is still in its WAL. Erase again."
+            )
 
     def read(self, script: Script[T]) -> T:
         return self._run("BEGIN", script)

@@ -478,7 +478,7 @@ USER_DATA = Table(
     sums={"sum": ("user_id", "thread", "name", "n", "updated", "data")},
     encrypted=("data",),
     rowid=True,
-    indexes=(Index("wyrd_user_data_thread", "thread"),),
+    indexes=(Index("wyrd_user_data_thread", "thread, n"),),
 )
 
 
