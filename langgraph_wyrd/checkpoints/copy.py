@@ -36,6 +36,8 @@ def copy_thread(
             )
     step = put.advanced(me, new, old.head, old.user, None)
     yield Command(step.sql, [step.params])
+    version = max(new.version + 1, old.version)  # not less than the `seq` of any copied row
+    yield Command("UPDATE wyrd_threads SET version = ? WHERE key = ?", [(version, new.key)])
     for table in TABLES.values():
         if not table.copied or table.names[0] != "thread":
             continue
@@ -52,7 +54,7 @@ def copy_thread(
         if copies:
             yield Command(insert(table), copies)
     yield from owned.copied(codec, old.key, new.key)
-    made = Thread(new.key, target, new.version + 1, me, old.head, new.buried)
+    made = Thread(new.key, target, version, me, old.head, new.buried)
     yield from project.again(dialect, codec, made)
 
 
