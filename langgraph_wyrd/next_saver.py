@@ -427,7 +427,8 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
         ts = held.pop("ts", None)
         id = check_size(stored(held.pop("id"), "checkpoint_id"), "checkpoint_id")
         parents, user = meta.get("parents"), meta.get("user_id")
-        values, owned = held.pop("channel_values", {}), {}
+        values = held.pop("channel_values", {})
+        owned: dict[str, Any] = {}
         if self._ownership is not None:
             values, owned, _ = self._ownership.values(values, meta)
         root = parents.get("") if ns and isinstance(parents, Mapping) else None
@@ -461,7 +462,8 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
         check_size(ns, "checkpoint_ns")
         if checkpoint is None:
             raise InvalidInput("config['configurable'] has no checkpoint_id: writes belong to one")
-        owned, user = {}, None
+        owned: dict[int, Any] = {}
+        user = None
         if self._ownership is not None:
             writes, owned, user = self._ownership.writes(writes, config, thread_id)
         return PutWrites(

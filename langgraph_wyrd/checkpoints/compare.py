@@ -245,8 +245,8 @@ def _of_channel(
             here = made.then(delta)
             if keys:
                 if channel in delta.changes:
-                    change = delta.changes[channel]
-                    if change[0] == REF:
+                    change: list[Any] | None = delta.changes[channel]
+                    if change is not None and change[0] == REF:
                         change = yield from owned.at(codec, row, channel, change)
                     has_value = change is not None
                     if change is not None:

@@ -133,7 +133,8 @@ def at(
     """The operation that a reference in a checkpoint's delta stands for."""
     rows = yield Query(select(USER_DATA, "thread", "n"), (row.thread, row.stamp))
     held = Rows(map(UserRow._make, rows)).held(codec, change[1], CHECKPOINT, row.stamp)
-    return change[2] if held is None else held[channel]
+    found: Operation | None = change[2] if held is None else held[channel]
+    return found
 
 
 def of_thread(key: Key) -> Script[list[UserRow]]:

@@ -140,7 +140,8 @@ def planned(
         change, channels[name] = operation(codec, known, value, name)
         if change is not None:
             changes[name] = change
-    owners, users = space.owners, {}
+    owners = space.owners
+    users: dict[str, Any] = {}
     if special:
         owners, users = _of_users(codec, put, space, channels, changes)
     # A channel that is not among the values keeps its value for as long as it keeps its version.
