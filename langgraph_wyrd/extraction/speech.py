@@ -171,10 +171,15 @@ _ADDRESSED = re.compile(
 )
 
 
+_WAITS = re.compile(r"\b(?:a|one|1) (?:sec|second|moment|min|minute)\b")
+
+
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
     form = asked_in_english(sentence)
     if form == "courtesy":
         return form
+    if form == "asks" and not marked and _WAITS.search(line):
+        return "tells"  # "give me a second"
     if form == "tells" and not marked and _ADDRESSED.search(line) is None:
         return "tells"
     if (marked or form != "tells") and ENGLISH.APPROVAL.search(line):
@@ -372,7 +377,7 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
         bare = tables.gratitude.sub(" ", line).strip(_ENDS)
         if bare and bare != line and tables.FAREWELL.fullmatch(bare):
             return "farewell"
-        if any(map(tables.STOP.fullmatch, both)):
+        if any(map(tables.STOP.fullmatch, both)) or tables.STOP.fullmatch(_NO.sub("", line)):
             return "stop"
         for each in both:
             found = tables.PROCEED.match(each)
@@ -384,6 +389,7 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
     return "wish" if tables.wishes(rest) else "content"
 
 
+_NO = re.compile(r"^(?:no|non|nein|ne|nee|nao)\b[,;:.! ]*")
 _JOINS = re.compile(r"\s*(?:and|und|et|y|e|ed|en)\b")
 
 
@@ -394,7 +400,7 @@ def _only(tables: Tables, rest: str) -> bool:
         return True
     if tables.cjk:
         return len(rest) <= 3
-    if _JOINS.match(rest) is not None:
+    if _JOINS.match(rest) is not None or tables.PROCEED.fullmatch(rest):
         return True
     words = rest.split()
     return len(words) <= 2 and all(len(word) <= 4 for word in words)

@@ -51,6 +51,7 @@ APPROVAL = (
     r"\bfreigabe\b.{0,40}$",
 )
 DEMANDS = (
+    r"^(?:bitte )?teile? mir\b",
     r"\b(?:brauche|benotige|brauchte|benotigte)n? (?:ich|wir)(?: noch| von (?:ihnen|dir)|"
     r" aber| jetzt| dann)* (?:ihre?n?|deine?n?|die|den|das|eine?n?|mehr|folgende)\b",
     r"\b(?:bitte )?(?:nennen|geben|teilen|senden|schicken|bestatigen|wahlen|laden|"
@@ -77,6 +78,7 @@ DEMANDS = (
     r"\bwarte (?:noch |jetzt )?auf (?:ihre|deine)\b",
 )
 BEGINS = (
+    r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",
     r"\b(?:einen|kleinen|nur einen|ein) (?:moment|augenblick|sekunde)\b",
     r"^(?:moment|augenblick|sekunde|warte|warten sie)\b",
     r"\bbitte (?:warten|haben sie (?:einen moment |etwas |ein wenig )?geduld)",

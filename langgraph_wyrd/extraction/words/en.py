@@ -59,6 +59,7 @@ APPROVAL = (
     r"^(?:confirm|approve)\b",
 )
 DEMANDS = (
+    r"^(?:to [\w ]{2,40}|for (?:this|that)),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
     r"^(?:and |also |additionally,? |then )?(?:i|we)(?:'ll| will| would|'d)?(?: also| still|"
     r" just| only| first)* (?:need|require)\b(?! (?:to (?:check|look|run|think|see|verify|"
     r"fix|update|add|make|do|find|get|use|go|read|call|change|work|step)\b|a (?:moment|"
@@ -106,6 +107,7 @@ BEGINS = (
     r"^(?:transferring|connecting|forwarding|passing|routing) (?:you|this|it)\b",
 )
 REFUSES = (
+    r"\b(?:don't|do not) have (?:the )?(?:access|permission|rights|authority)",
     r"\bunfortunately\b",
     r"\b(?:i'm|i am|we're|we are) (?:unable|not able|not allowed|not authori[sz]ed|afraid)\b",
     r"\b(?:i|we) (?:can't|cannot|can not|won't|am not able|don't have access|"

@@ -1,0 +1,156 @@
+"""How single turns are read, in nine languages: an agent's, and a person's."""
+
+from __future__ import annotations
+
+import pytest
+
+from langgraph_wyrd.extraction.speech import said, turn
+
+AGENT = [
+    ("Alle Tests laufen. Möchtest du, dass ich noch einen Eintrag schreibe?", "offers"),
+    ("Für die Buchung brauche ich noch Ihr Geburtsdatum.", "asks"),
+    ("Das kann ich leider nicht tun.", "refuses"),
+    ("Ich kümmere mich sofort darum.", "begins"),
+    ("Verstanden, ich übersetze das Dokument jetzt.", "begins"),
+    ("Welche der beiden Varianten soll ich umsetzen?", "asks"),
+    ("Teile mir bitte noch die gewünschte Menge mit.", "asks"),
+    ("Pouvez-vous préciser la date de départ ?", "asks"),
+    ("Je reviens vers vous dès que possible.", "begins"),
+    ("J'ai corrigé le bug et poussé le correctif.", "answers"),
+    ("Souhaitez-vous autre chose ?", "courtesy"),
+    ("Indiquez-moi votre numéro de client.", "asks"),
+    ("Je m'occupe de la réservation immédiatement.", "begins"),
+    ("Laquelle des deux options préférez-vous ?", "asks"),
+    ("Enseguida lo compruebo.", "begins"),
+    ("¿Me puede facilitar su DNI?", "asks"),
+    ("Ya he actualizado el archivo.", "answers"),
+    ("Por favor, envíeme una foto del recibo.", "asks"),
+    ("Le transfiero con un compañero.", "begins"),
+    ("¿Desea algo más?", "courtesy"),
+    ("No tengo acceso a esa información.", "refuses"),
+    ("Já estou verificando, só um instante.", "begins"),
+    ("Qual é o seu CPF?", "asks"),
+    ("Pode me enviar o comprovante?", "asks"),
+    ("Atualizei o arquivo conforme pedido.", "answers"),
+    ("Deseja mais alguma coisa?", "courtesy"),
+    ("Vou transferir você para um atendente.", "begins"),
+    ("Un attimo che verifico.", "begins"),
+    ("Mi indichi il codice fiscale.", "asks"),
+    ("Ho aggiornato il file come richiesto.", "answers"),
+    ("Desidera altro?", "courtesy"),
+    ("Le passo un operatore.", "begins"),
+    ("Quale delle due preferisce?", "asks"),
+    ("Momentje, ik kijk het na.", "begins"),
+    ("Wat is uw postcode?", "asks"),
+    ("Ik heb het bestand bijgewerkt.", "answers"),
+    ("Kan ik verder nog iets voor u doen?", "courtesy"),
+    ("Kunt u een foto van het bonnetje sturen?", "asks"),
+    ("Ik kom er zo snel mogelijk op terug.", "begins"),
+    ("我这就去处理。", "begins"),
+    ("请问您的手机号是多少？", "asks"),
+    ("文件已经更新好了。", "answers"),
+    ("还需要别的帮助吗？", "courtesy"),
+    ("请上传一张收据的照片。", "asks"),
+    ("这个我没有办法帮您处理。", "refuses"),
+    ("我会尽快给您答复。", "begins"),
+    ("ただいま確認しております。", "begins"),
+    ("お電話番号を教えてください。", "asks"),
+    ("ファイルを更新しました。", "answers"),
+    ("他にご用件はございますか。", "courtesy"),
+    ("レシートの写真を送っていただけますか。", "asks"),
+    ("それはできかねます。", "refuses"),
+    ("折り返しご連絡いたします。", "begins"),
+    ("Let me pull up your account.", "begins"),
+    ("Mind sharing the error message?", "asks"),
+    ("I've pushed the fix to main.", "answers"),
+    ("What else can I do for you?", "courtesy"),
+    ("Kindly share your order number.", "asks"),
+    ("I don't have permission to do that.", "refuses"),
+    ("Give me a sec.", "begins"),
+    ("Running the test suite now...", "begins"),
+    ("Which one do you prefer: A or B?", "asks"),
+    ("To continue I need the API key.", "asks"),
+    ("Hope that helps!", "courtesy"),
+]
+PERSON = [
+    ("passt so, danke", "small"),
+    ("kannst du stattdessen Python nehmen", "redirect"),
+    ("ne lass mal", "stop"),
+    ("ja gerne", "yes"),
+    ("mach weiter", "proceed"),
+    ("warum ist das so langsam", "content"),
+    ("c'est parfait merci", "small"),
+    ("non laisse tomber", "stop"),
+    ("oui s'il te plaît", "yes"),
+    ("plutôt en anglais", "redirect"),
+    ("continue", "proceed"),
+    ("perfecto gracias", "small"),
+    ("no, déjalo", "stop"),
+    ("sí por favor", "yes"),
+    ("mejor en inglés", "redirect"),
+    ("sigue adelante", "proceed"),
+    ("perfeito, obrigado", "small"),
+    ("não, deixa", "stop"),
+    ("sim por favor", "yes"),
+    ("melhor em inglês", "redirect"),
+    ("pode continuar", "proceed"),
+    ("perfetto grazie", "small"),
+    ("no, lascia perdere", "stop"),
+    ("sì grazie", "yes"),
+    ("meglio in inglese", "redirect"),
+    ("vai avanti", "proceed"),
+    ("perfect, bedankt", "small"),
+    ("nee, laat maar", "stop"),
+    ("ja graag", "yes"),
+    ("liever in het Engels", "redirect"),
+    ("ga door", "proceed"),
+    ("好的谢谢", "small"),
+    ("算了", "stop"),
+    ("好的，麻烦了", "yes"),
+    ("改成英文", "redirect"),
+    ("继续吧", "proceed"),
+    ("ありがとう、助かりました", "small"),
+    ("やっぱりいいです", "stop"),
+    ("はい、お願いします", "yes"),
+    ("英語に変えてください", "redirect"),
+    ("続けてください", "proceed"),
+    ("perfect thanks a lot", "small"),
+    ("forget it", "stop"),
+    ("yes please", "yes"),
+    ("actually make it English", "redirect"),
+    ("keep going", "proceed"),
+    ("thx!", "small"),
+    ("cool", "small"),
+    ("you're a lifesaver", "small"),
+    ("got it, thank you so much for your help today", "small"),
+]
+
+
+@pytest.mark.parametrize(("text", "how"), AGENT)
+def test_an_agents_turn(text: str, how: str) -> None:
+    """It asks, offers, promises, refuses, answers, or is only polite."""
+    found = turn(text)
+    if how in ("asks", "offers"):
+        assert found.form in (how, "proposes")
+    elif how == "courtesy":
+        assert found.form not in ("asks", "proposes", "offers")
+    else:
+        assert (found.form in ("tells", "courtesy"), found.progress) == (True, how)
+
+
+@pytest.mark.parametrize(("text", "how"), PERSON)
+def test_a_persons_turn(text: str, how: str) -> None:
+    """It is small talk, a yes, a stop, a go-on, another wish, or says something of its own."""
+    found = said(text)
+    if how == "small":
+        assert not found.content
+    elif how == "stop":
+        assert found.stop
+    elif how == "yes":
+        assert not found.content
+        assert found.agrees or found.proceed
+    elif how == "redirect":
+        assert found.redirect
+        assert not found.stop
+    else:
+        assert getattr(found, how)
