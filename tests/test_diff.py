@@ -576,3 +576,16 @@ def test_channels_are_part_of_what_a_diff_says() -> None:
     assert whole.to_dict()["channels"] == {"lines": ["~ n: 1 -> 2"]}
     assert StateDiff.from_dict(whole.to_dict()) == change
     assert not replace(StateDiff(), channels=whole.channels).empty
+
+
+def test_a_call_and_a_todo_that_changed_can_be_read() -> None:
+    """A line shows the call with its arguments, and of a list the entry that changed."""
+    call = {"name": "refund", "args": {"order": 7}, "id": "c1"}
+    before = {"messages": [], "plan": [{"content": "a", "done": False}, {"content": "b"}]}
+    after = {
+        "messages": [AIMessage("", id="lc_run--" + "0" * 32, tool_calls=[call])],
+        "plan": [{"content": "a", "done": True}, {"content": "b"}],
+    }
+    lines = diff_values(before, after).lines()
+    assert "+ messages: ai: refund(order=7)" in lines
+    assert any(line.endswith("a: done false -> true") for line in lines)

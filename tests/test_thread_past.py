@@ -85,7 +85,7 @@ async def test_an_agent_that_plans_and_asks(durable: Backend, call: Call) -> Non
         (-1, "input", "", "new input"),
         (0, "loop", "", "+1 loops, +1 intentions, +1 messages"),
         (1, "loop", "SummarizationMiddleware.before_model", "no changes"),
-        (2, "loop", "model", "+2 todos, +1 loops, 1 loop resolved, +1 messages"),
+        (2, "loop", "model", "+2 todos, +1 loops, +1 messages"),
         (3, "loop", "HumanInTheLoopMiddleware.after_model", "no changes"),
         (4, "loop", "TodoListMiddleware.after_model", "1 loop resolved"),
         (5, "loop", "tools", "+1 messages, +2 todos"),
@@ -172,11 +172,11 @@ async def test_a_deep_agent(durable: Backend, call: Call) -> None:
     await call(agent, "invoke", decide(APPROVE), CONFIG)
     entries = await call(thread, "history")
     assert told(entries)[1:6] == [
-        (6, "loop", "model", "~messages"),
+        (6, "loop", "model", "1 loop resolved, ~1 intentions (1 closed), ~messages"),
         (5, "loop", "tools", "~messages"),
         (4, "loop", "model", "2 loops came and went, ~messages"),
         (3, "loop", "tools", "+1 context items, ~messages"),
-        (2, "loop", "model", "1 loop resolved, 1 loop came and went, ~messages"),
+        (2, "loop", "model", "1 loop came and went, ~messages"),
     ]
     found = await call(thread, "diff", entries[-1])
     assert found.channels.unread == ("files", "messages")

@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_wyrd.state.words import value_text
+from langgraph_wyrd.state.model import shortened
+from langgraph_wyrd.state.words import LINE, value_text
 
+_SHORT_ID = 12  # characters: a longer id helps nobody on a line
 _DEEPEST = 4  # levels of dicts whose keys are compared one by one
 NOTHING = object()
 
@@ -65,7 +67,7 @@ class ChannelsDiff:
             said += [f"~ {path}: {_message(a)} -> {value_text(b.content)}" for a, b in each.edited]
             said += [f"- {path}: {_message(one)}" for one in each.removed]
         said += [f"+ {path}: {value_text(value)}" for path, value in self.added.items()]
-        said += [f"~ {p}: {value_text(a)} -> {value_text(b)}" for p, (a, b) in self.changed.items()]
+        said += [f"~ {p}: {_change(a, b)}" for p, (a, b) in self.changed.items()]
         said += [f"- {path}: {value_text(value)}" for path, value in self.removed.items()]
         said += [f"~ {path}: written to; kept as deltas, no value" for path in self.unread]
         return said + [f"~ {path}: damaged; only what can be read is told" for path in self.damaged]
@@ -171,7 +173,37 @@ def _known_by(message: Any) -> Hashable:
 
 
 def _message(message: Any) -> str:
-    return f"{message.type} {message.id or ''}".rstrip() + f": {value_text(message.content)}"
+    """A message on a line: who says it, the words, the calls as `refund(order=7)`."""
+    said = [value_text(message.content)] if message.content else []
+    for call in getattr(message, "tool_calls", None) or ():
+        args = ", ".join(f"{name}={value_text(value)}" for name, value in call["args"].items())
+        said.append(shortened(f"{call['name']}({args})", 2 * LINE))
+    id = message.id or ""
+    who = f"{message.type} {id}".rstrip() if len(id) <= _SHORT_ID else message.type
+    return f"{who}: {', '.join(said) or 'nothing'}"
+
+
+def _change(old: Any, new: Any) -> str:
+    """A change on a line; of a list of entries, only the entries that differ."""
+    if isinstance(old, list) and isinstance(new, list) and old and new:
+        if len(old) == len(new) and all(isinstance(each, Mapping) for each in (*old, *new)):
+            pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+            return "; ".join(_entry_change(a, b) for a, b in pairs[:3]) + (
+                f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+            )
+        if new[: len(old)] == old:
+            return f"+ {value_text(new[len(old) :])}"
+    return f"{value_text(old)} -> {value_text(new)}"
+
+
+def _entry_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """One entry of a list: what it is known by, and the fields that differ."""
+    named = next((new[key] for key in ("content", "title", "name", "id") if new.get(key)), None)
+    keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    said = ", ".join(
+        f"{key} {value_text(old.get(key))} -> {value_text(new.get(key))}" for key in keys[:3]
+    )
+    return f"{value_text(named)}: {said}" if named is not None and said else said
 
 
 def _alike(one: Any, other: Any) -> bool:
