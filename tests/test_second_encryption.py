@@ -556,6 +556,34 @@ def test_a_flipped_bit_in_any_row(base: Second, sealing: dict[str, Any]) -> None
             saver, "t")} == right  # fmt: skip
 
 
+def test_a_flipped_bit_costs_nothing(base: Second, sealing: dict[str, Any]) -> None:
+    """Of each sealed column of each row in turn: every checkpoint reads as it did, and the row is
+    stored again to the byte."""
+    with base.open(**sealing) as saver:
+        talk(saver, "t", 2, last="please approve")
+        right = {each[0]["configurable"]["checkpoint_id"]: each for each in whole(saver, "t")}
+    chance = random.Random(7)
+    tried = 0
+    with base.open(**sealing) as saver:
+        for table in (CHECKPOINTS, WRITES):
+            rows = stored(base.url, table)
+            for row in chance.sample(rows, min(len(rows), 6)):
+                for name in table.encrypted:
+                    held = getattr(row, name)
+                    if held is None:
+                        continue
+                    data = bytearray(held.encode() if isinstance(held, str) else held)
+                    data[chance.randrange(len(data))] ^= 1
+                    changed = data.decode() if isinstance(held, str) else bytes(data)
+                    replace(base.url, table, row, row._replace(**{name: changed}))
+                    tried += 1
+                    for id, item in right.items():
+                        assert [*whole_of(saver, id)] == [item]
+                    assert row in stored(base.url, table)
+        assert tried > 15
+        assert saver.verify().ok
+
+
 def whole_of(saver: Any, id: str) -> Iterator[Any]:
     item = saver.get_tuple(at("t", id))
     yield item.config, item.checkpoint, item.metadata, item.pending_writes, item.parent_config
