@@ -202,7 +202,7 @@ class JointSealer(Sealer):
         if not _is_joint(table, plan):
             return super()._plain_of(table, column, row)
         (anchor, *more) = [
-            c for c in plan if row[c.at] is not None and row[c.at] != _MARKS[c.kind]
+            c for c in plan if row[c.at] is not None and row[c.at] not in _ANY_MARK
         ] or [column]
         for each in more:  # something stands where a mark should
             raise NotSealed(f"{each.name} is plain, and this store is encrypted")
@@ -217,6 +217,7 @@ class JointSealer(Sealer):
 
 
 _MARKS: dict[str, Any] = {"bytes": b"\xc1\0", "text": "sealed::", "json": '"sealed::"'}
+_ANY_MARK = frozenset(_MARKS.values())  # Postgres gives a JSON text without its quotes
 
 
 def _is_joint(table: Table, plan: Sequence[_Sealed]) -> bool:

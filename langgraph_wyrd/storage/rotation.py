@@ -16,14 +16,12 @@ from langgraph_wyrd.storage.ciphers import NotOpened, NotSealed, RingCipher
 from langgraph_wyrd.storage.encryption import Sealer
 from langgraph_wyrd.storage.rows import delete, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import KEYS, PARITY, TABLES, KeyRow, Table
+from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
 
 Progress = Callable[[int, int], object]
 _ROWS = 50  # in one transaction: whoever writes to the thread waits for no more
 _THREADS = 500  # that are looked up in one go
 _ENCRYPTED = [table for table in TABLES.values() if table.encrypted]
-# Parity is over the rows as they are stored: it is made again when they change.
-_PARITY_OF = ("wyrd_checkpoints", "wyrd_writes", "wyrd_journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +140,6 @@ def _page(
             left += 1
     if made:
         yield Command(_update(table), made)
-        if table.name in _PARITY_OF:
-            yield Command(delete(PARITY, "thread"), [owner])
     if len(found) < _ROWS:
         return _Done(len(made), left, None)
     last = table.row._make(found[-1])

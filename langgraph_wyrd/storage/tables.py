@@ -524,8 +524,7 @@ HEALS = Table(
     ("thread", "id"),
     HealRow,
     role="service",
-    on_damage="report",
-    encrypted=("what",),
+    on_damage="report",  # `what` names rows, and no value
     copied=False,
 )
 
