@@ -167,7 +167,7 @@ def test_where_two_rows_of_a_group_are_lost_the_nearest_ancestor_is_taken(
 
 
 def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) -> None:
-    """Of two damaged rows of task writes the tasks run again; the answer of a person stays."""
+    """Where all task writes are damaged the tasks run again; the answer of a person stays."""
     with file.open() as saver:
         talk(saver, "u", 1, last="approve this")
         Agent().build(saver).invoke(Command(resume="yes"), at("u"))
@@ -175,7 +175,8 @@ def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) ->
     with file.open() as saver:
         found = [*saver.list(at("u"))]
         assert found
-        assert all(not each.pending_writes for each in found)
+        written = {write[1] for each in found for write in each.pending_writes or ()}
+        assert written == {"__resume__"}
         talk(saver, "u", 1)
 
 
@@ -208,6 +209,44 @@ def test_verify_restores_rows_and_makes_derived_tables_again(file: File) -> None
         again = saver.verify(repair=True)
         assert not any(each.repairable for each in again.findings)
     assert file.run("SELECT count(*) FROM wyrd_todos") == [(0,)]
+
+
+def test_an_answer_is_stored_twice(file: File) -> None:
+    """A person's answer comes back also where another row of its group is lost with it."""
+    with file.open() as saver:
+        talk(saver, "u", 1, last="approve this")
+        head = saver.get_tuple(at("u"))
+        assert head is not None
+        saver.put_writes(head.config, [("__resume__", ["yes"])], "a task")
+        saver.put_writes(head.config, [("report", "done")], "another task")
+    id = head.checkpoint["id"]
+    assert len(file.run("SELECT 1 FROM wyrd_writes WHERE checkpoint = ?", id)) >= 3
+    file.run("DELETE FROM wyrd_writes WHERE checkpoint = ?", id)
+    with file.open() as saver:
+        found = saver.get_tuple(at("u"))
+    assert found is not None
+    assert ("a task", "__resume__", ["yes"]) in (found.pending_writes or [])
+
+
+def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
+    """Each process fills groups of its own; after one prunes, the other begins a new group."""
+    with file.open() as one, file.open() as other:
+        for saver in (one, other, one, other):
+            talk(saver, "t", 1)
+        assert one.verify().ok
+        one.prune(["t"], strategy="keep_latest")
+        head = other.get_tuple(at("t"))
+        assert head is not None
+        other.put_writes(head.config, [("report", "late")], "a task")
+        talk(other, "t", 1)
+        assert one.verify().findings == ()
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints")]
+    for id in ids:
+        before = file.run("SELECT * FROM wyrd_checkpoints WHERE id = ?", id)[0][1:]
+        file.run("DELETE FROM wyrd_checkpoints WHERE id = ?", id)
+        with file.open() as saver:
+            saver.verify(repair=True)
+        assert file.run("SELECT * FROM wyrd_checkpoints WHERE id = ?", id)[0][1:] == before
 
 
 # ---- the parts

@@ -27,6 +27,7 @@ from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
@@ -518,7 +519,11 @@ def planned_writes(
         thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
         after.version if events else None, 0, working.pack_events_of(events), payload,
     )  # fmt: skip
-    steps.append(Step(PUT_WRITES, summed(WRITES, row, codec.sealer)))
+    row = summed(WRITES, row, codec.sealer)
+    steps.append(Step(PUT_WRITES, row))
+    if any(channel == "__resume__" for channel, _ in writes.writes):
+        # A task that lost its writes runs again; an answer that is lost must be given again.
+        steps.append(Step(parity.INSERT, parity.alone(WRITES, row)))
     if writes.users:
         rows = user_rows(codec, thread.key, writes)
         steps += [Step(owned.PUT_USER, each) for each in rows]

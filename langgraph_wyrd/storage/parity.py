@@ -259,6 +259,12 @@ def grouped(key: Key, name: str | None, rows: Iterable[tuple[int, Any]]) -> list
     return [summed(PARITY, stored(key, group)) for group in done]
 
 
+def alone(table: Table, row: Any) -> ParityRow:
+    """A group of one row, which so is stored twice."""
+    number = PROTECTED.index(table)
+    return summed(PARITY, stored(row[0], joined(fresh(), number, row, packed(number, row))))
+
+
 def regroup(key: Key, name: str | None, rows: Iterable[tuple[int, Any]]) -> Script[None]:
     """Replace a thread's groups by new ones of these rows."""
     yield Command(delete(PARITY, "thread"), [(key,)])
