@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import listing, points
+from langgraph_wyrd.checkpoints import feed, listing, points
 from langgraph_wyrd.checkpoints.listing import ITEMS, TIMES, Filter
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.conversation.of_saver import Inbox
@@ -34,6 +34,7 @@ from langgraph_wyrd.store.names import stored
 if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.hooks import Hooks
+    from langgraph_wyrd.state.feed import FeedEvent
     from langgraph_wyrd.state.listed import Page, ThreadInfo
     from langgraph_wyrd.storage.engine import Engine
 
@@ -382,6 +383,53 @@ class Queries(Inbox):
         return (yield from self._page(asked))
 
     aintentions = asynchronous(intentions)
+
+    # ---- what happened
+
+    @operation
+    def events(
+        self,
+        *,
+        since: str | None = None,
+        kind: Some = None,
+        thread_id: Some = None,
+        author: Some = None,
+        limit: int = 100,
+    ) -> Operation[Page[FeedEvent]]:
+        """What happened in all threads, oldest first, in commit order: each event once.
+
+        ```python
+        page = saver.events(kind="loop.open")
+        while True:
+            for event in page:
+                print(event.thread_id, event.kind, event.item)
+            page = saver.events(since=page.next, kind="loop.open")   # empty where nothing is new
+        ```
+
+        Args:
+            since: The `next` of the page before; it is there also when nothing is left to read.
+                None: from the beginning.
+            kind: A pillar ("todo", "context", "loop", "intention", "thread"), or one with what was
+                done ("loop.open", "loop.close", "todo.change", "thread.fork", …); one or several.
+            thread_id: In these threads.
+            author: Declared by these.
+            limit: At most so many, 1 to 1000.
+
+        On Postgres events are told once no older transaction is running.
+
+        Raises:
+            InvalidInput: A filter, or the cursor, can't be used.
+        """
+        kinds = filters.words(kind, "kind", feed.KINDS)
+        asked = feed.Asked(
+            filters.count(limit), since, None if kinds is None else frozenset(kinds),
+            filters.ids(thread_id, "thread_id"), filters.values(author, "author"),
+        )  # fmt: skip
+        script = partial(feed.page, self._dialect, self._codec, asked)
+        found: Page[FeedEvent] = yield Read(self._engine, script)
+        return found
+
+    aevents = asynchronous(events)
 
     # ---- what the methods share
 

@@ -76,7 +76,7 @@ def _is_call(loop: OpenLoop) -> bool:
 def _status(
     state: WorkingState, due: Sequence[Due], paused_before: Sequence[str], ran: bool
 ) -> tuple[Status, str]:
-    loops = by_weight(state.open_loops)
+    loops = by_weight([loop for loop in state.open_loops if not loop.elsewhere])
     asking = [loop for loop in loops if loop.kind == "interrupt"] if loops else []
     if asking:
         return "interrupted", _who(asking, "asks", "waits for a person")

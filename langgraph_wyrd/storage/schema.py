@@ -52,15 +52,48 @@ def statements(dialect: Dialect) -> list[str]:
             made.append(
                 f"CREATE {unique}INDEX {index.name} ON {table.name} ({index.columns}){where}"
             )
+        if table.fed:
+            made += _feed(table, dialect)
     if dialect == "sqlite":
+        made.append(_FLOORS)
         # On Postgres the key is made of the thread's id, so the primary key says the same.
         made.append("CREATE UNIQUE INDEX wyrd_threads_name ON wyrd_threads (thread_id)")
     return made
 
 
+# When a row was committed, in the order of the feed: filled in by the database. On Postgres the
+# transaction, on SQLite milliseconds (there the rows' own numbers are the order).
+_COMMITTED: dict[Dialect, str] = {
+    "sqlite": "committed INTEGER NOT NULL DEFAULT "
+    "(CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))",
+    "postgres": "committed BIGINT NOT NULL DEFAULT (pg_current_xact_id()::text::bigint)",
+}
+_FLOORS = (
+    "CREATE TABLE wyrd_floors (\n  id INTEGER PRIMARY KEY,\n  source TEXT NOT NULL,\n"
+    "  floor INTEGER NOT NULL\n)"
+)
+
+
+def _feed(table: Table, dialect: Dialect) -> list[str]:
+    """What the feed needs of a table that holds events (see `checkpoints.feed`)."""
+    source = table.name.removeprefix("wyrd_")
+    if dialect == "postgres":
+        where = " WHERE events IS NOT NULL" if "events" in table.names else ""
+        columns = ", ".join(("committed", *table.fed))
+        return [f"CREATE INDEX {table.name}_feed ON {table.name} ({columns}){where}"]
+    last = f"coalesce((SELECT max(row) FROM {table.name}), 0)"
+    return [
+        f"CREATE TRIGGER {table.name}_floor AFTER DELETE ON {table.name} "
+        f"WHEN old.row > {last} BEGIN INSERT INTO wyrd_floors (source, floor) "
+        f"VALUES ('{source}', {last}); END"
+    ]
+
+
 def _create(table: Table, dialect: Dialect) -> str:
     sqlite = dialect == "sqlite"
     lines = [_column(column, table, dialect) for column in table.columns]
+    if table.fed:
+        lines.insert(0, _COMMITTED[dialect])
     if sqlite and table.rowid:
         lines.insert(0, "row INTEGER PRIMARY KEY")
         lines.append(f"UNIQUE ({', '.join(table.key)})")

@@ -61,6 +61,7 @@ class Table:
     copied: bool = True
     checks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     indexes: tuple[Index, ...] = ()
+    fed: tuple[str, ...] = ()  # holds events: what orders its rows within a transaction
     rowid: bool = False  # SQLite: payload tables keep their rows apart from the key's index
 
     @property
@@ -150,6 +151,7 @@ CHECKPOINTS = Table(
         "events_sum": ("thread", "ns", "id", "stamp", "seq", "root", "due", "events"),
     },
     encrypted=("metadata", "events", "delta"),
+    fed=("seq", "thread", "ns"),
     rowid=True,
     indexes=(
         Index("wyrd_checkpoints_root", "thread, root", "root IS NOT NULL"),
@@ -181,6 +183,7 @@ WRITES = Table(
         "sum": ("thread", "ns", "checkpoint", "task", "seq", "path", "version", "events", "payload")
     },
     encrypted=("events", "payload"),
+    fed=("version", "thread", "ns"),
     rowid=True,
 )
 
@@ -214,6 +217,7 @@ JOURNAL = Table(
             "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "thread",
         )
     },
+    fed=("seq", "thread", "item"),
     rowid=True,
 )  # fmt: skip
 

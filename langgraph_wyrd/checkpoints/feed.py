@@ -1,0 +1,306 @@
+"""The feed: what happened across threads, in commit order, nothing skipped or told twice.
+
+Three tables hold events. On SQLite a row's number tells the order in which rows of a table were
+committed; where rows at the end were deleted, their numbers come again, so a trigger notes up to
+where the rows are that were there before. On Postgres the order is that of (transaction, version
+of the thread), and only what is older than every running transaction is read. Between tables, what
+was committed at the same time (SQLite: the same millisecond) is ordered by the threads' versions.
+"""
+
+from __future__ import annotations
+
+import base64
+import heapq
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from langgraph_wyrd.checkpoints import working
+from langgraph_wyrd.codec.payload import unpacked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.feed import FeedEvent
+from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, WRITES, Table
+from langgraph_wyrd.store.names import given
+
+_READ = 500  # rows of a table that are read in one go
+_OPS = {
+    "todo": ("open", "change", "close"),
+    "context": ("open", "change", "drop"),
+    "loop": ("open", "change", "close"),
+    "intention": ("open", "change", "close"),
+    "thread": ("change", "base", "failed", "fork"),
+}
+KINDS = (*_OPS, *(f"{pillar}.{op}" for pillar, ops in _OPS.items() for op in ops))
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that holds events."""
+
+    table: Table
+    version: str  # the column that holds the thread's version
+    where: str
+    read: Callable[[Codec, Any], list[FeedEvent]]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns that order its rows on Postgres."""
+        return self.table.fed
+
+
+class Cursor(NamedTuple):
+    """Where a page ends: of each table, the last row, and how many events of it were told
+    (None: all of them); on SQLite, which notes of deleted rows were seen."""
+
+    places: dict[str, tuple[Key, int | None]]
+    floors: int = 0
+
+    def text(self) -> str:
+        held = {
+            name: [[part.hex() if isinstance(part, bytes) else part for part in key], told]
+            for name, (key, told) in self.places.items()
+        }
+        packed = json.dumps(["events", held, self.floors], separators=(",", ":"))
+        return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+
+def cursor_of(dialect: str, text: str | None) -> Cursor:
+    """The cursor of such text; None: before the first event."""
+    if text is None:
+        return Cursor({})
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        name, held, floors = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        places = {}
+        for table, (key, told) in held.items():
+            if table not in SOURCES or type(told) not in (int, type(None)):
+                raise ValueError
+            places[table] = (_key(dialect, key), told)
+        if name != "events" or type(floors) is not int:
+            raise ValueError
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        raise InvalidInput(f"since={text!r}: use the `next` of a page of events()") from None
+    return Cursor(places, floors)
+
+
+def _key(dialect: str, key: Sequence[Any]) -> Key:
+    if dialect != "postgres":
+        (row,) = key
+        if type(row) is not int:
+            raise ValueError
+        return (row,)
+    committed, version, thread, name = key
+    if type(committed) is not int or type(version) is not int or type(name) is not str:
+        raise ValueError
+    return committed, version, bytes.fromhex(thread), name
+
+
+class Asked(NamedTuple):
+    """What is asked for."""
+
+    limit: int
+    since: str | None = None
+    kinds: frozenset[str] | None = None
+    thread_ids: Sequence[str] | None = None  # in stored form
+    authors: Sequence[str] | None = None
+
+    def wants(self, event: FeedEvent) -> bool:
+        if self.kinds is not None and not {event.kind, event.kind.split(".")[0]} & self.kinds:
+            return False
+        return self.authors is None or event.author in self.authors
+
+
+def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
+    """The next events, and where to go on from them: also if there are no more yet."""
+    cursor = cursor_of(dialect, asked.since)
+    places = dict(cursor.places)
+    floors = cursor.floors
+    threads: dict[Any, str] = {}
+    if dialect != "postgres":
+        floors = yield from _lowered(places, floors)
+    keys = None
+    if asked.thread_ids is not None:
+        keys = yield from _keys(dialect, asked.thread_ids)
+    found: list[FeedEvent] = []
+    while True:
+        answers = yield [
+            _query(dialect, source, places.get(name), keys) for name, source in SOURCES.items()
+        ]
+        streams = [
+            [_Row(name, dialect, row) for row in rows]
+            for name, rows in zip(SOURCES, answers, strict=True)
+        ]
+        ends = [len(rows) == _READ for rows in answers]
+        yield from _named(threads, (row.thread for rows in streams for row in rows))
+        # Where a table has more rows, nothing behind its last one may be told yet.
+        bound = min(
+            (rows[-1].place for rows, more in zip(streams, ends, strict=True) if more),
+            default=None,
+        )
+        for row in heapq.merge(*streams, key=lambda row: row.place):
+            if bound is not None and row.place > bound:
+                break
+            events = row.events(codec, threads.get(row.thread, ""))
+            known = places.get(row.source)
+            skip = known[1] or 0 if known is not None and known[0] == row.key else 0
+            for at, event in enumerate(events):
+                if at < skip or not asked.wants(event):
+                    continue
+                if len(found) == asked.limit:
+                    places[row.source] = (row.key, at)
+                    return Page(found, Cursor(places, floors).text())
+                found.append(event)
+            places[row.source] = (row.key, None)
+        if not any(ends):
+            return Page(found, Cursor(places, floors).text())
+
+
+def _lowered(places: dict[str, tuple[Key, int | None]], floors: int) -> Script[int]:
+    """Go back to where the rows are that were there before others were deleted at the end."""
+    rows = yield Query("SELECT id, source, floor FROM wyrd_floors WHERE id > ?", (floors,))
+    for id, source, floor in rows:
+        floors = max(floors, id)
+        known = places.get(source)
+        if known is not None and known[0][0] > floor:
+            places[source] = ((floor,), None)
+    return floors
+
+
+def _keys(dialect: str, thread_ids: Sequence[str]) -> Script[list[Any]]:
+    if dialect == "postgres":
+        return [found_by(dialect, id) for id in thread_ids]
+    marks = ", ".join("?" * len(thread_ids))
+    rows = yield Query(
+        f"SELECT key FROM wyrd_threads WHERE thread_id IN ({marks})", tuple(thread_ids)
+    )
+    return [row[0] for row in rows]
+
+
+def _named(threads: dict[Any, str], keys: Iterator[Any]) -> Script[None]:
+    """Learn the ids of threads."""
+    wanted = sorted(set(keys) - threads.keys())
+    for start in range(0, len(wanted), _READ):
+        some = wanted[start : start + _READ]
+        marks = ", ".join("?" * len(some))
+        rows = yield Query(f"SELECT key, thread_id FROM wyrd_threads WHERE key IN ({marks})", some)
+        threads.update((key, given(name)) for key, name in rows)
+
+
+def _query(
+    dialect: str, source: Source, place: tuple[Key, int | None] | None, keys: list[Any] | None
+) -> Query:
+    names = ", ".join(source.table.names)
+    conditions = [source.where]
+    params: list[Any] = []
+    columns: tuple[str, ...] = ("row",)
+    if dialect == "postgres":
+        columns = ("committed", *source.order)
+        conditions.append("committed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    if place is not None:
+        key, told = place
+        marks = ", ".join("?" * len(key))
+        sign = ">" if told is None else ">="
+        conditions.append(f"({', '.join(columns)}) {sign} ({marks})")
+        params += key
+    if keys is not None:
+        marks = ", ".join("?" * len(keys)) or "NULL"
+        conditions.append(f"thread IN ({marks})")
+        params += keys
+    row = "" if dialect == "postgres" else "row, "
+    return Query(
+        f"SELECT committed, {row}{names} FROM {source.table.name} "
+        f"WHERE {' AND '.join(conditions)} ORDER BY {', '.join(columns)} LIMIT {_READ}",
+        params,
+    )
+
+
+class _Row:
+    """A row with events: its key in its table, and its place among the rows of all tables."""
+
+    __slots__ = ("key", "place", "row", "source", "thread")
+
+    def __init__(self, source: str, dialect: str, held: Sequence[Any]) -> None:
+        about = SOURCES[source]
+        committed = held[0]
+        own = held[1:] if dialect == "postgres" else held[2:]
+        self.source = source
+        self.row = about.table.row._make(own)
+        self.thread = self.row.thread
+        version = getattr(self.row, about.version) or 0
+        if dialect == "postgres":
+            self.key: Key = (committed, *(getattr(self.row, name) for name in about.order))
+        else:
+            self.key = (held[1],)
+        self.place = (committed, version, self.thread, source, self.key)
+
+    def events(self, codec: Codec, thread_id: str) -> list[FeedEvent]:
+        """Its events; a damaged row has none that can be told."""
+        about = SOURCES[self.source]
+        if unsound(about.table, self.row):
+            return []
+        return about.read(codec, (thread_id, self.row))
+
+
+# ---- the tables
+
+
+def _of_checkpoint(codec: Codec, held: Any) -> list[FeedEvent]:
+    thread_id, row = held
+    at = Moment(given(row.id), given(row.ns), row.ts)
+    own, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+    run_id = None if row.run_id is None else given(row.run_id)
+    found = [_event(thread_id, at, event, run_id=run_id) for event in own]
+    for moment, events in tasks:
+        found += [
+            _event(thread_id, at, event, run_id=run_id, task_id=moment.task) for event in events
+        ]
+    return found
+
+
+def _of_writes(codec: Codec, held: Any) -> list[FeedEvent]:
+    thread_id, row = held
+    ts = datetime.fromtimestamp(row.seq / 1e9, timezone.utc).isoformat()
+    at = Moment(given(row.checkpoint), given(row.ns), ts)
+    task = given(row.task)
+    events = working.events_of(codec.opened(WRITES, row, "events"))
+    return [_event(thread_id, at, event, task_id=task) for event in events]
+
+
+def _of_journal(codec: Codec, held: Any) -> list[FeedEvent]:
+    thread_id, row = held
+    body = unpacked(codec.opened(JOURNAL, row, "body"))
+    if body.get("read"):  # its checkpoint's events say it as well
+        return []
+    where = "" if row.said_at is None else given(row.said_at)
+    at = Moment(where, given(row.ns), row.at)
+    return [
+        _event(
+            thread_id, at, Event.from_dict(event), declared=True,
+            run_id=None if row.run_id is None else given(row.run_id),
+        )
+        for _, event in body["events"]
+    ]  # fmt: skip
+
+
+def _event(thread_id: str, at: Moment, event: Event, **more: Any) -> FeedEvent:
+    return FeedEvent(
+        thread_id, f"{event.pillar}.{event.op}", event.item, at.ts, at.checkpoint_id or None,
+        at.ns, event.body, event.source, author=event.source.get("author"), **more,
+    )  # fmt: skip
+
+
+SOURCES = {
+    "checkpoints": Source(CHECKPOINTS, "seq", "events IS NOT NULL", _of_checkpoint),
+    "writes": Source(WRITES, "version", "events IS NOT NULL", _of_writes),
+    "journal": Source(JOURNAL, "seq", "body IS NOT NULL", _of_journal),
+}
