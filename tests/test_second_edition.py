@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = ("test_conformance", "test_contract", "test_delta", "test_write_merge", "test_differential")
+FILES = ("test_conformance", "test_contract", "test_delta", "test_write_merge")
 # What is not built yet: `verify`, and the handle of one thread.
 LEFT_OUT = "not damage and not dict_stays and not nothing_is_damaged and not abandoned"
 
@@ -16,7 +16,7 @@ LEFT_OUT = "not damage and not dict_stays and not nothing_is_damaged and not aba
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", FILES)
 def test_it_passes(name: str) -> None:
-    """Conformance, LangGraph's contract, delta channels, merging of writes, random programs."""
+    """Conformance, LangGraph's contract, delta channels, merging of writes."""
     if not (ROOT / "tests" / f"{name}.py").exists():
         pytest.skip(f"{name} is not here yet")
     ended = subprocess.run(
