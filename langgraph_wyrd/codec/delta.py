@@ -26,7 +26,17 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from langgraph_wyrd.codec.values import SCALARS, Codec, NotElements, Part, bare, counted, wrapped
+from langgraph_wyrd.codec.values import (
+    ROWS,
+    SCALARS,
+    Codec,
+    NotElements,
+    Part,
+    array_header,
+    bare,
+    counted,
+    wrapped,
+)
 
 Operation = list[Any]
 
@@ -124,14 +134,25 @@ def _list_operation(
             same = known
     if same == known == count:
         return None, before
+    if same == known and (new := codec.pack_each(values[known:])) is not None:
+        # Nothing but the end is new, and it is messages: packed once, for both.
+        marks = old + array("Q", map(_print, new))
+        data = array_header(len(new)) + b"".join([each[1:] for each in new])
+        runs = before.runs.copy()
+        for start in range(len(runs) * RUN, count - RUN + 1, RUN):
+            runs.append(_print(quick(values[start : start + RUN]) or b""))
+        rest = _print(quick(values[len(runs) * RUN :]) or b"")
+        size = before.size + len(data)
+        change = ["s", snapshot, [[known, 0, [[ROWS, data]]]]]
+        return change, ListOf(marks, runs, rest, size, snapshot)
     marks = old[:same]
     for value in values[same:]:
-        found = quick([value])
+        found = codec.element(value)
         if found is None:  # it can't be compared with anything: store the whole list
             parts = codec.pack_list(values, channel)
             return ["l", snapshot, parts], list_fingerprint(codec, values, _size(parts), snapshot)
         marks.append(_print(found))
-    edits = [Edit(known, 0, known, count)] if same == known else edits_between(old, marks)
+    edits = edits_between(old, marks)
     if not edits:
         return None, before
     size, made = before.size, []
@@ -155,7 +176,7 @@ def list_fingerprint(codec: Codec, values: Sequence[Any], size: int, snapshot: b
     quick = codec.quick
     marks = array("Q")
     for value in values:
-        found = quick([value])
+        found = codec.element(value)
         if found is None:
             return Whole(-1, size, snapshot)
         marks.append(_print(found))

@@ -191,9 +191,12 @@ def shape(message: Any) -> Any:
     """What decides how the serde treats a message: its class, and the types of all it holds."""
     held = message.__dict__
     values = held.values()
-    nested = [_shape(v) for v in values if v and (v.__class__ is dict or v.__class__ is list)]
     kinds = (message.__class__, held["type"], held.get("status"), *map(type, values))
-    return (kinds, *nested) if nested else kinds
+    nested: Any = None
+    for value in values:
+        if value and (value.__class__ is dict or value.__class__ is list):
+            nested = (nested, _shape(value))
+    return kinds if nested is None else (kinds, nested)
 
 
 def _shape(value: Any) -> Any:

@@ -250,6 +250,22 @@ class Codec:
         except Exception:
             return None
 
+    def element(self, value: Any) -> bytes | None:
+        """What one element is compared by; None: it can't be compared."""
+        if messages.is_message(value) and (packed := messages.pack([value])) is not None:
+            return packed
+        return self.quick([value])
+
+    def pack_each(self, values: Sequence[Any]) -> list[bytes] | None:
+        """Each message as an array of one row; None if there is anything else."""
+        made = []
+        for value in values:
+            packed = messages.pack([value])
+            if packed is None or not self._exact(value):
+                return None
+            made.append(packed)
+        return made
+
     # ---- dicts
 
     def pack_entries(self, value: dict[str, Any], channel: str) -> dict[str, bytes]:
