@@ -94,8 +94,13 @@ def _selected(alias: str, kind: int, dialect: str) -> str:
 
 
 @lru_cache
-def _statement(dialect: str, latest: bool, writes: bool, snapshots: bool) -> str:
-    """The whole statement; its parameters: thread, namespace, checkpoint (unless `latest`)."""
+def _statement(
+    dialect: str, latest: bool, writes: bool, snapshots: bool, head: bool = False
+) -> str:
+    """The whole statement; its parameters: thread, namespace, checkpoint (unless `latest`).
+
+    With `head` the latest of the root is wanted, whose id the thread's row names.
+    """
     by = "key" if dialect == "postgres" else "thread_id"
     row = "" if dialect == "postgres" else ", row"
     crow = "" if dialect == "postgres" else ", c.row"
@@ -136,11 +141,12 @@ UNION ALL SELECT {_selected("u", 4, dialect)} FROM t JOIN wyrd_user_data u
 UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
   ON s.thread = p.thread AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
     if writes:
+        at = "t.head" if head else chosen
         text += f"""
 UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
   ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}
 UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = t.key AND g.first <= {chosen} AND g.last >= {chosen}"""
+  ON g.thread = t.key AND g.first <= {at} AND g.last >= {at}"""
     return text
 
 
@@ -158,9 +164,10 @@ def query(
     `thread` is what the dialect finds a thread by: its key on Postgres, its id on SQLite.
     """
     here = (ns, ns if id is None else id)
-    at = here[1:]  # where the latest is asked for, each takes the namespace
+    head = id is None and not ns
+    at = () if head else here[1:]  # where the latest is asked for, each takes the namespace
     params = (thread, *here, *(here + here + at + at if writes else ()))
-    return Query(_statement(dialect, id is None, writes, snapshots), params)
+    return Query(_statement(dialect, id is None, writes, snapshots, head), params)
 
 
 def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:

@@ -88,8 +88,10 @@ def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None
         complete(found)
     if id is None and ns == "":
         head = thread.head
-        if head is not None and (not found.path or found.path[0].id < head):
-            raise CheckpointDamaged(f"checkpoint {given(head)}, the newest, is missing")
+        if head != (found.path[0].id if found.path else None):
+            raise CheckpointDamaged(
+                f"checkpoint {given(str(head))} is not the newest that is there"
+            )
     elif id is None:
         yield from present(thread.key, found.path[0].id if found.path else "", _LAST)
     elif not found.path:

@@ -78,7 +78,7 @@ def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
     if rows and row.deleted_at is not None:
         made = made._replace(deleted_at=None)
     whole = not found.missing and all(table is not CHECKPOINTS for table, _ in found.broken)
-    if whole and head is not None and row.head != head:
+    if whole and row.head != head:
         made = made._replace(head=head)
     if not _is_count(row.version) or row.version < max(seqs, default=0):
         made = made._replace(version=max(seqs, default=0) + 1)
