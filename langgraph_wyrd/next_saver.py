@@ -318,7 +318,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
             for found in pages.take(page):
                 yield found
 
-    def get_delta_channelhistory(
+    def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
@@ -327,7 +327,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
         except Exception as error:
             return history(self._writing.store(self._delta_again(config, channels, error)))
 
-    async def aget_delta_channelhistory(
+    async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
