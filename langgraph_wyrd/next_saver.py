@@ -54,6 +54,7 @@ from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
+from langgraph_wyrd.transfer.handles import Importing
 from langgraph_wyrd.types.migrations import Classes, Migration
 from langgraph_wyrd.users.ownership import Ownership, Users
 from langgraph_wyrd.watching import Watching
@@ -70,7 +71,9 @@ else:
     threads = later("next_thread")
 
 
-class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheckpointSaver[str]):
+class WyrdSaver(
+    Admin, Queries, Discarding, Importing, Watching, Rotating, Users, BaseCheckpointSaver[str]
+):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -318,7 +321,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
             for found in pages.take(page):
                 yield found
 
-    def get_delta_channelhistory(
+    def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
@@ -327,7 +330,7 @@ class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheck
         except Exception as error:
             return history(self._writing.store(self._delta_again(config, channels, error)))
 
-    async def aget_delta_channelhistory(
+    async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""

@@ -45,6 +45,7 @@ from langgraph_wyrd.state.model import (
 from langgraph_wyrd.state.past import HistoryEntry, Tree
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.transfer.handles import Exporting
 
 if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
@@ -58,7 +59,7 @@ def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
 
 
-class Thread(Conversing, Moving, Declaring):
+class Thread(Conversing, Moving, Exporting, Declaring):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest
