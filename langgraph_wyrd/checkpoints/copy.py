@@ -18,6 +18,7 @@ from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import insert, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -84,7 +85,7 @@ def read(dialect: str, thread_id: str) -> Script[Carried | None]:
         made[table.name] = [*map(table.row._make, answer)]
         if any(unsound(table, row) for row in made[table.name]):
             raise CheckpointDamaged(
-                f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() says which"
+                f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() tells"
             )
     return Carried(thread, made)
 
@@ -93,9 +94,18 @@ def opened(codec: Codec, carried: Carried) -> Carried:
     """The rows as they were before they were sealed."""
     return Carried(
         carried.thread,
-        {name: [codec.open(TABLES[name], row) for row in held]
+        {name: [_open(codec, TABLES[name], row) for row in held]
          for name, held in carried.rows.items()},
     )  # fmt: skip
+
+
+def _open(codec: Codec, table: Table, row: Any) -> Any:
+    try:
+        return codec.open(table, row)
+    except NotSealed:
+        if table is not HEALS:  # what was found damaged is recorded without the keys
+            raise
+        return row
 
 
 # ---- storing
@@ -133,9 +143,9 @@ def arrive(
         [(version, me, head, first, theirs.created, not known, theirs.created, theirs.updated,
           not known, theirs.updated, theirs.user_id, here.key)],
     )  # fmt: skip
-    made = Thread(here.key, thread_id, version, me, head, None, user=theirs.user_id)
+    shown = Thread(here.key, thread_id, version, me, head, None, user=theirs.user_id)
     if theirs.status is not None:
-        yield from project.again(dialect, codec, made)
+        yield from project.again(dialect, codec, shown)
     return Arrived(counts[CHECKPOINTS.name], counts[WRITES.name], len(known))
 
 
@@ -211,10 +221,12 @@ def _insert(codec: Codec, table: Table, here: Thread, rows: Iterable[Any]) -> Sc
     held = {}
     for values in answer:
         row = table.row._make(values)
-        held[_key(table, row)] = codec.open(table, row) if renewed else row
+        held[_key(table, row)] = _open(codec, table, row) if renewed else row
     new = []
     for row in rows:
         old = held.get(_key(table, row))
+        if table is HEALS and old is not None:  # who has seen it, has seen it
+            row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
         if old is None or (renewed and _plain(table, old) != _plain(table, row)):
             new.append(summed(table, row, codec.sealer))
     text = upsert(table) if renewed else insert(table)

@@ -12,7 +12,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import declare
+from langgraph_wyrd.checkpoints import copy, declare
+from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.read import merged
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import (
@@ -22,7 +23,7 @@ from langgraph_wyrd.errors import (
     WyrdError,
 )
 from langgraph_wyrd.state.codec import to_dict
-from langgraph_wyrd.storage.encryption import NotOpened
+from langgraph_wyrd.storage.ciphers import NotOpened
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import (
@@ -36,7 +37,6 @@ from langgraph_wyrd.storage.tables import (
 )
 from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.transfer import rows
-from langgraph_wyrd.transfer.rows import Carried
 from langgraph_wyrd.transfer.text import (
     FORMAT,
     SCHEMA,
@@ -78,7 +78,7 @@ def write(path: str | os.PathLike[str], codec: Codec, found: Export, *, payloads
 
 def _text(codec: Codec, found: Export, payloads: bool) -> Iterator[str]:
     """The file, piece by piece."""
-    thread, opened = found.carried.thread, rows.opened(codec, found.carried)
+    thread, opened = found.carried.thread, copy.opened(codec, found.carried)
     sealed = ["payloads"] if payloads and codec.sealer is not None else []
     clear = [*_READABLE, *(["payloads"] if payloads and not sealed else [])]
     head: dict[str, Any] = {
@@ -181,7 +181,7 @@ def read(path: str | os.PathLike[str], codec: Codec) -> Carried:
     if codec.sealer is None:
         raise InvalidInput(refused)
     try:
-        return rows.opened(codec, found)
+        return copy.opened(codec, found)
     except NotOpened as error:
         raise InvalidInput(refused) from error
 
@@ -204,7 +204,7 @@ def _checked(name: str, data: Mapping[str, Any]) -> Carried:
         raise FileDamaged(f"{name!r} was changed since it was written")
     key = _value(data["key"])
     held: dict[str, list[Any]] = {}
-    for table in rows.COPIED:
+    for table in copy.COPIED:
         at = table.names.index("thread")
         made = held[table.name] = []
         for each in data["rows"][table.name]:

@@ -144,7 +144,7 @@ class Written(Teller):
                 None if parent is None else config_of((thread_id, key[0], parent)),
                 parts["writes"],
             )
-            found.append((made, spots))
+            found.append((made, [*map(Spot._make, spots)]))
         return found
 
     async def told(self, thread_id: Any, keys: Sequence[Key]) -> list[carry.Told]:

@@ -14,13 +14,13 @@ from langgraph_wyrd.operations import Call, Operation, Read, Write, asynchronous
 from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints import copy
+    from langgraph_wyrd.checkpoints.copy import Arrived, Carried
     from langgraph_wyrd.next_saver import WyrdSaver
     from langgraph_wyrd.transfer import export as files
-    from langgraph_wyrd.transfer import rows
     from langgraph_wyrd.transfer.export import Export
-    from langgraph_wyrd.transfer.rows import Arrived, Carried
 else:
-    files, rows = later("transfer.export", "transfer.rows")
+    files, copy = later("transfer.export", "checkpoints.copy")
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -98,7 +98,7 @@ class Importing:
         name = stored(str(id), "thread_id")
         made: Arrived = yield Write(
             saver._engine,
-            partial(rows.arrive, saver._dialect, saver._codec, saver._engine.nonce, name, carried),
+            partial(copy.arrive, saver._dialect, saver._codec, saver._engine.nonce, name, carried),
         )
         saver._cache.drop(name)
         if made.why is not None:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_wyrd.checkpoints import path
+from langgraph_wyrd.checkpoints import copy, path
 from langgraph_wyrd.checkpoints.read import merged
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -84,9 +84,9 @@ async def between(source: Ours, target: Ours, id: Any) -> Report | None:
     if found.thread.status is None and target.saver._reader is not None:
         return None
     saver = target.saver
-    carried = rows.opened(source.saver._codec, found)
+    carried = copy.opened(source.saver._codec, found)
     made = await target.run(
-        partial(rows.arrive, saver._dialect, saver._codec, saver._engine.nonce, name, carried),
+        partial(copy.arrive, saver._dialect, saver._codec, saver._engine.nonce, name, carried),
         writes=True,
     )
     saver._cache.drop(name)

@@ -1,4 +1,4 @@
-"""Reading all rows of a thread that is carried away: damaged ones are restored, if that is proven."""
+"""All rows of a thread that is carried away; damaged ones are restored where that is proven."""
 
 from __future__ import annotations
 
