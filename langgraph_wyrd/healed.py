@@ -80,7 +80,7 @@ def _heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[Heal]]:
         made.append(
             Heal(
                 row.id, cast(Kind, row.kind), given(thread_id), given(row.ns),
-                given(row.checkpoint),                row.channel, row.what, row.healed_at, row.acknowledged_at,
+                given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
             )
         )  # fmt: skip
     return made

@@ -254,6 +254,7 @@ def copy_thread(
     if source == target:
         raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
     if found is None:
+        yield from lock(dialect, me, source)
         found = yield from read(dialect, source)
     if found is None:
         return

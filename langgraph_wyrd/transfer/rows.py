@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from langgraph_wyrd.checkpoints.copy import COPIED, Carried, copy_thread
+from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.recovery import rows as stored_rows
@@ -58,6 +59,7 @@ def stored(dialect: str, thread_id: str) -> Script[Carried | None]:
 
 def copied(dialect: str, codec: Codec, me: int, source: str, target: str) -> Script[None]:
     """Copy all of a thread to an id that has no checkpoints yet."""
+    yield from lock(dialect, me, source)
     found = None if source == target else (yield from stored(dialect, source))
     if found is not None or source == target:
         yield from copy_thread(dialect, codec, me, source, target, found)
