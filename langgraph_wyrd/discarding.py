@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.checkpoints import copy, delete
+from langgraph_wyrd.checkpoints import delete
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.later import later
 from langgraph_wyrd.next_configs import several
 from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.storage.scripts import Script
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.hooks import Hooks
     from langgraph_wyrd.storage.engine import Engine
+    from langgraph_wyrd.transfer import rows
+else:
+    rows = later("transfer.rows")
 
 
 class Discarding:
@@ -85,7 +89,7 @@ class Discarding:
         codec, dialect, me = self._codec, self._dialect, self._engine.nonce
 
         def script() -> Script[None]:
-            yield from copy.copy_thread(dialect, codec, me, old, new)
+            yield from rows.copied(dialect, codec, me, old, new)
             if latest_only:
                 yield from delete.keep_latest(dialect, codec, me, new)
 

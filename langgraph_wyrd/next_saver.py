@@ -54,6 +54,7 @@ from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.store import url
 from langgraph_wyrd.store.names import check_size, stored
+from langgraph_wyrd.transfer.handles import Importing
 from langgraph_wyrd.types.migrations import Classes, Migration
 from langgraph_wyrd.users.ownership import Ownership, Users
 from langgraph_wyrd.watching import Watching
@@ -70,7 +71,9 @@ else:
     threads = later("next_thread")
 
 
-class WyrdSaver(Admin, Queries, Discarding, Watching, Rotating, Users, BaseCheckpointSaver[str]):
+class WyrdSaver(
+    Admin, Queries, Discarding, Importing, Watching, Rotating, Users, BaseCheckpointSaver[str]
+):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(

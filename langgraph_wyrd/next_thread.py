@@ -18,6 +18,7 @@ from langgraph_wyrd.declaring import Declaring
 from langgraph_wyrd.edit import PERSON
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction.extracting import extract
+from langgraph_wyrd.healed import Healed
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.moving import Moving
 from langgraph_wyrd.operations import (
@@ -45,6 +46,7 @@ from langgraph_wyrd.state.model import (
 from langgraph_wyrd.state.past import HistoryEntry, Tree
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.transfer.handles import Exporting
 
 if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
@@ -58,7 +60,7 @@ def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
 
 
-class Thread(Conversing, Moving, Declaring):
+class Thread(Conversing, Moving, Exporting, Healed, Declaring):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest

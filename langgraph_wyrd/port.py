@@ -11,13 +11,13 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.transfer.driving import finish
 from langgraph_wyrd.transfer.official import drop, official, rows_there
 from langgraph_wyrd.transfer.passage import Passage, Report
 from langgraph_wyrd.transfer.sides import Side
-from langgraph_wyrd.transfer.theirs import side_of
+from langgraph_wyrd.transfer.theirs import carried, side_of
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 
@@ -180,7 +180,7 @@ async def _copy(
                 progress(min(here + sent, total), total)
 
         try:
-            report += await Passage(source, target, id, tell).copy()
+            report += await carried(source, target, id, tell)
         except CheckpointDamaged as error:  # the others can be carried all the same
             logger.warning("thread %r is damaged, and was not copied to its end: %s", id, error)
             report += Report(left=((str(id), f"it is damaged: {error}"),))

@@ -1,6 +1,14 @@
-"""Copying a thread: every row of the tables that are copied, under another key."""
+"""Copying a thread: every row of the tables that are copied, for another id or another database.
+
+Each row is sealed and summed anew for the thread that it becomes part of. Stamps stay, so the same
+checkpoint is known again.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import owned, project, put
 from langgraph_wyrd.checkpoints.cache import Thread
@@ -9,56 +17,192 @@ from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.storage.rows import insert, select, summed
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.storage.ciphers import NotSealed
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import insert, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, CheckpointRow
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    HEALS,
+    LABELS,
+    TABLES,
+    THREADS,
+    USER_DATA,
+    WRITES,
+    CheckpointRow,
+    Table,
+    ThreadRow,
+)
 from langgraph_wyrd.store.names import given
 
-_PAGE = 200
+COPIED = (
+    *(table for table in TABLES.values() if table.copied and "thread" in table.names),
+    HEALS,
+)
+_RENEWED = (LABELS, HEALS)  # a row that is there already takes the source's columns
+_AT_ONCE = 200  # rows in one statement
 
 
-def copy_thread(
-    dialect: str, codec: Codec, me: int, source: str, target: str, *, again: bool = False
-) -> Script[None]:
-    """Copy all of a thread to an id that has no checkpoints yet."""
-    if source == target:
-        raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
-    old = yield from lock(dialect, me, source)
-    if old is None:
-        return
-    new = yield from thread_row(dialect, target)
-    if new.version:
-        rows = yield Query("SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1", (new.key,))
-        if rows:
-            raise InvalidInput(
-                f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A thread's rows, opened. `thread` is its row of wyrd_threads, whose texts stay sealed."""
+
+    thread: ThreadRow
+    rows: dict[str, list[Any]]
+
+    @property
+    def places(self) -> dict[tuple[str, str], tuple[str | None, int]]:
+        """Parent and stamp of each checkpoint, by namespace and id."""
+        return {(row.ns, row.id): (row.parent, row.stamp) for row in self.rows[CHECKPOINTS.name]}
+
+
+class Arrived(NamedTuple):
+    """What was stored of a thread; `why` says that, and why, nothing was."""
+
+    checkpoints: int = 0
+    writes: int = 0
+    there: int = 0  # checkpoints that were there already
+    why: str | None = None
+
+
+# ---- reading
+
+
+def read(dialect: str, thread_id: str) -> Script[Carried | None]:
+    """A thread's rows as they are stored; None if there is no such thread.
+
+    Raises:
+        CheckpointDamaged: A row is damaged.
+    """
+    by = "key" if dialect == "postgres" else "thread_id"
+    rows = yield Query(select(THREADS, by), (found_by(dialect, thread_id),))
+    if not rows or (thread := ThreadRow._make(rows[0])).deleted_at is not None:
+        return None
+    answers = yield [Query(select(table, "thread"), (thread.key,)) for table in COPIED]
+    made = {}
+    for table, answer in zip(COPIED, answers, strict=True):
+        made[table.name] = [*map(table.row._make, answer)]
+        if any(unsound(table, row) for row in made[table.name]):
+            raise CheckpointDamaged(
+                f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() tells"
             )
-    step = put.advanced(me, new, old.head, old.user, None)
-    yield Command(step.sql, [step.params])
-    version = max(new.version + 1, old.version)  # not less than the `seq` of any copied row
-    yield Command("UPDATE wyrd_threads SET version = ? WHERE key = ?", [(version, new.key)])
-    for table in TABLES.values():
-        if not table.copied or table.names[0] != "thread":
-            continue
-        rows = yield Query(select(table, "thread"), (old.key,))
-        copies = []
-        for held in rows:
-            row = codec.open(table, table.row._make(held))._replace(thread=new.key)
-            if table is CHECKPOINTS:
-                row = _owned(codec, row, given(source), given(target))
-            copies.append(summed(table, row, codec.sealer))
-            if len(copies) == _PAGE:
-                yield Command(insert(table), copies)
-                copies = []
-        if copies:
-            yield Command(insert(table), copies)
-    yield from owned.copied(codec, old.key, new.key)
-    made = Thread(new.key, target, version, me, old.head, new.buried)
-    yield from project.again(dialect, codec, made)
+    return Carried(thread, made)
 
 
-def _owned(codec: Codec, row: CheckpointRow, source: str, target: str) -> CheckpointRow:
+def opened(codec: Codec, carried: Carried) -> Carried:
+    """The rows as they were before they were sealed."""
+    return Carried(
+        carried.thread,
+        {name: [_open(codec, TABLES[name], row) for row in held]
+         for name, held in carried.rows.items()},
+    )  # fmt: skip
+
+
+def _open(codec: Codec, table: Table, row: Any) -> Any:
+    try:
+        return codec.open(table, row)
+    except NotSealed:
+        if table is not HEALS:  # what was found damaged is recorded without the keys
+            raise
+        return row
+
+
+# ---- storing
+
+
+def arrive(
+    dialect: str, codec: Codec, me: int, thread_id: str, carried: Carried
+) -> Script[Arrived]:
+    """Store a thread's rows under an id, behind what is there of the same thread.
+
+    Nothing is stored where the thread of that id is another one, or went on since.
+    """
+    here = yield from _locked(dialect, me, thread_id)
+    rows = yield Query(
+        "SELECT ns, id, parent, stamp FROM wyrd_checkpoints WHERE thread = ?", (here.key,)
+    )
+    known = {(ns, id): (parent, stamp) for ns, id, parent, stamp in rows}
+    places = carried.places
+    if why := _parted(places, known):
+        return Arrived(why=why)
+    counts = {}
+    for table in COPIED:
+        made = (_moved(codec, table, row, carried.thread.thread_id, here)
+                for row in carried.rows.get(table.name, ())
+                if table is not USER_DATA or row.name != owned.SNAPSHOT)  # fmt: skip
+        counts[table.name] = yield from _insert(codec, table, here, made)
+    theirs = carried.thread
+    if not any(counts.values()):
+        return Arrived(there=len(known))
+    head = max((id for ns, id in (*places, *known) if ns == ""), default=None)
+    version = max(here.version, theirs.version) + 1
+    first = min((id for _, id in (*places, *known)), default="")
+    yield Command(
+        _ARRIVED,
+        [(version, me, head, first, theirs.created, not known, theirs.created, theirs.updated,
+          not known, theirs.updated, theirs.user_id, here.key)],
+    )  # fmt: skip
+    shown = Thread(here.key, thread_id, version, me, head, None, user=theirs.user_id)
+    if theirs.status is not None:
+        yield from project.again(dialect, codec, shown)
+    return Arrived(counts[CHECKPOINTS.name], counts[WRITES.name], len(known))
+
+
+# What was deleted here and is brought back is not refused any more.
+_ARRIVED = (
+    "UPDATE wyrd_threads SET version = ?, writer = ?, head = ?, "
+    "buried = CASE WHEN buried < ? THEN buried ELSE NULL END, "
+    "created = CASE WHEN created > ? OR ? THEN ? ELSE created END, "
+    "updated = CASE WHEN updated < ? OR ? THEN ? ELSE updated END, "
+    "user_id = coalesce(user_id, ?) WHERE key = ?"
+)
+_REVIVED = (
+    "UPDATE wyrd_threads SET version = version + 1, writer = ?, deleted_at = NULL WHERE key = ? "
+    "AND deleted_at IS NOT NULL RETURNING version"
+)
+
+
+def _locked(dialect: str, me: int, thread_id: str) -> Script[Thread]:
+    """The thread, locked; its row is made where there is none, and is no tombstone any more."""
+    thread = yield from lock(dialect, me, thread_id)
+    if thread is not None:
+        return thread
+    thread = yield from thread_row(dialect, thread_id)
+    if thread.version:
+        yield Query(_REVIVED, (me, thread.key))
+    else:
+        step = put.advanced(me, thread, None, None, None)
+        yield Command(step.sql, [step.params])
+    found = yield from lock(dialect, me, thread_id)
+    assert found is not None
+    return found
+
+
+def _parted(theirs: dict[Any, Any], here: dict[Any, Any]) -> str | None:
+    """Why the thread that is here is not the one that arrives, or a part of it."""
+    if unknown := here.keys() - theirs.keys():
+        return (
+            f"the target's thread of this id has {len(unknown)} checkpoints that the source has "
+            "not: it is another one, or went on"
+        )
+    for key, (parent, stamp) in here.items():
+        if theirs[key][0] != parent:
+            return f"checkpoint {given(key[1])} has another parent in the target's thread"
+        if theirs[key][1] != stamp:
+            return f"checkpoint {given(key[1])} of the target's thread was stored by itself"
+    return None
+
+
+def _moved(codec: Codec, table: Table, row: Any, source: str, here: Thread) -> Any:
+    """A row of a thread as a row of another one."""
+    row = row._replace(thread=here.key)
+    if table is CHECKPOINTS and source != here.thread_id:
+        row = _renamed(codec, row, given(source), given(here.thread_id))
+    return row
+
+
+def _renamed(codec: Codec, row: CheckpointRow, source: str, target: str) -> CheckpointRow:
     """A server notes the thread's id in the metadata: in a copy it is the copy's."""
     if '"thread_id"' not in row.metadata:
         return row
@@ -68,3 +212,55 @@ def _owned(codec: Codec, row: CheckpointRow, source: str, target: str) -> Checkp
         return row
     text, exact = codec.metadata({**metadata, "thread_id": target})
     return row._replace(metadata=text, delta=pack_delta(delta._replace(metadata=exact)))
+
+
+def _insert(codec: Codec, table: Table, here: Thread, rows: Iterable[Any]) -> Script[int]:
+    """Insert the rows that are not there; how many that were."""
+    renewed = table in _RENEWED
+    answer = yield Query(select(table, "thread"), (here.key,))
+    held = {}
+    for values in answer:
+        row = table.row._make(values)
+        held[_key(table, row)] = _open(codec, table, row) if renewed else row
+    new = []
+    for row in rows:
+        old = held.get(_key(table, row))
+        if table is HEALS and old is not None:  # who has seen it, has seen it
+            row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
+        if old is None or (renewed and _plain(table, old) != _plain(table, row)):
+            new.append(summed(table, row, codec.sealer))
+    text = upsert(table) if renewed else insert(table)
+    for start in range(0, len(new), _AT_ONCE):
+        yield Command(text, new[start : start + _AT_ONCE])
+    return len(new)
+
+
+def _key(table: Table, row: Any) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in table.key)
+
+
+def _plain(table: Table, row: Any) -> Any:
+    """A row without its checksums."""
+    return row._replace(**dict.fromkeys(table.sums))
+
+
+# ---- within a database
+
+
+def copy_thread(
+    dialect: str, codec: Codec, me: int, source: str, target: str, found: Carried | None = None
+) -> Script[None]:
+    """Copy all of a thread (`found`: its rows) to an id that has no checkpoints yet."""
+    if source == target:
+        raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
+    if found is None:
+        yield from lock(dialect, me, source)
+        found = yield from read(dialect, source)
+    if found is None:
+        return
+    here = yield from thread_row(dialect, target)
+    if (yield Query("SELECT 1 FROM wyrd_checkpoints WHERE thread = ? LIMIT 1", (here.key,))):
+        raise InvalidInput(
+            f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
+        )
+    yield from arrive(dialect, codec, me, target, opened(codec, found))

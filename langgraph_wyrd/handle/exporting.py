@@ -15,7 +15,8 @@ from langgraph_wyrd.plans import beside as marks
 from langgraph_wyrd.plans import carry, moments
 from langgraph_wyrd.plans.carry import Carried, Key
 from langgraph_wyrd.transfer.driving import finish
-from langgraph_wyrd.transfer.files import Letter, replacing
+from langgraph_wyrd.transfer.files import Letter
+from langgraph_wyrd.transfer.text import replacing
 
 if TYPE_CHECKING:
     from langgraph_wyrd.plans.known import Memory

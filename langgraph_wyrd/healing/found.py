@@ -6,14 +6,13 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
 
+from langgraph_wyrd.state.heals import Heal, Kind
 from langgraph_wyrd.store.names import given
 
+__all__ = ["LOST", "Found", "Heal", "Kind", "told"]
+
 logger = logging.getLogger("langgraph_wyrd")
-
-Kind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
-
 
 LOST = "its row is missing: that it was there is sure, what it held is not known"
 
@@ -36,26 +35,6 @@ class Found:
         """The same damage has the same id, whichever checkpoint it is met at."""
         named = "\0".join((self.kind, self.ns, self.channel, self.place))
         return f"h-{blake2b(named.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Heal:
-    """Something damaged that was met while a thread was loaded, and what was done about it.
-
-    `kind` says how far it went: "exact" (had back to the last bit, and proven), "placeholder" (a
-    message says that it could not be read), "left_out" (a task's writes, so that it runs again; an
-    entry of a list), "ancestor" (an earlier checkpoint was taken), "empty" (nothing was readable).
-    """
-
-    id: str
-    kind: Kind
-    thread_id: str
-    ns: str
-    checkpoint_id: str
-    channel: str
-    what: str
-    at: str
-    acknowledged_at: str | None = None
 
 
 def told(heals: Iterable[Found]) -> None:

@@ -47,9 +47,8 @@ class Importing:
 
     async def _import(self, path: Any, thread_id: str | None, asynchronous: bool) -> str:
         # Few processes bring threads in: they alone pay for what it takes.
-        from langgraph_wyrd.transfer.passage import Passage
+        from langgraph_wyrd.transfer.first import FirstPassage, Ours, Written
         from langgraph_wyrd.transfer.reading import opened
-        from langgraph_wyrd.transfer.sides import Ours, Written
 
         with opened(path, self._codec) as source:
             id = source.thread_id if thread_id is None else thread_id
@@ -57,7 +56,7 @@ class Importing:
             ours = Ours(self, asynchronous)
             there = await ours.outline(id)
             try:
-                report = await Passage(Written(source), ours, id, _nobody).copy()
+                report = await FirstPassage(Written(source), ours, id, _nobody).copy()
             except BaseException:
                 if not (there.parents or there.writes):
                     await ours.take_back(id)

@@ -59,9 +59,11 @@ class PostgresDriver:
         timeout: float = 60.0,
         connect: Callable[[], Any] | None = None,
         prepare: bool = True,
+        adopting: bool = False,
         **options: Any,
     ) -> None:
         self._conninfo = address.target
+        self._adopting = adopting
         self._schema = schema
         self._setup = setup
         self._timeout = timeout
@@ -181,6 +183,10 @@ class PostgresDriver:
                     run(self._created(statement))
                 for each in wanted:
                     run(self.text(schema.RECORD).decode(), (*each, _now()))
+        if official and not self._adopting:
+            with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
+                if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
+                    schema.note_official(self._where)
 
     def _created(self, statement: str) -> str:
         """DDL inside the schema: names of indexes stand without it."""

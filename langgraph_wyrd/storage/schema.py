@@ -6,11 +6,14 @@ library must know to use this one, so that old processes go on during a rolling 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from langgraph_wyrd.errors import ForeignDatabase, SchemaMissing, SchemaTooNew
 from langgraph_wyrd.storage.tables import MIGRATIONS, TABLES, Column, Table
+
+logger = logging.getLogger("langgraph_wyrd")
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -171,4 +174,13 @@ def missing(where: str, why: str, *, official: bool) -> SchemaMissing:
         f"{where} does not have langgraph-wyrd's tables yet, and {why}. If it is the right one, "
         "set it up once with a saver that may write (`saver.setup()`), or apply "
         "`WyrdSaver.ddl(...)` by hand"
+    )
+
+
+def note_official(where: str) -> None:
+    """Logged once, as a database is set up: its threads would seem to be gone."""
+    logger.warning(
+        "%s also holds threads that LangGraph's own saver stored. They are not seen here until "
+        "they are adopted: `langgraph-wyrd adopt`, or langgraph_wyrd.port.adopt(…)",
+        where,
     )

@@ -40,6 +40,7 @@ class SqliteDriver:
         connect: Callable[[], Any] | None = None,
         synchronous: str = "FULL",
         readers: int = 4,
+        adopting: bool = False,
         **options: Any,
     ) -> None:
         self._address = address
@@ -48,6 +49,7 @@ class SqliteDriver:
         self._connect = connect
         self._synchronous = synchronous.upper()
         self._options = options
+        self._adopting = adopting
         self._where = (
             "the SQLite database in memory"
             if address.in_memory
@@ -192,6 +194,8 @@ class SqliteDriver:
                 moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
                 for each in wanted:
                     raw.execute(schema.RECORD, (*each, moment))
+                if not self._adopting and _holds_official(raw):
+                    schema.note_official(self._where)
             raw.execute("COMMIT")
         except BaseException:
             if raw.in_transaction:
@@ -205,6 +209,14 @@ class SqliteDriver:
 
     def gone(self, error: BaseException) -> bool:
         return getattr(error, "opens_anew", False) is True
+
+
+def _holds_official(raw: sqlite3.Connection) -> bool:
+    """Whether LangGraph's own saver stored threads in the file."""
+    columns = {row[1] for row in raw.execute("PRAGMA table_info(checkpoints)")}
+    if not {"thread_id", "checkpoint_ns", "parent_checkpoint_id"} <= columns:
+        return False
+    return raw.execute("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None
 
 
 class SqliteConnection:

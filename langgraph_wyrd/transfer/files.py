@@ -8,77 +8,24 @@ does. A value that a checkpoint shares with an earlier one is written once.
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
-import os
-import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import xxhash
-from langchain_core.messages import BaseMessage
 
 from langgraph_wyrd.plans.beside import Beside
 from langgraph_wyrd.plans.carry import Carried, Times, Told
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.store.values import Codec, mark
+from langgraph_wyrd.transfer.text import FORMAT, SCHEMA, line, one_a_line, shown, sum_of
 
-FORMAT = "langgraph-wyrd thread"
-SCHEMA = 1
 _READABLE = ["working_state", "labels", "heals", "messages", "history"]
 _CARRIED = ("thread_id", "created", "updated", "status", "user_id", "labels", "heals")
 LABEL = ("name", "checkpoint_id", "created_at", "automatic", "keys", "missing", "context")
 HEAL = ("id", "kind", "ns", "checkpoint_id", "channel", "what", "at", "acknowledged_at")
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """A file that takes the place of another at once, when all of it is on disk; or not at all."""
-    target = Path(path)
-    made = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(made, "x", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(made, target)
-    except BaseException:
-        made.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _line(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isascii() or _is_utf8(text) else json.dumps(value)
-
-
-def _list(name: str, values: Iterable[Any]) -> str:
-    """One a line."""
-    said = ",\n".join(map(_line, values))
-    return f"{json.dumps(name)}: [\n{said}\n]"
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        return False
-    return True
-
-
-def sum_of(record: Mapping[str, Any]) -> str:
-    """Over what a record says, however it is written down."""
-    text = json.dumps({k: v for k, v in record.items() if k != "sum"}, sort_keys=True)
-    return xxhash.xxh3_64_hexdigest(text.encode())
 
 
 class Whole:
@@ -135,16 +82,16 @@ class Letter:
             "in_the_clear": clear,
             "sealed": sealed,
         }
-        lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in parts.items()]
-        shown = json.dumps(to_dict(state, compact=True), ensure_ascii=True, indent=1)
-        lines.append(f'"working_state": {shown}')
+        lines = [f"{json.dumps(name)}: {line(value)}" for name, value in parts.items()]
+        told = json.dumps(to_dict(state, compact=True), ensure_ascii=True, indent=1)
+        lines.append(f'"working_state": {told}')
         beside_it = {
             "labels": [dict(zip(LABEL, row, strict=True)) for row in beside.labels],
             "heals": [dict(zip(HEAL, row, strict=True)) for row in beside.heals],
         }
         self._total = Whole({**parts, **beside_it})
-        lines += [_list(name, rows) for name, rows in beside_it.items()]
-        lines.append(_list("messages", map(_shown, messages or ())))
+        lines += [one_a_line(name, rows) for name, rows in beside_it.items()]
+        lines.append(one_a_line("messages", map(shown, messages or ())))
         return "{\n" + ",\n".join(lines) + ',\n"history": [\n'
 
     def checkpoint(self, carried: Carried, told: Told) -> str:
@@ -165,10 +112,10 @@ class Letter:
             record["sum"] = sum_of(record)
             self._total.add(record)
         before, self._first = "" if self._first else ",\n", False
-        return before + _line(record)
+        return before + line(record)
 
     def end(self) -> str:
-        whole = f',\n"whole": {_line(self._total.as_dict())}' if self.payloads else ""
+        whole = f',\n"whole": {line(self._total.as_dict())}' if self.payloads else ""
         return f"\n]{whole}\n}}\n"
 
     def _payload(self, carried: Carried, told: Told) -> dict[str, Any]:
@@ -240,16 +187,3 @@ def _written(carried: Carried) -> list[str]:
         node = spot.path.rpartition(", ")[2] if "__pregel_pull" in spot.path else spot.path
         by_path.setdefault(node, []).append(channel)
     return [f"{node or '-'}: {', '.join(names)}" for node, names in by_path.items()]
-
-
-def _shown(message: Any) -> Any:
-    """A message for reading."""
-    if not isinstance(message, BaseMessage):
-        return _plain(message)
-    names = ("type", "id", "name", "content", "tool_calls", "tool_call_id", "status")
-    held = {name: getattr(message, name, None) for name in names}
-    return _plain({name: value for name, value in held.items() if value})
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=repr))

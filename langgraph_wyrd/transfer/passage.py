@@ -15,14 +15,14 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.extraction.due import CONTROL, ERROR, INTERRUPT, is_call
-from langgraph_wyrd.plans.carry import Key, Outline, Spot, in_order
-from langgraph_wyrd.transfer.sides import Found, Ours, Side, Teller, parent_of
+from langgraph_wyrd.transfer.outline import Key, Outline, Spot, in_order
+from langgraph_wyrd.transfer.sides import Found, Side, config_of, parent_of
 from langgraph_wyrd.types.telling import refused
 from langgraph_wyrd.views.plain import count
 
 logger = logging.getLogger("langgraph_wyrd")
 
-_PAGE = 32  # checkpoints that are held at once
+PAGE = 32  # checkpoints that are held at once
 
 
 @contextlib.contextmanager
@@ -100,17 +100,17 @@ class Passage:
         there = len(order) - len(waiting)
         self._sent = replace(self._sent, there=there)
         self._tell(there)
-        for start in range(0, len(waiting), _PAGE):
-            await self._page(waiting[start : start + _PAGE], ours)
-            self._tell(there + min(start + _PAGE, len(waiting)))
+        for start in range(0, len(waiting), PAGE):
+            await self._page(waiting[start : start + PAGE], ours)
+            self._tell(there + min(start + PAGE, len(waiting)))
         await self._end(order)
         return self._sent
 
     async def check(self) -> str | None:
         """Whether all of the source's thread is at the target as it is; else what is not."""
         order = in_order(await self.source.outline(self.id))
-        for start in range(0, len(order), _PAGE):
-            keys = order[start : start + _PAGE]
+        for start in range(0, len(order), PAGE):
+            keys = order[start : start + PAGE]
             self._alike.clear()
             found = await self.source.read(self.id, keys)
             back = await self.target.read(self.id, keys)
@@ -157,11 +157,11 @@ class Passage:
         parent = parent_of(found)
         if key not in ours.parents:
             new = await self._new_versions(found, ns, parent)
-            at = _config(self.id, ns, parent)
+            at = config_of(self.id, ns, parent)
             with _saying(self.id, found):
                 await self.target.call("put", at, found.checkpoint, found.metadata, new)
             self._note(key, found)
-        at = _config(self.id, ns, id)
+        at = config_of(self.id, ns, id)
         at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
         self._tangled = self._tangled or _tangled(found.pending_writes or [], spots)
         for path, task, writes in _calls(found.pending_writes or [], spots):
@@ -209,23 +209,8 @@ class Passage:
     # ---- the end of a thread
 
     async def _end(self, order: Sequence[Key]) -> None:
-        source, target = self.source, self.target
-        if not (isinstance(source, Teller) and isinstance(target, Ours)):
-            if self._sent.checkpoints:
-                await target.arrived(self.id)
-            if self._tangled and isinstance(target, Ours):
-                await target.read_anew(self.id)
-            return
-        there = await source.times(self.id)
-        if there is None:
-            return  # deleted meanwhile
-        changed, woven = 0, there.status is not None
-        for start in range(0, len(order) if woven else 0, _PAGE):
-            said = await source.told(self.id, order[start : start + _PAGE])
-            changed += await target.retell(self.id, said)
-        changed += await target.put_beside(self.id, await source.beside(self.id))
-        if changed or self._sent.checkpoints:
-            await target.settle(self.id, there, show=woven)
+        if self._sent.checkpoints:
+            await self.target.arrived(self.id, tangled=self._tangled)
 
     # ---- comparing
 
@@ -338,13 +323,6 @@ def _parted(theirs: Outline, ours: Outline) -> str | None:
     if moved:
         return f"checkpoint {moved[0][1]} has another parent in the target's thread of this id"
     return None
-
-
-def _config(thread_id: Any, ns: str, id: str | None) -> Any:
-    place: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": ns}
-    if id is not None:
-        place["checkpoint_id"] = id
-    return {"configurable": place}
 
 
 def _calls(

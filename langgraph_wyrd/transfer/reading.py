@@ -21,7 +21,8 @@ from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, Wyrd
 from langgraph_wyrd.plans.beside import Beside
 from langgraph_wyrd.plans.carry import Key, Outline, Spot, Times, Told
 from langgraph_wyrd.store.values import Codec
-from langgraph_wyrd.transfer.files import FORMAT, HEAL, LABEL, SCHEMA, Whole, sum_of
+from langgraph_wyrd.transfer.files import HEAL, LABEL, Whole
+from langgraph_wyrd.transfer.text import FORMAT, SCHEMA, sum_of
 
 _CHUNK = 1 << 16  # characters
 _NEAR = 64  # an error so near to what was read last may be one only because there is more

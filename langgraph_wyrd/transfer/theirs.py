@@ -10,9 +10,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.parts.upkeep import Upkeep
-from langgraph_wyrd.plans.carry import Key, Outline, Spot
-from langgraph_wyrd.transfer.sides import Ours, Side
+from langgraph_wyrd.transfer.ours import Ours, between
+from langgraph_wyrd.transfer.outline import Key, Outline, Spot
+from langgraph_wyrd.transfer.passage import Passage, Report
+from langgraph_wyrd.transfer.sides import Side
 
 T = TypeVar("T")
 
@@ -184,8 +185,12 @@ _KINDS: dict[str, type[Side]] = {
 
 def side_of(saver: Any, asynchronous: bool) -> Side:
     """The side that a saver takes in a copy."""
-    if isinstance(saver, Upkeep):
+    if hasattr(saver, "_engine"):
         return Ours(saver, asynchronous)
+    if hasattr(saver, "_core"):  # of the first edition
+        from langgraph_wyrd.transfer import first
+
+        return first.Ours(saver, asynchronous)
     if isinstance(saver, InMemorySaver):
         return InMemory(saver, asynchronous)
     for cls in type(saver).__mro__:
@@ -195,3 +200,16 @@ def side_of(saver: Any, asynchronous: bool) -> Side:
     if not isinstance(saver, BaseCheckpointSaver):
         raise InvalidInput(f"{saver!r} is no LangGraph checkpointer")
     return Side(saver, asynchronous)
+
+
+async def carried(source: Side, target: Side, id: Any, tell: Callable[[int], None]) -> Report:
+    """Copy one thread."""
+    if isinstance(source, Ours) and isinstance(target, Ours):
+        report = await between(source, target, id)
+        if report is not None:
+            return report
+    if hasattr(target.saver, "_core"):  # of the first edition
+        from langgraph_wyrd.transfer import first
+
+        return await first.FirstPassage(source, target, id, tell).copy()
+    return await Passage(source, target, id, tell).copy()
