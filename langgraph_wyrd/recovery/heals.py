@@ -46,7 +46,7 @@ def record(key: Key, heals: Sequence[Heal]) -> Command:
 
 
 def _id(heal: Heal) -> str:
-    return blake2b("\0".join(heal).encode(errors="replace"), digest_size=12).hexdigest()
+    return blake2b("\0".join(map(str, heal)).encode(errors="replace"), digest_size=12).hexdigest()
 
 
 def log(thread_id: str, heals: Sequence[Heal]) -> None:

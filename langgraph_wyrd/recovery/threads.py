@@ -16,8 +16,10 @@ from langgraph_wyrd.storage.tables import (
     JOURNAL,
     PARITY,
     THREADS,
+    Column,
     Key,
     ParityRow,
+    Table,
     ThreadRow,
 )
 
@@ -43,6 +45,9 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
     named = [ParityRow._make(each) for each in (yield Query(select(PARITY, "name"), (thread_id,)))]
     key = next((each.thread for each in named if not unsound(PARITY, each)), None)
     if row is not None:
+        names = yield from named_in(row.key)
+        if names and thread_id not in names:
+            return None  # it is another thread's, whose name is damaged
         right = key is None or key == row.key
         if right or (yield Query(_ANY, (row.key,))) or not (yield Query(_ANY, (key,))):
             return Place(row.key, row)
@@ -51,6 +56,13 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
     rows = yield Query(select(THREADS, "key"), (key,))
     found = ThreadRow._make(rows[0]) if rows else None
     return Place(key, found, row)
+
+
+def named_in(key: Key) -> Script[set[str]]:
+    """The name of a thread as its parity has it, if that is sound."""
+    rows = yield Query(f"{select(PARITY, 'thread')} AND name IS NOT NULL", (key,))
+    made = [ParityRow._make(each) for each in rows]
+    return {each.name for each in made if each.name is not None and not unsound(PARITY, each)}
 
 
 def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
@@ -84,11 +96,29 @@ def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
         made = made._replace(version=max(seqs, default=0) + 1)
     if not _is_count(row.writer):
         made = made._replace(writer=secrets.randbits(62))
-    if not isinstance(row.created, str):
-        made = made._replace(created=times[0] if times else now())
-    if not isinstance(row.updated, str):
-        made = made._replace(updated=times[-1] if times else now())
+    blank = ThreadRow(
+        made.key, thread_id, made.version, made.writer, made.head, None,
+        times[0] if times else now(), times[-1] if times else now(), None, None, None, None,
+        _user(found), 0, 0, None,
+    )  # fmt: skip
+    for column, value, right in zip(THREADS.columns, made, blank, strict=True):
+        if not fits(THREADS, column, value):
+            made = made._replace(**{column.name: right})  # type: ignore[arg-type]
     return made
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "key": (int, bytes), "text": (str,), "int": (int,), "real": (float, int), "bytes": (bytes,),
+}  # fmt: skip
+
+
+def fits(table: Table, column: Column, value: Any) -> bool:
+    """Whether a column may hold a value, as it is declared."""
+    if value is None:
+        return not column.required
+    if column.kind in _PYTHON and not isinstance(value, _PYTHON[column.kind]):
+        return False
+    return column.name not in table.checks or value in table.checks[column.name]
 
 
 def _is_count(value: Any) -> bool:

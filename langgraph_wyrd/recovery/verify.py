@@ -36,7 +36,7 @@ from langgraph_wyrd.recovery.report import (
 )
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back
-from langgraph_wyrd.recovery.threads import Place, remade
+from langgraph_wyrd.recovery.threads import Place, fits, remade
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
@@ -59,9 +59,6 @@ from langgraph_wyrd.store.names import given
 Flow = Generator[Any, Any, Any]
 
 _ROUNDS = 3  # what was repaired may show more that can be
-_PYTHON: dict[str, tuple[type, ...]] = {
-    "key": (int, bytes), "text": (str,), "int": (int,), "real": (float, int), "bytes": (bytes,),
-}  # fmt: skip
 _THERE = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgres": "SELECT relname FROM pg_class WHERE oid = to_regclass(?) OR relname = ?",
@@ -147,13 +144,17 @@ def _settled(before: list[Finding], left: list[Finding]) -> list[Finding]:
 def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
-        rows = yield Query("SELECT thread_id FROM wyrd_threads")
+        rows = yield Query("SELECT thread_id, key FROM wyrd_threads")
         named = yield Query(f"{select(PARITY)} WHERE name IS NOT NULL")
     else:
-        rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE thread_id = ?", (thread_id,))
+        rows = yield Query(
+            "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
+        )
         named = yield Query(select(PARITY, "name"), (thread_id,))
-    lost = {each[2] for each in named if not unsound(PARITY, ParityRow._make(each))}
-    return sorted({row[0] for row in rows if isinstance(row[0], str)} | lost)
+    sound = [ParityRow._make(each) for each in named]
+    names = {each.thread: each.name or "" for each in sound if not unsound(PARITY, each)}
+    own = {row[0] for row in rows if isinstance(row[0], str) and row[1] not in names}
+    return sorted(own | set(names.values()))
 
 
 def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
@@ -178,7 +179,7 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
         what = f"{count(found.missing, 'row')} that its parity names can't be found"
         note(PARITY.name, "groups", what, STAYS)
     elif loose := ungrouped(found):
-        note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW, damage=False)
+        note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
         note(THREADS.name, "its row", what, ANEW)
     for where, what in _paths(found):
@@ -230,13 +231,8 @@ def _unlike(table: Table, row: Any) -> str:
     if table.sums and unsound(table, row):
         return "it fails its checksum"
     for column, value in zip(table.columns, row, strict=True):
-        if value is None:
-            if column.required:
-                return f"its {column.name} is missing"
-        elif column.kind in _PYTHON and not isinstance(value, _PYTHON[column.kind]):
-            return f"its {column.name} is of another type"
-        elif column.name in table.checks and value not in table.checks[column.name]:
-            return f"its {column.name} is none that there is"
+        if not fits(table, column, value):
+            return f"its {column.name} can't be what was stored"
     return ""
 
 
@@ -297,7 +293,7 @@ def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> lis
         elif sealed and column.name in table.encrypted:
             made.append("")
         elif column.kind == "json":
-            made.append(value if parsed else _json(value))
+            made.append(json.dumps(value if parsed else _json(value), sort_keys=True))
         elif column.kind == "time":
             made.append(_time(value))
         elif column.kind == "bool":

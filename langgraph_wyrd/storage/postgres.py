@@ -214,9 +214,7 @@ class PostgresDriver:
         if MIGRATIONS.name in tables:
             text = self.text("SELECT version, name, min_reader FROM wyrd_migrations").decode()
             rows = run(text).fetchall()
-        if not rows and len(tables) > 1:  # only its record is missing
-            return []
-        return schema.pending(rows, self._where)
+        return schema.pending(rows, self._where, there=len(tables) > 1)
 
     # ---- errors
 

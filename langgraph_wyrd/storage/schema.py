@@ -151,8 +151,14 @@ def refuse_foreign(tables: Mapping[str, Collection[str]], where: str) -> None:
         )
 
 
-def pending(rows: Sequence[Sequence[Any]], where: str) -> list[Migration]:
-    """The migrations to apply; raises SchemaTooNew where this library can't read the schema."""
+def pending(rows: Sequence[Sequence[Any]], where: str, *, there: bool = False) -> list[Migration]:
+    """The migrations to apply; raises SchemaTooNew where this library can't read the schema.
+
+    `there`: the tables are, so that a damaged or missing record does not stand for none.
+    """
+    rows = [row for row in rows if type(row[0]) is int and type(row[2]) is int]
+    if there and all(row[0] not in range(1, KNOWN + 1) and row[2] <= KNOWN for row in rows):
+        return []
     applied = max((row[0] for row in rows), default=0)
     reader = max((row[2] for row in rows), default=0)
     if reader > KNOWN:

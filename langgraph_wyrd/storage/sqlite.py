@@ -164,9 +164,7 @@ class SqliteDriver:
         rows: list[Any] = []
         if MIGRATIONS.name in tables:
             rows = raw.execute("SELECT version, name, min_reader FROM wyrd_migrations").fetchall()
-        if not rows and len(tables) > 1:  # only its record is missing
-            return []
-        return schema.pending(rows, self._where)
+        return schema.pending(rows, self._where, there=len(tables) > 1)
 
     def _write_ahead(self, raw: sqlite3.Connection) -> None:
         """WAL mode. SQLite does not wait for a lock here, so this does."""
