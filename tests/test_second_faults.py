@@ -16,9 +16,9 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.next_saver import WyrdSaver
 from langgraph_wyrd.recovery.rows import flipped_back
 from langgraph_wyrd.storage import parity
-from langgraph_wyrd.storage.rows import insert, summed
+from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Step
-from langgraph_wyrd.storage.tables import WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
 from tests.campaigns.second_faults import SILENT, postgres_databases, sqlite_databases
 from tests.damage import Agent, at, talk
 
@@ -89,7 +89,7 @@ def test_the_newest_checkpoint_that_is_deleted_comes_back(
     """A deleted head is noticed, rebuilt to the byte, written back, logged and recorded once."""
     with file.open() as saver:
         before = saver.get_tuple(at("t"))
-    sound = file.run("SELECT * FROM wyrd_checkpoints ORDER BY id DESC LIMIT 1")
+    sound = file.run(f"{select(CHECKPOINTS)} ORDER BY id DESC LIMIT 1")
     file.run("DELETE FROM wyrd_checkpoints WHERE id = (SELECT max(id) FROM wyrd_checkpoints)")
     with file.open() as saver:
         assert saver.get_tuple(at("t")) == before
@@ -99,8 +99,7 @@ def test_the_newest_checkpoint_that_is_deleted_comes_back(
     assert len(said) == 1
     assert "'t'" in said[0]
     assert before.checkpoint["id"] in said[0]
-    again = file.run("SELECT * FROM wyrd_checkpoints ORDER BY id DESC LIMIT 1")
-    assert again[0][1:] == sound[0][1:]  # all but where SQLite keeps it
+    assert file.run(f"{select(CHECKPOINTS)} ORDER BY id DESC LIMIT 1") == sound
     assert [row[0] for row in file.run("SELECT kind FROM wyrd_heals")] == ["exact"]
 
 
@@ -242,11 +241,11 @@ def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
         assert one.verify().findings == ()
     ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints")]
     for id in ids:
-        before = file.run("SELECT * FROM wyrd_checkpoints WHERE id = ?", id)[0][1:]
+        before = file.run(select(CHECKPOINTS, "id"), id)
         file.run("DELETE FROM wyrd_checkpoints WHERE id = ?", id)
         with file.open() as saver:
             saver.verify(repair=True)
-        assert file.run("SELECT * FROM wyrd_checkpoints WHERE id = ?", id)[0][1:] == before
+        assert file.run(select(CHECKPOINTS, "id"), id) == before
 
 
 # ---- the parts

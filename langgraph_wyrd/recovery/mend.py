@@ -126,14 +126,25 @@ def applied(
 ) -> Script[list[Heal]]:
     """Store what recovery restored; with `thread`, the thread's row as well."""
     heals: list[Heal] = []
+    moved: list[Fix] = []
     stored = found.stored
-    # First everything is taken away, then put where it belongs: rows may stand in for each other.
+    # A row whose key is right stays where it is. The others are taken away first, then put where
+    # they belong: they may stand in each other's places.
     for fix in found.fixes:
-        if fix.old is not None:
-            yield from _removed(dialect, stored, fix.table, fix.old)
-    for fix in found.fixes:
-        yield Command(insert(fix.table), [fix.new])
         heals.append(_said(fix))
+        if fix.old is None:
+            continue
+        if all(getattr(fix.old, name) == getattr(fix.new, name) for name in fix.table.key):
+            sets = ", ".join(f"{name} = ?" for name in fix.table.names)
+            yield Command(
+                f"UPDATE {fix.table.name} SET {sets} WHERE {_AT[dialect]}",
+                [(*fix.new, stored.places[id(fix.old)])],
+            )
+        else:
+            yield from _removed(dialect, stored, fix.table, fix.old)
+            moved.append(fix)
+    for fix in [*moved, *(fix for fix in found.fixes if fix.old is None)]:
+        yield Command(insert(fix.table), [fix.new])
     for table, row in found.strays:
         yield from _removed(dialect, stored, table, row)
         what = f"a row of {table.name} was none of this thread's: it was removed"
