@@ -9,7 +9,7 @@ from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.scripts import Command, Script
 
 SHOW = (
-    "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = coalesce(?, title), "
+    "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = ?, "
     "open_loops = ?, open_todos = ? WHERE key = ?"
 )
 

@@ -51,7 +51,7 @@ _MOVED = (
 )
 ADVANCE = f"{_MOVED} {_MINE}"
 ADVANCE_SHOWN = (
-    f"{_MOVED}, status = ?, reason = ?, due = ?, title = coalesce(?, title), open_loops = ?, "
+    f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, "
     f"open_todos = ? {_MINE}"
 )
 BEGIN = (

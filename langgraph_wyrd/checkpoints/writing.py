@@ -34,11 +34,12 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
-from langgraph_wyrd.storage.scripts import Query, Script, Stale, Step
+from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
 from langgraph_wyrd.storage.tables import Key
 from langgraph_wyrd.store.names import given
 
 _TRIES = 40
+_PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
 
 Flow = Generator[Any, Any, Any]
 
@@ -111,6 +112,16 @@ class Writing:
         def flow(make: Callable[..., Job]) -> Flow:
             for attempt in range(_TRIES):
                 slot = self._cache.slot(wanted.thread_id)
+                if attempt >= _PATIENCE:
+                    self._cache.drop(wanted.thread_id)
+                    try:
+                        return (
+                            yield self._posted(make("write", lambda: self._at_once(codec, wanted)))
+                        )
+                    except Stale:  # another one began the thread
+                        continue
+                    finally:
+                        self._cache.drop(wanted.thread_id)
                 job = self._planned(codec, make, slot, wanted, None)
                 if job is None:
                     loaded: Loaded = yield from self._load(codec, make, wanted)
@@ -191,6 +202,28 @@ class Writing:
             self._engine.post(job)
             return job
 
+    def _at_once(self, codec: Codec, wanted: Put) -> Script[Change | None]:
+        """Read, plan and store a checkpoint in one transaction: others are too quick otherwise."""
+        if self._dialect == "postgres":
+            by = found_by(self._dialect, wanted.thread_id)
+            yield Query("SELECT 1 FROM wyrd_threads WHERE key = ? FOR UPDATE", (by,))
+        loaded = yield from load(self._dialect, codec, wanted, self._reader)
+        thread = loaded.thread
+        if loaded.stamp == wanted.stamp:
+            return None
+        self._refuse_late(wanted, loaded)
+        if loaded.stamp is not None:
+            yield from reput.replaced(self._engine, codec, self._reader, wanted)
+            return None
+        space = loaded.space or replace(beginning(), state=loaded.start)
+        before = None if thread.state is None else thread.state.shown
+        steps, after = put.planned(
+            codec, self._reader, self._engine.nonce, thread, wanted, space, loaded.turn,
+            loaded.fork,
+        )  # fmt: skip
+        yield [Command(step.sql, [step.params]) for step in steps]
+        return Change(before, after, loaded.fork)
+
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
         loaded: Loaded = yield from self._read(
@@ -198,12 +231,17 @@ class Writing:
             wanted.thread_id,
             lambda strict: load(self._dialect, codec, wanted, self._reader, strict=strict),
         )
-        thread, buried = loaded.thread, loaded.thread.buried
+        self._refuse_late(wanted, loaded)
+        return loaded
+
+    @staticmethod
+    def _refuse_late(wanted: Put, loaded: Loaded) -> None:
+        """Refuse what a deleted thread's run sends late."""
+        buried = loaded.thread.buried
         if loaded.space is None and buried is not None and loaded.stamp is None:
             late = [id for id in (wanted.parent, wanted.root) if id is not None]
             if any(id <= buried for id in late):
-                raise put.too_late(thread.thread_id)
-        return loaded
+                raise put.too_late(loaded.thread.thread_id)
 
     def _read(
         self, make: Callable[..., Job], thread_id: str, script: Callable[[bool], Script[Any]]
