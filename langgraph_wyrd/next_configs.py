@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 from langgraph_wyrd.checkpoints import read
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.keys import found_by
-from langgraph_wyrd.store.names import stored
+from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -38,6 +38,9 @@ class Pages:
         self._after: read.Page | None = None
         self.done = limit is not None and limit <= 0
         where: list[tuple[str, tuple[Any, ...]]] = []
+        saver._permit(config)
+        if saver._user is not None:
+            where.append(("t.user_id = ?", (saver._user,)))
         if config is not None:
             self._thread_id = place(config)[0]
             dialect = saver._dialect
@@ -89,7 +92,8 @@ class Pages:
             found = found[: self._left]
             self._left -= len(found)
         self.done = self._after is None or self._left == 0
-        return [tuple_of(each, self._thread_id, None) for each in found]
+        user = self._saver._user
+        return [tuple_of(each, self._thread_id, None, user) for each in found]
 
 
 def history(found: Any) -> dict[str, DeltaChannelHistory]:
@@ -128,25 +132,36 @@ def several(ids: Sequence[str], what: str) -> Sequence[str]:
     return ids
 
 
-def config_of(place: tuple[Any, str, str | None], id: str | None = None) -> RunnableConfig:
+def config_of(
+    place: tuple[Any, str, str | None], id: str | None = None, user: str | None = None
+) -> RunnableConfig:
+    """The config of a checkpoint; with `user`, it says whose it is."""
     thread_id, ns, own = place
-    return {
+    made: RunnableConfig = {
         "configurable": {
             "thread_id": thread_id,
             "checkpoint_ns": ns,
             "checkpoint_id": own if id is None else id,
         }
     }
+    return made if user is None else of_user(made, user)
 
 
-def tuple_of(found: read.Read, thread_id: Any, config: RunnableConfig | None) -> CheckpointTuple:
+def of_user(config: RunnableConfig, user: str) -> RunnableConfig:
+    """A config that says whose it is: who goes on from a snapshot's does not say it again."""
+    return {**config, "configurable": {**config.get("configurable", {}), "user_id": given(user)}}
+
+
+def tuple_of(
+    found: read.Read, thread_id: Any, config: RunnableConfig | None, user: str | None = None
+) -> CheckpointTuple:
     """A tuple; its configs carry the thread id as the caller gave it."""
     name = found.thread_id if thread_id is None else thread_id
     return CheckpointTuple(
-        config or config_of((name, found.ns, found.id)),
+        config or config_of((name, found.ns, found.id), None, user),
         found.checkpoint,  # type: ignore[arg-type]
         found.metadata,  # type: ignore[arg-type]
-        None if found.parent is None else config_of((name, found.ns, found.parent)),
+        None if found.parent is None else config_of((name, found.ns, found.parent), None, user),
         found.writes,
     )
 

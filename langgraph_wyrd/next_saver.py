@@ -65,16 +65,20 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from langgraph_wyrd import next_thread as threads
+    from langgraph_wyrd import redaction
     from langgraph_wyrd.next_thread import Thread
+    from langgraph_wyrd.redaction import Redact, Redaction
     from langgraph_wyrd.storage.keyring import KeyRing
 else:
-    threads = later("next_thread")
+    redaction, threads = later("redaction", "next_thread")
 
 
 class WyrdSaver(
     Admin, Queries, Discarding, Importing, Watching, Rotating, Users, BaseCheckpointSaver[str]
 ):
     """A LangGraph checkpointer on SQLite or Postgres."""
+
+    _user: str | None = None  # whose threads alone this saver sees; None: all
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
@@ -96,6 +100,7 @@ class WyrdSaver(
         self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
+        self._redaction: Redaction | None = None
         self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
@@ -118,6 +123,7 @@ class WyrdSaver(
         aliases: Mapping[str, str] | None = None,
         migrations: Iterable[Migration] = (),
         retention: Retention | None = None,
+        redact: Redact = (),
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -125,6 +131,9 @@ class WyrdSaver(
         Args:
             keys: Keys by their ids, or a `KeyRing`: everything of value is encrypted with the
                 last one. See docs/encryption.md.
+            redact: Names whose values never reach the database with a checkpoint's metadata, into
+                which LangGraph copies what a run's config holds; or a function that says what is
+                stored of it.
         """
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
@@ -154,6 +163,8 @@ class WyrdSaver(
             engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals,
             hooks=called, ownership=ownership,
         )  # fmt: skip
+        if redact:
+            saver._redaction = redaction.Redaction(redact)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
         return saver
@@ -222,7 +233,7 @@ class WyrdSaver(
         put = self._incoming(config, checkpoint, metadata, new_versions)
         self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
         self._stored(put)
-        return config_of(place(config), checkpoint["id"])
+        return config_of(place(config), checkpoint["id"], self._user)
 
     async def aput(
         self,
@@ -235,7 +246,7 @@ class WyrdSaver(
         put = self._incoming(config, checkpoint, metadata, new_versions)
         await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
         self._stored(put)
-        return config_of(place(config), checkpoint["id"])
+        return config_of(place(config), checkpoint["id"], self._user)
 
     def put_writes(
         self,
@@ -418,12 +429,18 @@ class WyrdSaver(
         if self._keeper is not None:
             self._keeper.wrote(put.thread_id, put.ns)
 
+    def _permit(self, config: RunnableConfig | None) -> None:
+        """Raise if this saver is not for what a config names. This one is for everything."""
+
     def _incoming(
         self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions
     ) -> Put:
+        self._permit(config)
         thread_id, ns, parent = stored_place(config)
         check_size(ns, "checkpoint_ns")
         meta = dict(get_checkpoint_metadata(config, metadata))
+        if self._redaction is not None:
+            meta = self._redaction(meta)
         text, exact = self._codec.metadata(meta)
         step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
         held: dict[str, Any] = dict(checkpoint)
@@ -451,6 +468,7 @@ class WyrdSaver(
             user=stored(user, "user_id") if isinstance(user, str) else None,
             values=values,
             owned=owned,
+            owner=self._user,
             versions=held.pop("channel_versions", {}),
             new_versions=new_versions,
             seen=held.pop("versions_seen", {}),
@@ -461,6 +479,7 @@ class WyrdSaver(
     def _written(
         self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> PutWrites:
+        self._permit(config)
         thread_id, ns, checkpoint = stored_place(config)
         check_size(ns, "checkpoint_ns")
         if checkpoint is None:
@@ -478,6 +497,7 @@ class WyrdSaver(
             list(writes),
             user=user,
             owned=owned,
+            owner=self._user,
         )
 
     def _get(self, config: RunnableConfig) -> Callable[[], Any]:
@@ -508,7 +528,7 @@ class WyrdSaver(
         if found is None:
             return None
         asked = config["configurable"].get("checkpoint_id")
-        return tuple_of(found, place(config)[0], config if asked else None)
+        return tuple_of(found, place(config)[0], config if asked else None, self._user)
 
     def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> Callable[[], Any]:
         thread_id, ns, id = stored_place(config)

@@ -48,13 +48,14 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     by = "key" if dialect == "postgres" else "thread_id"
     rows = yield Query(
         "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
-        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried",
+        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id",
         (writing._engine.nonce, put.now(), found_by(dialect, wanted.thread_id)),
     )
     if not rows:
         raise put.too_late(wanted.thread_id)
-    key, version, head, buried = rows[0]
-    thread = Thread(key, wanted.thread_id, version, writing._engine.nonce, head, buried)
+    key, version, head, buried, user = rows[0]
+    thread = Thread(key, wanted.thread_id, version, writing._engine.nonce, head, buried, user=user)
+    put.refuse_others(thread, wanted.owner)
     _, state = yield from states.load_namespace(
         dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
     )

@@ -22,7 +22,7 @@ from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadSta
 from langgraph_wyrd.codec.delta import REF, fresh_places, operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
+from langgraph_wyrd.errors import InvalidInput, ThreadDeleted, WrongUser
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
@@ -90,6 +90,7 @@ class Put:
     rest: Mapping[str, Any]
     addressed: bool = False  # the run was told to go on from just this parent
     owned: Mapping[str, Any] = field(default_factory=dict)  # what of the values is the user's
+    owner: str | None = None  # stored only if the thread is this user's
     stamp: int = field(default_factory=lambda: secrets.randbits(63))
 
 
@@ -453,10 +454,12 @@ class PutWrites:
     user: str | None = None
     owned: Mapping[int, Any] = field(default_factory=dict)  # what is the user's, by its place
     users: dict[int, Any] = field(default_factory=dict)  # the same as it is stored
+    owner: str | None = None  # stored only if the thread is this user's
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
 ALIVE_LOCKED = f"{ALIVE} FOR KEY SHARE"
+ALIVE_OF_USER = f"{ALIVE} AND (user_id = ? OR (user_id IS NULL AND head IS NULL))"
 
 _last = 0
 
@@ -512,7 +515,10 @@ def planned_writes(
     elif says:
         return None
     if after is thread:
-        steps = [Step(alive, (thread.key, thread.thread_id), must=True)]
+        params: tuple[Any, ...] = (thread.key, thread.thread_id)
+        if writes.owner is not None:
+            alive, params = alive.replace(ALIVE, ALIVE_OF_USER), (*params, writes.owner)
+        steps = [Step(alive, params, must=True)]
     else:
         steps = [advanced(me, thread, thread.head, None, columns), *steps]
     row = WriteRow(
@@ -581,6 +587,16 @@ def _shown_after(
 def replace_row(table: Table, row: Any) -> Command:
     """Store a row in the place of the one that has its key."""
     return Command(upsert(table), [row])
+
+
+def refuse_others(thread: Thread, owner: str | None) -> None:
+    """Raise if a thread is not the user's who writes to it; without a checkpoint it is nobody's."""
+    if owner is None or thread.user == owner or (thread.user is None and thread.head is None):
+        return
+    raise WrongUser(
+        f"thread {given(thread.thread_id)!r} is not user {given(owner)!r}'s: nothing of this run "
+        "was stored there. Use another thread_id."
+    )
 
 
 def too_late(thread_id: str) -> ThreadDeleted:

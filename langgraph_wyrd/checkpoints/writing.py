@@ -128,6 +128,7 @@ class Writing:
                     if loaded.stamp == wanted.stamp:
                         return  # the answer to the first try's commit was lost
                     if loaded.stamp is not None:
+                        put.refuse_others(loaded.thread, wanted.owner)
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
                             make(
@@ -171,6 +172,7 @@ class Writing:
                 thread = _merged(thread, loaded, wanted)
             if thread is None or (thread.deleted and wanted.parent is not None):
                 return None
+            put.refuse_others(thread, wanted.owner)
             if self._reader is not None and thread.state is None:
                 return None
             space, turn = thread.spaces.get(wanted.ns), None
@@ -341,6 +343,7 @@ class Writing:
             thread = slot.thread
             if thread is None:
                 return None, False
+            put.refuse_others(thread, wanted.owner)
             me, alive = self._engine.nonce, put.ALIVE
             if self._dialect == "postgres":
                 alive = put.ALIVE_LOCKED

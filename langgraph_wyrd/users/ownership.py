@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.hooks import Hooks
     from langgraph_wyrd.storage.engine import Engine
+    from langgraph_wyrd.users.scoped import UserSaver
 
 _TRIES = 5  # looks for what runs that go on have written meanwhile
 _INPUT, _ROOT = "__start__", "__root__"
@@ -283,6 +284,15 @@ class Users:
     def user(self, user_id: str) -> UserData:
         """What is kept for a user beside all threads: `set`, `get`, `delete`, `list`, `items`."""
         return UserData(self, of_user(user_id))
+
+    def for_user(self, user_id: str) -> UserSaver:
+        """A saver that sees and writes only this user's threads: for the runs of one user.
+
+        Their configs must say whose they are: `{"configurable": {…, "user_id": …}}`.
+        """
+        from langgraph_wyrd.users.scoped import UserSaver
+
+        return UserSaver._of(self, of_user(user_id))
 
     @operation
     def erase_user(
