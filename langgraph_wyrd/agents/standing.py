@@ -218,4 +218,5 @@ _ALL_LOCK = Lock()
 def served(saver: Saver) -> _Served:
     """The record of a saver and its clones: an agent may be made anew for each request."""
     with _ALL_LOCK:
-        return _ALL.setdefault(saver._core, _Served())
+        opened = saver._engine if hasattr(saver, "_engine") else saver._core
+        return _ALL.setdefault(opened, _Served())
