@@ -98,7 +98,7 @@ attach()
 del attach, interrupted
 
 if os.environ.get("WYRD_EDITION") == "2":  # the second edition's storage, while it grows
-    from langgraph_wyrd.next_saver import WyrdSaver  # type: ignore[assignment]
+    _HOMES.update(WyrdSaver="next_saver", Thread="next_thread")
 
 
 def __getattr__(name: str) -> Any:

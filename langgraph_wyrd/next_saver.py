@@ -48,6 +48,7 @@ from langgraph_wyrd.recovery import load, mend, verify
 from langgraph_wyrd.recovery.report import Progress, Report
 from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.rotating import Rotating
+from langgraph_wyrd.showing import Shown
 from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.storage import schema as schemas
 from langgraph_wyrd.storage.access import Access
@@ -74,7 +75,15 @@ else:
 
 
 class WyrdSaver(
-    Admin, Queries, Discarding, Importing, Watching, Rotating, Users, BaseCheckpointSaver[str]
+    Admin,
+    Queries,
+    Discarding,
+    Importing,
+    Watching,
+    Rotating,
+    Users,
+    Shown,
+    BaseCheckpointSaver[str],
 ):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
@@ -86,6 +95,12 @@ class WyrdSaver(
         access: Access | None = None, hooks: Hooks | None = None, heals: bool = True,
         ownership: Ownership | None = None,
     ) -> None:  # fmt: skip
+        if not isinstance(engine, Engine):
+            raise InvalidInput(
+                f"a WyrdSaver is not made of a {type(engine).__name__}: it opens its connections "
+                'itself. Use WyrdSaver.from_conn_string("sqlite:///agents.db") or '
+                '("postgresql://…"); connect= takes a callable that makes connections'
+            )
         super().__init__(serde=serde)
         self._access = Access(self.serde) if access is None else access
         self._engine = engine
@@ -147,6 +162,8 @@ class WyrdSaver(
             called.add(event, hook)
         ownership = Ownership.of(channels)
         address = url.parse(conn_string)
+        if address.dialect == "sqlite" and schema is not None:
+            raise InvalidInput("schema= is for Postgres: SQLite has none")
         serde = maybe_add_typed_methods(serde or cls.serde)
         access = Access(serde, keys)
         common: dict[str, Any] = {"setup": setup, "timeout": timeout, "connect": connect, **options}
@@ -165,14 +182,17 @@ class WyrdSaver(
         )  # fmt: skip
         if redact:
             saver._redaction = redaction.Redaction(redact)
+        saver._where = url.described(address)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
         return saver
 
     @staticmethod
-    def ddl(dialect: schemas.Dialect = "postgres") -> str:
+    def ddl(dialect: schemas.Dialect = "postgres", *, schema: str | None = None) -> str:
         """The statements that set up an empty database, for a role that may run them."""
-        return schemas.ddl(dialect)
+        if dialect not in ("postgres", "sqlite"):
+            raise InvalidInput(f'dialect {dialect!r}: use "postgres" or "sqlite"')
+        return schemas.ddl(dialect, schema)
 
     # ---- life
 

@@ -30,6 +30,7 @@ from langgraph_wyrd.operations import (
     operation,
 )
 from langgraph_wyrd.points import When, checked
+from langgraph_wyrd.showing import Showing
 from langgraph_wyrd.state import applying
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.labels import Label, checked_name
@@ -60,7 +61,7 @@ def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
 
 
-class Thread(Conversing, Moving, Exporting, Healed, Declaring):
+class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest

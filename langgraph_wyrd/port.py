@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.edition import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.transfer.driving import finish
 from langgraph_wyrd.transfer.official import drop, official, rows_there

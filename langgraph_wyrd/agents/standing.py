@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langgraph_wyrd.edition import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.scoped import UserSaver
 from langgraph_wyrd.state.model import WorkingState
 
@@ -218,4 +218,5 @@ _ALL_LOCK = Lock()
 def served(saver: Saver) -> _Served:
     """The record of a saver and its clones: an agent may be made anew for each request."""
     with _ALL_LOCK:
-        return _ALL.setdefault(saver._core, _Served())
+        opened = saver._engine if hasattr(saver, "_engine") else saver._core
+        return _ALL.setdefault(opened, _Served())

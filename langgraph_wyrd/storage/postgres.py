@@ -180,22 +180,13 @@ class PostgresDriver:
             wanted = self._pending(run)  # others may have been quicker
             if wanted:
                 for statement in schema.statements("postgres"):
-                    run(self._created(statement))
+                    run(schema.placed(statement, self._prefix))
                 for each in wanted:
                     run(self.text(schema.RECORD).decode(), (*each, _now()))
         if official and not self._adopting:
             with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
                 if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
                     schema.note_official(self._where)
-
-    def _created(self, statement: str) -> str:
-        """DDL inside the schema: names of indexes stand without it."""
-        if not self._prefix:
-            return statement
-        head, _, tail = statement.partition(" ON ")
-        if "INDEX" in head:
-            return f"{head} ON {self._prefix}{tail}"
-        return statement.replace("TABLE wyrd_", f"TABLE {self._prefix}wyrd_", 1)
 
     def _pending(self, run: Callable[..., Any]) -> list[schema.Migration]:
         found = run(

@@ -121,12 +121,26 @@ def _column(column: Column, table: Table, dialect: Dialect) -> str:
     return text
 
 
-def ddl(dialect: Dialect) -> str:
+def placed(statement: str, prefix: str) -> str:
+    """DDL inside a schema (`prefix` ends with a dot): names of indexes stand without it."""
+    if not prefix:
+        return statement
+    head, _, tail = statement.partition(" ON ")
+    if "INDEX" in head:
+        return f"{head} ON {prefix}{tail}"
+    return statement.replace("TABLE wyrd_", f"TABLE {prefix}wyrd_", 1)
+
+
+def ddl(dialect: Dialect, schema: str | None = None) -> str:
     """Everything that sets up an empty database, for a role that may run it."""
-    parts = [f"{statement};" for statement in statements(dialect)]
+    prefix = ""
+    if schema is not None:
+        quoted = schema.replace('"', '""')
+        prefix = f'"{quoted}".'
+    parts = [f"{placed(statement, prefix)};" for statement in statements(dialect)]
     for each in APPLIED:
         parts.append(
-            "INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES "
+            f"INSERT INTO {prefix}wyrd_migrations (version, name, min_reader, applied_at) VALUES "
             f"({each.version}, '{each.name}', {each.min_reader}, CURRENT_TIMESTAMP);"
         )
     return "\n".join(parts) + "\n"

@@ -21,7 +21,7 @@ from langgraph_wyrd.errors import MissingExtra
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.edition import WyrdSaver
     from langgraph_wyrd.scoped import UserSaver
 
 __all__ = ["app", "serve"]
