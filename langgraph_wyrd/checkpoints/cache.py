@@ -73,9 +73,12 @@ class Thread:
 class Slot:
     """A thread's place in the cache. Whoever plans a write of the thread holds its lock."""
 
-    __slots__ = ("lock", "thread", "weight")
+    __slots__ = ("lock", "thread", "unread", "weight")
 
     def __init__(self) -> None:
+        # What tasks wrote, by namespace and checkpoint, while the working state was not known: a
+        # read that begins before these writes are stored does not find them.
+        self.unread: dict[tuple[str, str], list[Any]] = {}
         self.lock = threading.Lock()
         self.thread: Thread | None = None
         self.weight = 0
@@ -122,6 +125,8 @@ class Cache:
         """Forget a thread."""
         found = self._slots.get(thread_id)
         if found is not None:
+            if found.thread is not None:
+                found.unread.update(_written(found.thread))
             self._bytes -= found.weight
             found.thread, found.weight = None, 0
 
@@ -129,3 +134,15 @@ class Cache:
         """Forget everything."""
         self._slots.clear()
         self._bytes = 0
+
+
+def _written(thread: Thread) -> dict[tuple[str, str], list[Any]]:
+    """What tasks wrote at the checkpoints that a thread stands at: some may be on their way."""
+    found = {
+        (ns, space.checkpoint): list(space.state.writes)
+        for ns, space in thread.spaces.items()
+        if space.checkpoint is not None and space.state is not None and space.state.writes
+    }
+    if thread.state is not None:
+        found.update((place, list(writes)) for place, writes in thread.state.early.items())
+    return found

@@ -51,8 +51,7 @@ _MOVED = (
 )
 ADVANCE = f"{_MOVED} {_MINE}"
 ADVANCE_SHOWN = (
-    f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, "
-    f"open_todos = ? {_MINE}"
+    f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
 )
 BEGIN = (
     "INSERT INTO wyrd_threads (key, thread_id, version, writer, head, created, updated, user_id, "
@@ -484,8 +483,8 @@ def planned_writes(
     space = thread.spaces.get(writes.ns)
     state: NamespaceState | None = None if space is None else space.state
     says = reader is not None and working.matter(writes.writes)
-    task, path = given(writes.task), given(writes.path)
-    made = [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
+    task = given(writes.task)
+    made = task_writes(writes)
     events: tuple[Event, ...] = ()
     after, columns, asks = thread, None, list[str]()
     steps: list[Step] = []
@@ -540,6 +539,12 @@ def user_rows(codec: Codec, key: Any, writes: PutWrites) -> list[Any]:
     """The rows that hold what of a call's writes belongs to the run's user."""
     held = {writes.user or "": writes.users}
     return owned.rows_of(codec, key, owned.WRITES, writes.seq, held, now())
+
+
+def task_writes(writes: PutWrites) -> list[TaskWrite]:
+    """What a task wrote, as extractors see it."""
+    task, path = given(writes.task), given(writes.path)
+    return [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
 
 
 def _shows(thread: Thread) -> bool:

@@ -194,6 +194,8 @@ class Writing:
                     return None
                 space = loaded.space or replace(beginning(), state=loaded.start)
             fork = None if loaded is None else loaded.fork
+            if slot.unread:
+                _take_unread(slot, thread, space, wanted)
             steps, after = put.planned(
                 codec, self._reader, self._engine.nonce, thread, wanted, space, turn, fork
             )
@@ -359,6 +361,9 @@ class Writing:
                 if planned is None:
                     return None, True
                 steps, after = planned
+            if self._reader is not None and thread.state is None:
+                place = (wanted.ns, wanted.checkpoint)
+                slot.unread.setdefault(place, []).extend(put.task_writes(wanted))
             job = make("store", steps, thread.key)
             if after is not slot.thread:
                 before = None if thread.state is None else thread.state.shown
@@ -369,6 +374,22 @@ class Writing:
             else:
                 self._engine.linger(job)
             return job, False
+
+
+def _take_unread(slot: Slot, thread: Thread, space: Namespace, wanted: Put) -> None:
+    """Add what tasks wrote, and a read may have missed, to what a checkpoint is read with."""
+    unread, slot.unread = slot.unread, {}
+    if thread.state is None:
+        return
+    for (ns, checkpoint), writes in unread.items():
+        if (ns, checkpoint) == (wanted.ns, wanted.id):
+            held = thread.state.early.setdefault((ns, checkpoint), [])
+        elif ns == wanted.ns and checkpoint == space.checkpoint and space.state is not None:
+            held = space.state.writes
+        else:
+            continue
+        tasks = {write.task for write in held}
+        held.extend(write for write in writes if write.task not in tasks)
 
 
 _URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
