@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from langgraph_wyrd.checkpoints import heads
+from langgraph_wyrd.checkpoints import heads, leases
 from langgraph_wyrd.checkpoints.heads import Fresh, Moved, Rewinding
 from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.declaring import of_loops
@@ -154,6 +154,21 @@ class Moving:
         exception.
         """
         return Rollback(self)
+
+    @operation
+    def release(self) -> Operation[bool]:
+        """Let others run this thread, whoever holds it (`single_writer=True`); whether anybody did.
+
+        For when you are sure that a run is over. One that was alive after all claims the thread
+        again with its next write, and is refused if another run has it by then.
+        """
+        saver = self._saver
+        freed: bool = yield Write(
+            saver._engine, partial(leases.release, saver._dialect, self._stored)
+        )
+        return freed
+
+    arelease = asynchronous(release)
 
     def _standing(self) -> Operation[tuple[str | None, int]]:
         """The head, and the version of the thread."""

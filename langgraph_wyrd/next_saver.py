@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
+from langgraph_wyrd import operations
 from langgraph_wyrd.admin import Admin, Keeper
 from langgraph_wyrd.checkpoints import boundaries, changes, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
@@ -67,11 +68,15 @@ if TYPE_CHECKING:
 
     from langgraph_wyrd import next_thread as threads
     from langgraph_wyrd import redaction
+    from langgraph_wyrd import single_writer as single_writers
+    from langgraph_wyrd.checkpoints.leases import Run
     from langgraph_wyrd.next_thread import Thread
+    from langgraph_wyrd.operations import Operation
     from langgraph_wyrd.redaction import Redact, Redaction
+    from langgraph_wyrd.single_writer import Leases
     from langgraph_wyrd.storage.keyring import KeyRing
 else:
-    redaction, threads = later("redaction", "next_thread")
+    redaction, single_writers, threads = later("redaction", "single_writer", "next_thread")
 
 
 class WyrdSaver(
@@ -116,6 +121,7 @@ class WyrdSaver(
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self._redaction: Redaction | None = None
+        self._leases: Leases | None = None
         self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
@@ -139,6 +145,7 @@ class WyrdSaver(
         migrations: Iterable[Migration] = (),
         retention: Retention | None = None,
         redact: Redact = (),
+        single_writer: bool = False,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -149,6 +156,8 @@ class WyrdSaver(
             redact: Names whose values never reach the database with a checkpoint's metadata, into
                 which LangGraph copies what a run's config holds; or a function that says what is
                 stored of it.
+            single_writer: While a run goes on in a thread, in whichever process, another one there
+                is refused with `ConcurrentRun` before any of its nodes runs. See docs/hooks.md.
         """
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
@@ -180,6 +189,8 @@ class WyrdSaver(
             engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals,
             hooks=called, ownership=ownership,
         )  # fmt: skip
+        if single_writer:
+            saver._leases = single_writers.Leases(engine)
         if redact:
             saver._redaction = redaction.Redaction(redact)
         saver._where = url.described(address)
@@ -207,10 +218,14 @@ class WyrdSaver(
 
     def close(self) -> None:
         """Wait for what is under way and close every connection."""
+        if self._leases is not None:
+            operations.run(self._leases.farewell())
         self._engine.close()
 
     async def aclose(self) -> None:
         """Async version of `close`."""
+        if self._leases is not None:
+            await operations.arun(self._leases.farewell())
         await self._engine.aclose()
 
     def __enter__(self) -> Self:
@@ -305,17 +320,23 @@ class WyrdSaver(
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest; None if there is none."""
+        wanted = self._get(config)
+        run = None if self._leases is None else operations.run(self._entering(config))
         try:
-            return self._tuple(config, self._engine.run(self._get(config)))
+            found = self._engine.run(wanted)
         except Exception as error:
-            return self._tuple(config, self._writing.store(self._get_again(config, error)))
+            found = self._writing.store(self._get_again(config, error))
+        return self._tuple(config, found, run)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
+        wanted = self._get(config)
+        run = None if self._leases is None else await operations.arun(self._entering(config))
         try:
-            return self._tuple(config, await self._engine.arun(self._get(config)))
+            found = await self._engine.arun(wanted)
         except Exception as error:
-            return self._tuple(config, await self._writing.astore(self._get_again(config, error)))
+            found = await self._writing.astore(self._get_again(config, error))
+        return self._tuple(config, found, run)
 
     def list(
         self,
@@ -489,6 +510,7 @@ class WyrdSaver(
             values=values,
             owned=owned,
             owner=self._user,
+            run=self._run_of(config, thread_id, ns),
             versions=held.pop("channel_versions", {}),
             new_versions=new_versions,
             seen=held.pop("versions_seen", {}),
@@ -518,6 +540,7 @@ class WyrdSaver(
             user=user,
             owned=owned,
             owner=self._user,
+            run=self._run_of(config, thread_id, ns),
         )
 
     def _get(self, config: RunnableConfig) -> Callable[[], Any]:
@@ -544,9 +567,22 @@ class WyrdSaver(
             dialect, codec, thread_id, ns, id, names, lenient
         ))  # fmt: skip
 
-    def _tuple(self, config: RunnableConfig, found: read.Read | None) -> CheckpointTuple | None:
+    def _entering(self, config: RunnableConfig) -> Operation[Run | None]:
+        """Claim the thread for the run that reads it, if it is one that begins."""
+        assert self._leases is not None
+        thread_id, ns, _ = stored_place(config)
+        return self._leases.entering(config, thread_id, ns)
+
+    def _run_of(self, config: RunnableConfig, thread_id: str, ns: str) -> Run | None:
+        return None if self._leases is None else self._leases.run_of(config, thread_id, ns)
+
+    def _tuple(
+        self, config: RunnableConfig, found: read.Read | None, run: Run | None = None
+    ) -> CheckpointTuple | None:
         if found is None:
             return None
+        if run is not None:
+            run.loaded = stored(found.id, "checkpoint_id")
         asked = config["configurable"].get("checkpoint_id")
         return tuple_of(found, place(config)[0], config if asked else None, self._user)
 

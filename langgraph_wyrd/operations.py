@@ -74,6 +74,8 @@ def run(made: Operation[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+        finally:
+            value = None  # an error has this frame in its traceback: no circle is to be left
         try:
             send, value = made.send, _waited(wait)
         except BaseException as error:
@@ -90,6 +92,8 @@ async def arun(made: Operation[T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+        finally:
+            value = None  # an error has this frame in its traceback: no circle is to be left
         try:
             send, value = made.send, await _awaited(wait)
         except BaseException as error:

@@ -18,14 +18,19 @@ import pytest
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
-from langgraph_wyrd import WyrdSaver, leases
+from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ConcurrentRun
-from tests import lone
+from tests import edition, lone
 from tests.conftest import Backend
 from tests.lone import ask, chain, fail, first, functional, last, slow, until
 from tests.outside import Peer, at_rest, raw, write_lock
 from tests.rows import config
-from tests.test_hooks import forks, heard
+from tests.test_hooks import heard
+
+if edition.SECOND:
+    from langgraph_wyrd import single_writer as leases
+else:
+    from langgraph_wyrd import leases
 
 pytestmark = pytest.mark.timeout(150, method="thread")
 
@@ -64,6 +69,21 @@ def held(url: str) -> list[str]:
     with raw(url) as connection:
         found = connection.execute("SELECT thread_id FROM wyrd_leases ORDER BY 1").fetchall()
     return [thread for (thread,) in found]
+
+
+def forks(url: str) -> list[Any]:
+    """The root checkpoints of one parent, where there are several."""
+    if not edition.SECOND:
+        from tests.test_hooks import forks
+
+        return forks(url)
+    with raw(url) as connection:
+        return list(
+            connection.execute(
+                "SELECT thread, parent FROM wyrd_checkpoints WHERE ns = '' "
+                "GROUP BY thread, parent HAVING count(*) > 1"
+            ).fetchall()
+        )
 
 
 def began(folder: Path, peer: Peer | None = None) -> None:
@@ -167,10 +187,20 @@ def test_a_lost_host_is_waited_out(
 
 
 def _lease_elsewhere(connection: Any, thread: str = "t") -> None:
+    is_postgres = "psycopg" in type(connection).__module__
+    if edition.SECOND:
+        from langgraph_wyrd.checkpoints.leases import lease_key
+        from langgraph_wyrd.storage.rows import insert
+        from langgraph_wyrd.storage.tables import LEASES, LeaseRow
+
+        key, now = lease_key("postgres" if is_postgres else "sqlite", thread), time.time()
+        held = LeaseRow(key, thread, "theirs", "far", "far away", 7, "1", now, now, 0)
+        sql = insert(LEASES)
+        connection.execute(sql.replace("?", "%s") if is_postgres else sql, held)
+        return
     from langgraph_wyrd.store.names import thread_key
     from langgraph_wyrd.store.sql import Sql
 
-    is_postgres = "psycopg" in type(connection).__module__
     sql = Sql("postgres" if is_postgres else "sqlite")["add_lease"]
     row = (thread_key(thread), thread, "theirs", "far", "far away", 7, "1")
     connection.execute(sql.replace("?", "%s") if is_postgres else sql, row)
@@ -368,6 +398,7 @@ def test_a_refusal_elsewhere_frees_what_is_left_here(
     assert peers[0](lone.run, "t", {"said": ["two"]})[-1] == "last"
 
 
+@pytest.mark.skipif(edition.SECOND, reason="what is held by whom is not looked into any more")
 @pytest.mark.parametrize("kind", ["limit", "breaks off"])
 async def test_an_exception_that_is_kept_holds_nothing(
     durable: Backend, call: Call, peers: list[Peer], kind: str, monkeypatch: pytest.MonkeyPatch

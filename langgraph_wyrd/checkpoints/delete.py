@@ -102,6 +102,7 @@ def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
         return 0
     key, moment = thread.key, put.now()
     (count,) = yield [Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ?", (key,))]
+    yield Command("DELETE FROM wyrd_leases WHERE thread_id = ?", [(thread_id,)])
     # The tombstone comes last: a thread without one that has rows is taken for damaged.
     yield [
         *(

@@ -90,6 +90,9 @@ class Put:
     addressed: bool = False  # the run was told to go on from just this parent
     owned: Mapping[str, Any] = field(default_factory=dict)  # what of the values is the user's
     owner: str | None = None  # stored only if the thread is this user's
+    run: Any = None  # whose lease it needs, if threads have a single writer (see `leases`)
+    ends: bool = False  # whether it ends that run
+    claimed: bool = False  # whether it claimed the lease anew
     stamp: int = field(default_factory=lambda: secrets.randbits(63))
 
 
@@ -454,6 +457,9 @@ class PutWrites:
     owned: Mapping[int, Any] = field(default_factory=dict)  # what is the user's, by its place
     users: dict[int, Any] = field(default_factory=dict)  # the same as it is stored
     owner: str | None = None  # stored only if the thread is this user's
+    run: Any = None  # as `Put.run`
+    ends: bool = False
+    claimed: bool = False
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"

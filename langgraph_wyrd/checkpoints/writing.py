@@ -15,6 +15,7 @@ from langgraph_wyrd.checkpoints import (
     boundaries,
     journal,
     late_writes,
+    leases,
     path,
     projection,
     put,
@@ -31,7 +32,7 @@ from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy
+from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy, SaverClosed, ThreadDeleted
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
@@ -83,6 +84,8 @@ class Writing:
                 job = send(value)
             except StopIteration as end:
                 return end.value
+            finally:
+                value = None  # an error has this frame in its traceback: no circle is to be left
             try:
                 send, value = made.send, engine.wait(job)
             except BaseException as error:
@@ -99,6 +102,8 @@ class Writing:
                 job = send(value)
             except StopIteration as end:
                 return end.value
+            finally:
+                value = None  # an error has this frame in its traceback: no circle is to be left
             try:
                 send, value = made.send, await engine.await_(job)
             except BaseException as error:
@@ -111,6 +116,8 @@ class Writing:
 
         def flow(make: Callable[..., Job]) -> Flow:
             for attempt in range(_TRIES):
+                if wanted.run is not None:
+                    yield from self._claimed(make, wanted)
                 slot = self._cache.slot(wanted.thread_id)
                 if attempt >= _PATIENCE:
                     self._cache.drop(wanted.thread_id)
@@ -142,8 +149,9 @@ class Writing:
                         yield from self._pause(make, attempt + 1)
                         continue
                 try:
-                    return (yield job)
+                    return self._ended(wanted, (yield job))
                 except Stale:
+                    self._doubt(wanted)
                     self._cache.drop(wanted.thread_id)
                     if attempt > 3:
                         yield from self._pause(make, attempt)
@@ -155,7 +163,7 @@ class Writing:
                 "while a checkpoint was being stored: nothing of it was stored. Try again"
             )
 
-        return flow
+        return flow if wanted.run is None else self._letting_go(flow, wanted)
 
     def _planned(
         self,
@@ -199,6 +207,9 @@ class Writing:
             steps, after = put.planned(
                 codec, self._reader, self._engine.nonce, thread, wanted, space, turn, fork
             )
+            if wanted.run is not None:
+                known = after.spaces.get(wanted.ns)
+                steps += wanted.run.steps(wanted, None if known is None else known.state)
             job = make("store", steps, thread.key)
             before = None if thread.state is None else thread.state.shown
             job.result = Change(before, after, fork)
@@ -263,6 +274,51 @@ class Writing:
         self._engine.post(job)
         return job
 
+    # ---- single writers
+
+    def _claimed(self, make: Callable[..., Job], wanted: Put | PutWrites) -> Flow:
+        """Have the run of a write hold its thread; raises ConcurrentRun if another one does."""
+        run = wanted.run
+        if run.held or leases.is_past(wanted, run.passed):
+            return
+        if run.deleted:
+            raise put.too_late(wanted.thread_id)
+        if run.closed:
+            raise SaverClosed("this saver was closed while the run was going on")
+        refused = yield self._posted(make("write", lambda: run.claim(wanted)))
+        if refused is not None:
+            raise leases.refusal(run.thread_id, refused)
+        if not leases.is_past(wanted, run.newest):
+            run.held = wanted.claimed = True
+            run.attend()
+
+    def _letting_go(
+        self, flow: Callable[[Callable[..., Job]], Flow], wanted: Put | PutWrites
+    ) -> Callable[[Callable[..., Job]], Flow]:
+        """A flow that gives back what it claimed, if it fails."""
+
+        def led(make: Callable[..., Job]) -> Flow:
+            try:
+                return (yield from flow(make))
+            except Exception as error:
+                wanted.run.deleted |= isinstance(error, ThreadDeleted)
+                if wanted.claimed or wanted.run.deleted:
+                    wanted.run.held = False
+                    yield self._posted(make("write", lambda: leases.leave([wanted.run])))
+                raise
+
+        return led
+
+    def _ended(self, wanted: Put | PutWrites, change: Any) -> Any:
+        if wanted.run is not None:
+            wanted.run.stored(wanted)
+        return change
+
+    def _doubt(self, wanted: Put | PutWrites) -> None:
+        """A write was stale: perhaps its run does not hold the thread any more."""
+        if wanted.run is not None:
+            wanted.run.held = False
+
     def _pause(self, make: Callable[..., Job], attempt: int) -> Flow:
         """Let others finish: a moment in a thread of the engine, never on the caller's loop."""
 
@@ -284,6 +340,8 @@ class Writing:
             payload = packed_writes(codec, wanted)
             wanted.seq = put.next_seq()
             for attempt in range(_TRIES):
+                if wanted.run is not None:
+                    yield from self._claimed(make, wanted)
                 slot = self._cache.slot(wanted.thread_id)
                 thread = slot.thread
                 if (
@@ -307,8 +365,9 @@ class Writing:
                 if job is None:
                     continue
                 try:
-                    return (yield job)
+                    return self._ended(wanted, (yield job))
                 except Stale:
+                    self._doubt(wanted)
                     self._cache.drop(wanted.thread_id)
                     if attempt > 3:
                         yield from self._pause(make, attempt)
@@ -320,7 +379,7 @@ class Writing:
                 "while a task's writes were being stored: nothing of them was stored. Try again"
             )
 
-        return flow
+        return flow if wanted.run is None else self._letting_go(flow, wanted)
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
@@ -364,6 +423,9 @@ class Writing:
             if self._reader is not None and thread.state is None:
                 place = (wanted.ns, wanted.checkpoint)
                 slot.unread.setdefault(place, []).extend(put.task_writes(wanted))
+            if wanted.run is not None:
+                known = after.spaces.get(wanted.ns)
+                steps += wanted.run.steps(wanted, None if known is None else known.state)
             job = make("store", steps, thread.key)
             if after is not slot.thread:
                 before = None if thread.state is None else thread.state.shown

@@ -130,8 +130,10 @@ class UserSaver(WyrdSaver):
             self._if_mine, stored_place(config)[0], super()._delta(config, channels), nothing
         )
 
-    def _tuple(self, config: RunnableConfig, found: Found | None) -> CheckpointTuple | None:
-        made = super()._tuple(config, found)
+    def _tuple(
+        self, config: RunnableConfig, found: Found | None, run: Any = None
+    ) -> CheckpointTuple | None:
+        made = super()._tuple(config, found, run)
         return made and made._replace(config=config_of_user(made.config, self._user))
 
     # ---- one thread
