@@ -758,6 +758,9 @@ def test_an_answer_that_was_cut_off(sqlite: Backend, monkeypatch: pytest.MonkeyP
     is refused."""
     from langgraph_wyrd.conversation import answers, waiting
 
+    if edition.SECOND:
+        pytest.skip("an answer is stored in one transaction")
+
     saver = sqlite.open()
     graph = graph_of(saver, asks())
     graph.invoke({"log": []}, AT)
