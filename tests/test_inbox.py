@@ -35,6 +35,7 @@ from langgraph_wyrd.errors import (
     QuestionExpired,
     ThreadNotFound,
 )
+from tests import edition
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}
