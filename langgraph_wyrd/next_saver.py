@@ -28,6 +28,7 @@ from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.declaring import of_loops
 from langgraph_wyrd.discarding import Discarding
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
@@ -44,6 +45,7 @@ from langgraph_wyrd.next_configs import (
     stored_place,
     tuple_of,
 )
+from langgraph_wyrd.operations import Fire, Operation, Write, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery import load, mend, verify
 from langgraph_wyrd.recovery.report import Progress, Report
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd import next_thread as threads
     from langgraph_wyrd import redaction
     from langgraph_wyrd import single_writer as single_writers
+    from langgraph_wyrd.checkpoints import once
     from langgraph_wyrd.checkpoints.leases import Run
     from langgraph_wyrd.next_thread import Thread
     from langgraph_wyrd.operations import Operation
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.storage.keyring import KeyRing
 else:
     redaction, single_writers, threads = later("redaction", "single_writer", "next_thread")
+    once = later("checkpoints.once")
 
 
 class WyrdSaver(
@@ -315,6 +319,28 @@ class WyrdSaver(
         """Async version of `_changed`."""
         if change is not None and (self.hooks or change.fork is not None):
             await afire(self, *changes.of(made, change, self.hooks))
+
+    @operation
+    def put_once(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        *more: tuple[RunnableConfig, Sequence[tuple[str, Any]], str],
+    ) -> Operation[bool]:
+        """Store what a task wrote at the thread's head, and `more` (config, writes, task) with it,
+        in one transaction; False, and nothing is stored, where the task wrote there before, or
+        where the thread has gone on."""
+        calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
+        script = partial(once.store, self._writing, self._codec, calls)
+        found = yield Write(self._engine, script)
+        self._cache.drop(calls[0].thread_id)
+        if found is None:
+            return False
+        yield Fire(self, tuple(of_loops(found.before, found.after, {"by": "answer"})))
+        return True
+
+    aput_once = asynchronous(put_once)
 
     # ---- reading
 

@@ -35,6 +35,7 @@ from langgraph_wyrd.errors import (
     QuestionExpired,
     ThreadNotFound,
 )
+from tests import edition
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}
@@ -757,6 +758,9 @@ def test_an_answer_that_was_cut_off(sqlite: Backend, monkeypatch: pytest.MonkeyP
     """Whoever answers after a process was killed in the middle of an answer finishes that one, and
     is refused."""
     from langgraph_wyrd.conversation import answers, waiting
+
+    if edition.SECOND:
+        pytest.skip("an answer is stored in one transaction")
 
     saver = sqlite.open()
     graph = graph_of(saver, asks())

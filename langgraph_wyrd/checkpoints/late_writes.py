@@ -8,6 +8,7 @@ from langgraph_wyrd.checkpoints import owned, project, put, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import insert, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -44,7 +45,6 @@ def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None
 def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
     """Store writes of a checkpoint that is history by now; the tables show history too."""
     dialect, reader = writing._dialect, writing._reader
-    assert reader is not None
     by = "key" if dialect == "postgres" else "thread_id"
     rows = yield Query(
         "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
@@ -56,11 +56,12 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     key, version, head, buried, user = rows[0]
     thread = Thread(key, wanted.thread_id, version, writing._engine.nonce, head, buried, user=user)
     put.refuse_others(thread, wanted.owner)
-    _, state = yield from states.load_namespace(
-        dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
-    )
-    events = None
-    if state is not None:
+    state = events = None
+    if reader is not None:
+        _, state = yield from states.load_namespace(
+            dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
+        )
+    if reader is not None and state is not None:
         task, path = given(wanted.task), given(wanted.path)
         made = [TaskWrite(task, path, channel, value) for channel, value in wanted.writes]
         said = working.of_writes(
@@ -71,7 +72,10 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
         key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
         version if events else None, 0, events, payload,
     )  # fmt: skip
-    yield Command(insert(WRITES), [summed(WRITES, row, codec.sealer)])
+    row = summed(WRITES, row, codec.sealer)
+    yield Command(insert(WRITES), [row])
+    if any(channel == "__resume__" for channel, _ in wanted.writes):
+        yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
     if wanted.users:
         yield Command(owned.PUT_USER, put.user_rows(codec, key, wanted))
     if events is not None:

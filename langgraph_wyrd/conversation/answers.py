@@ -1,8 +1,8 @@
 """Answers to interrupts, stored with the saver alone: the next `invoke(None, config)` goes on.
 
 LangGraph gives a task the answers that a RESUME write of its own holds. So an answer is such a
-write. Before it, a note of who answered what is stored at the thread's head under a name that is
-made of the interrupt: of several such notes a saver keeps the first one, so one answer wins.
+write. Together with it a note of who answered what is stored at the thread's head, under a name
+that is made of the interrupt: where that name is there already, nothing is stored.
 """
 
 from __future__ import annotations
@@ -206,6 +206,11 @@ async def _store(
         "token": secrets.token_hex(16), "before": _before(found, asked),
     }  # fmt: skip
     task = f"answer:{asked.key}:{number}"
+    if hasattr(saver, "put_once"):
+        resume = _resuming(found, asked, value)
+        if not await calls(saver, "put_once", head, [(ANSWER, note)], task, resume):
+            raise await _outrun(calls, saver, head, task)
+        return
     await calls(saver, "put_writes", head, [(ANSWER, note)], task)
     there = await calls(saver, "get_tuple", head)
     first = _first(() if there is None else there.pending_writes or (), task)
@@ -223,14 +228,28 @@ def _first(writes: Iterable[tuple[str, str, Any]], task: str) -> Mapping[str, An
     )
 
 
+async def _outrun(calls: Calls, saver: Any, head: Any, task: str) -> WyrdError:
+    """Why an answer was not stored: another one was, or the run went on."""
+    thread_id = head["configurable"]["thread_id"]
+    there = await calls(saver, "get_tuple", head)
+    if there is None:
+        return ThreadNotFound(f"thread {thread_id!r} is gone: the answer was not stored")
+    if (first := _first(there.pending_writes or (), task)) is not None:
+        return _refused(thread_id, first)
+    return AlreadyAnswered(f"thread {thread_id!r} went on meanwhile: the answer was not stored")
+
+
 async def _resume(calls: Calls, saver: Any, found: Waiting, asked: Pending, value: Any) -> None:
-    """The write that LangGraph takes the answer from."""
+    await calls(saver, "put_writes", *_resuming(found, asked, value))
+
+
+def _resuming(found: Waiting, asked: Pending, value: Any) -> tuple[Any, list[Any], str]:
+    """The write that LangGraph takes the answer from: where, what, by which task."""
     if asked.own:
         before = asked.answers[: _before(found, asked)]
-        write = [(RESUME, [*before, value])]
-        await calls(saver, "put_writes", asked.at, write, asked.task)
-    else:  # asked inside of what has no checkpoints: whoever asks next is given it
-        await calls(saver, "put_writes", found.head.config, [(RESUME, value)], NULL_TASK)
+        return asked.at, [(RESUME, [*before, value])], asked.task
+    # Asked inside of what has no checkpoints: whoever asks next is given it.
+    return found.head.config, [(RESUME, value)], NULL_TASK
 
 
 def _before(found: Waiting, asked: Pending) -> int:
