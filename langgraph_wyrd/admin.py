@@ -10,13 +10,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.checkpoints import reextract as reading
 from langgraph_wyrd.checkpoints import retain
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.operations import Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Cache
+    from langgraph_wyrd.checkpoints.working import Reader
     from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.storage.engine import Engine
 
@@ -38,6 +41,7 @@ class Admin:
     if TYPE_CHECKING:
         _engine: Engine
         _cache: Cache
+        _reader: Reader | None
 
         @property
         def _codec(self) -> Codec: ...
@@ -66,6 +70,46 @@ class Admin:
         """Async version of `sweep`."""
         report: SweepReport = await self._adone(self._sweep(retention, dry_run, progress))
         return report
+
+    @operation
+    def reextract(
+        self, thread_id: str | None = None, *, progress: Progress | None = None
+    ) -> Operation[None]:
+        """Read the working state again out of what is stored, and make the public tables again.
+
+        It fills in a database that was written with `pillars=False`, and brings one up to date
+        whose extractors have changed. What people declared stays, and so does what a prune kept.
+        Each thread is a transaction of its own.
+
+        Args:
+            thread_id: One thread; None: all of them.
+            progress: Called with how many checkpoints were read, of how many, after each thread.
+
+        Raises:
+            InvalidInput: This saver was opened with `pillars=False`.
+            ThreadNotFound: No such thread.
+        """
+        if self._reader is None:
+            raise InvalidInput(
+                "this saver was opened with pillars=False: it does not read the working state"
+            )
+        engine = self._engine
+        name = None if thread_id is None else stored(str(thread_id), "thread_id")
+        found = yield Read(engine, partial(reading.threads, name))
+        if name is not None and not found:
+            raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
+        done, total = 0, sum(count for _, count in found)
+        for id, count in found:
+            script = partial(
+                reading.reextract, self._dialect, self._codec, self._reader, engine.nonce, id
+            )
+            yield Write(engine, script, partial(self._cache.drop, id))
+            done += count
+            if progress is not None:
+                progress(done, total)
+
+    areextract = asynchronous(reextract)
+    reweave, areweave = reextract, areextract  # as it was called before
 
     def size_report(self, limit: int = 20) -> SizeReport:
         """Where the bytes are: by table, and by table of the largest threads. Reads every row."""

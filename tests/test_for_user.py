@@ -57,6 +57,7 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "resume": (lambda mine: mine.resume("b"), ThreadNotFound),
     "reweave": (lambda mine: mine.reweave("b"), ThreadNotFound),
+    "reextract": (lambda mine: mine.reweave("b"), ThreadNotFound),
     "thread": (lambda mine: mine.thread("b").working_state(), ThreadNotFound),
     "threads": (lambda mine: list(mine.threads()), []),
     "todos": (lambda mine: list(mine.todos(status="any")), []),

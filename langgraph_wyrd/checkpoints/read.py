@@ -238,6 +238,16 @@ def merged(codec: Codec, rows: Sequence[WriteRow], again: Collection[str] = ()) 
     return sorted(slots.values(), key=lambda w: (given(w.path), given(w.task), w.idx))
 
 
+def in_call(codec: Codec, row: WriteRow) -> list[Written]:
+    """The values of one call of a task, in its order."""
+    if unsound(WRITES, row):
+        raise CheckpointDamaged(f"what task {given(row.task)} wrote fails its checksum")
+    return [
+        Written(row.path, row.task, at, channel, form, data, row.seq, at)
+        for at, (channel, form, data) in enumerate(unpacked(codec.opened(WRITES, row, "payload")))
+    ]
+
+
 def pending(
     codec: Codec, rows: Sequence[WriteRow], users: owned.Rows, again: Collection[str] = ()
 ) -> list[Pending]:

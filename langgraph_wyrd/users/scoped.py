@@ -180,6 +180,19 @@ class UserSaver(WyrdSaver):
         await self._engine.arun(partial(self._must_be_mine, stored(str(thread_id), "thread_id")))
         return await super().averify(thread_id, repair=repair, progress=progress)
 
+    @operation
+    def reextract(
+        self, thread_id: str | None = None, *, progress: Progress | None = None
+    ) -> Operation[None]:
+        """Read the working state of one of the user's threads again; see `WyrdSaver.reextract`."""
+        name = stored(str(thread_id), "thread_id")
+        yield Read(self._engine, partial(self._must_be_mine, name))
+        again: Any = WyrdSaver.reextract
+        yield from again.__wrapped__(self, thread_id, progress=progress)
+
+    areextract = asynchronous(reextract)  # type: ignore[arg-type]
+    reweave, areweave = reextract, areextract
+
     # ---- all of the user's threads
 
     def _asked(self, what: Any, known: Any, wanted: Any, **more: Any) -> Any:

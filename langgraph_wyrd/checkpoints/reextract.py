@@ -1,0 +1,238 @@
+"""Reading the working state out of stored checkpoints, as it is read while they are stored.
+
+One thread in a transaction, parents before children. What can't be read out of checkpoints stays:
+what people declared, and the states that stand for a pruned path, a rewound head or a fork.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langgraph_wyrd.checkpoints import journal, owned, path, project, read, states, working, writing
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
+from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.journal import Entry
+from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, planned, replace_row
+from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
+from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
+from langgraph_wyrd.codec.values import Codec, bare
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.events import Event, Moment, is_kept
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.overlay import moment_of
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.rows import insert, select, summed
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    JOURNAL,
+    WRITES,
+    CheckpointRow,
+    JournalRow,
+    WriteRow,
+)
+from langgraph_wyrd.store.names import given
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_HELD = 64  # checkpoints that others may go on from without being looked up
+_PLACES = "SELECT ns, id, parent FROM wyrd_checkpoints WHERE thread = ? ORDER BY ns, id"
+_THREADS = (
+    "SELECT t.thread_id, count(*) FROM wyrd_threads t JOIN wyrd_checkpoints c ON c.thread = t.key "
+    "WHERE t.deleted_at IS NULL{} GROUP BY t.thread_id ORDER BY t.thread_id"
+)
+_INSERT_JOURNAL = insert(JOURNAL)
+
+Place = tuple[str, str]  # namespace, id
+
+
+def threads(thread_id: str | None) -> Script[list[tuple[str, int]]]:
+    """The threads to read, and how many checkpoints each has."""
+    one = "" if thread_id is None else " AND t.thread_id = ?"
+    rows = yield Query(_THREADS.format(one), () if thread_id is None else (thread_id,))
+    return [(id, int(count)) for id, count in rows]
+
+
+def reextract(dialect: str, codec: Codec, reader: Reader, me: int, thread_id: str) -> Script[None]:
+    """Read one thread's working state out of its checkpoints, and store what it says."""
+    thread = yield from lock(dialect, me, thread_id)
+    if thread is None:
+        return
+    work = _Reading(dialect, codec, replace(reader, labels=None), thread)
+    yield from work.all()
+    yield from owned.settle(thread.key)
+    yield from project.again(dialect, codec, replace(thread, spaces={}))
+
+
+@dataclass(slots=True)
+class _Reading:
+    dialect: str
+    codec: Codec
+    reader: Reader
+    thread: Thread
+    spaces: OrderedDict[Place, Namespace] = field(default_factory=OrderedDict)
+    declared: dict[str, list[Entry]] = field(default_factory=dict)
+
+    def all(self) -> Script[None]:
+        key = self.thread.key
+        yield Command("DELETE FROM wyrd_snapshots WHERE thread = ?", [(key,)])
+        held = yield Query(select(JOURNAL, "thread"), (key,))
+        spaces: dict[str, list[Any]] = {}
+        for row in map(JournalRow._make, held):
+            spaces.setdefault(row.ns, []).append(row)
+        over = []
+        for ns, rows in spaces.items():
+            made = journal.entries(self.codec, rows)
+            self.declared[ns] = [entry for entry in made if not entry.read]
+            over += [(key, entry.seq) for entry in made if entry.read]
+        if over:  # what puts read out of tool calls is read again
+            yield Command("DELETE FROM wyrd_journal WHERE thread = ? AND seq = ?", over)
+        for ns, id in _ordered((yield Query(_PLACES, (key,)))):
+            try:
+                yield from self._one(ns, id)
+            except CheckpointDamaged as error:
+                logger.warning(
+                    "thread %r: the working state at %s can't be read again: %s",
+                    given(self.thread.thread_id), given(id), error,
+                )  # fmt: skip
+
+    def _one(self, ns: str, id: str) -> Script[None]:
+        codec = self.codec
+        by = found_by(self.dialect, self.thread.thread_id)
+        found = yield from path.find(self.dialect, by, ns, id)
+        row = found.path[0]
+        at = Moment(given(id), given(ns), row.ts)
+        own, _ = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+        if any(map(is_kept, own)):
+            space = writing.namespace(codec, found, strict=True)
+            _, space.state = yield from states.load_namespace(
+                self.dialect, codec, self.thread.thread_id, self.thread.key, ns, id, found
+            )
+            self._keep((ns, id), space)
+            return
+        made, row_, rows = yield from self._put(found, own)
+        yield Command(_INSERT_JOURNAL, rows) if rows else []
+        state: NamespaceState = made.state
+        for write in sorted(found.writes, key=lambda each: each.seq):
+            state = yield from self._written(write, state, made, row_)
+        for entry in self.declared.get(ns, ()):
+            if entry.said_at == id:
+                state = state.also(
+                    moment_of(given(id), given(ns), row.ts, entry.task), entry.events
+                )
+        made.state = state
+        self._keep((ns, id), made)
+
+    def _put(self, found: path.Found, own: Sequence[Event]) -> Script[Any]:
+        """What the put of a checkpoint said, planned once more: its namespace, row and journal."""
+        codec, thread = self.codec, self.thread
+        row = found.path[0]
+        before = yield from self._before(row)
+        users, found.users = found.users, owned.Rows()
+        found.users.on_damage = lambda _: None  # nothing is read of what belongs to users
+        restored = restore(codec, found)
+        found.users = users
+        metadata = metadata_of(codec, row, restored.metadata)
+        rest = rest_of(codec, restored.rest)
+        versions, old = restored.versions, before.versions
+        news = {n: v for n, v in versions.items() if n not in old or old[n] != v}
+        values = {  # LangGraph hands over a DeltaChannel's snapshot once
+            name: value
+            for name, value in restored.values().items()
+            if name in news or not bare(value)[0]
+        }
+        put = Put(
+            thread_id=thread.thread_id, ns=row.ns, id=row.id, parent=row.parent, ts=row.ts,
+            step=row.step, source=row.source, run_id=row.run_id, meta=metadata,
+            metadata=row.metadata, exact=None, root=row.root, user=None,
+            values=values, versions=versions, new_versions=news, seen=restored.seen,
+            rest=rest, stamp=row.stamp,
+        )  # fmt: skip
+        then = Thread(thread.key, thread.thread_id, row.seq - 1, thread.writer, None, None)
+        then.state = ThreadState(WorkingState(thread_id=given(thread.thread_id)))
+        steps, moved = planned(codec, self.reader, thread.writer, then, put, before)
+        made = next(s for s in steps if s.sql == PUT_CHECKPOINT).params
+        new = codec.open(CHECKPOINTS, CheckpointRow._make(made))
+        forks = [event for event in own if (event.pillar, event.op) == ("thread", "fork")]
+        events = new.events
+        if forks:
+            said, _ = working.unpack_events(events, Moment(given(row.id)))
+            events = working.pack_events([*said, *forks])
+        stored = codec.open(CHECKPOINTS, row)
+        if (stored.events, stored.due) != (events, new.due):
+            stored = stored._replace(events=events, due=new.due)
+            yield replace_row(CHECKPOINTS, summed(CHECKPOINTS, stored, codec.sealer))
+        rows = [step.params for step in steps if step.sql == _INSERT_JOURNAL]
+        return moved.spaces[row.ns], stored, rows
+
+    def _before(self, row: CheckpointRow) -> Script[Namespace]:
+        """What a checkpoint was put behind."""
+        codec, name, key = self.codec, self.thread.thread_id, self.thread.key
+        if row.parent is not None:
+            known = self.spaces.get((row.ns, row.parent))
+            if known is not None:
+                return known
+            by = found_by(self.dialect, name)
+            found = yield from path.find(self.dialect, by, row.ns, row.parent)
+            if found.path:
+                space = writing.namespace(codec, found, strict=True)
+                _, space.state = yield from states.load_namespace(
+                    self.dialect, codec, name, key, row.ns, row.parent, found
+                )
+                return space
+        space = beginning()
+        if row.ns == "":
+            space.state = states.before_first(name, self.declared.get("", ()))
+        return space
+
+    def _written(
+        self, write: WriteRow, state: NamespaceState, space: Namespace, row: CheckpointRow
+    ) -> Script[NamespaceState]:
+        """The state with what a call of a task's writes said."""
+        codec = self.codec
+        task, at = given(write.task), given(write.path)
+        made = [
+            TaskWrite(task, at, each.channel, codec.load_written(each.form, each.data))
+            for each in read.in_call(codec, write)
+        ]
+        state.writes.extend(made)
+        events: tuple[Event, ...] = ()
+        if working.matter([(each.channel, each.value) for each in made]):
+            name = given(self.thread.thread_id)
+            events = working.of_writes(
+                self.reader, state, write.ns, space.versions, made, task, name
+            )
+            moment = Moment(state.checkpoint, given(write.ns), state.lasting.ts, task)
+            state = state.also(moment, events)
+        packed = working.pack_events_of(events)
+        stored = codec.open(WRITES, write)
+        if stored.events != packed:
+            version = None if packed is None else stored.version or row.seq
+            stored = stored._replace(events=packed, version=version)
+            yield replace_row(WRITES, summed(WRITES, stored, codec.sealer))
+        return state
+
+    def _keep(self, place: Place, space: Namespace) -> None:
+        self.spaces[place] = space
+        while len(self.spaces) > _HELD:
+            self.spaces.popitem(last=False)
+
+
+def _ordered(rows: Sequence[Any]) -> list[Place]:
+    """Parents before their children, whatever clocks said."""
+    parents = {(ns, id): parent for ns, id, parent in rows}
+    done: dict[Place, None] = {}
+    for place in parents:
+        line = []
+        at: Place | None = place
+        while at is not None and at in parents and at not in done and at not in line:
+            line.append(at)
+            parent = parents[at]
+            at = None if parent is None else (at[0], parent)
+        done.update(dict.fromkeys(reversed(line)))
+    return list(done)
