@@ -24,12 +24,14 @@ from test_port import assert_same_checkpoints, healed, marked, same_contents
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.state.model import WorkingState
+from tests import edition
 from tests.outside import raw
 from tests.programs import played, talk
 from tests.rows import config, put
 from tests.tables import check_tables
 
 Call = Callable[..., Any]
+PARTS = ("checkpoint", "metadata", "values", "writes", "ledger")  # of a payload, first edition
 KEY = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
 
 
@@ -179,19 +181,23 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
     refused(FileDamaged, json.dumps({**data, "schema": "one"}))
     for cut in range(0, len(text) - 2, 97):
         refused(FileDamaged, text[:cut])
-    for place in ("checkpoint", "metadata", "values", "writes", "ledger"):
+    for place in () if edition.SECOND else PARTS:
         changed = json.loads(text)
         payload = changed["history"][1]["payload"]
         payload[place] = {} if place == "values" else [*payload[place], "x"]
         refused(FileDamaged, json.dumps(changed))
+    for table in data["rows"] if edition.SECOND else ():
+        for rows in ([["x"]], [*data["rows"][table], *data["rows"]["wyrd_labels"]], None):
+            refused(FileDamaged, json.dumps({**data, "rows": {**data["rows"], table: rows}}))
     for history in (data["history"][:1], data["history"][::-1], data["history"] * 2):
         refused(FileDamaged, json.dumps({**data, "history": history}))
     refused(FileDamaged, json.dumps({**data, "labels": []}))
     refused(FileDamaged, json.dumps({**data, "created": "2020-01-01T00:00:00+00:00"}))
     refused(FileDamaged, text + "{}")
-    refused(FileDamaged, json.dumps({name: data[name] for name in data if name != "whole"}))
+    for name in ("sum", "rows") if edition.SECOND else ("whole",):
+        refused(FileDamaged, json.dumps({each: data[each] for each in data if each != name}))
     refused(InvalidInput, "[1, 2]")
-    del data["history"][0]["payload"]
+    del data["history"][0]["checkpoint_id" if edition.SECOND else "payload"]
     refused(FileDamaged, json.dumps(data))
     refused(InvalidInput, '{"some": "other file"}')
     saver.thread("t").export(path)
@@ -224,6 +230,7 @@ def grown(saver: WyrdSaver, checkpoints: int, size: int) -> None:
         head = put(saver, "t", values, parent=head)
 
 
+@pytest.mark.inside
 async def test_an_import_that_fails_leaves_nothing(
     durable: Backend, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +278,7 @@ async def test_an_import_that_fails_leaves_nothing(
     assert await call(saver, "import_thread", path, "new") == "new"
 
 
+@pytest.mark.inside
 def test_a_large_file_is_read_piece_by_piece(sqlite: Backend, tmp_path: Path) -> None:
     """Memory holds a page of checkpoints, not the file."""
     saver = sqlite.open()
@@ -302,7 +310,10 @@ def test_a_file_appears_whole_or_not_at_all(
     def full(*args: Any) -> Any:
         raise OSError("no room left")
 
-    monkeypatch.setattr("langgraph_wyrd.transfer.files.Letter.checkpoint", full)
+    if edition.SECOND:
+        monkeypatch.setattr("langgraph_wyrd.transfer.export._history", full)
+    else:
+        monkeypatch.setattr("langgraph_wyrd.transfer.files.Letter.checkpoint", full)
     with pytest.raises(OSError, match="no room"):
         saver.thread("t").export(path)
     assert path.read_bytes() == before
@@ -329,7 +340,8 @@ def test_what_is_in_the_clear(
         "working_state", "labels", "heals", "messages", "history",
     ]  # fmt: skip
     assert data["sealed"] == ["payloads"]
-    assert "planted" not in json.dumps([each["payload"] for each in data["history"]])
+    payloads = [each.pop("payload", None) for each in data["history"]]
+    assert "planted" not in json.dumps([payloads, data.get("rows")])
     assert "secret" not in json.dumps(data["history"])
     saver.import_thread(tmp_path / "t.json", "back")
     assert saver.get_tuple(config("back")).pending_writes[0][2] == "a third secret"
@@ -352,3 +364,25 @@ def test_stores_without_pillars(durable: Backend, tmp_path: Path) -> None:
     plainly.import_thread(tmp_path / "with.json", "without")
     check_tables(saver, durable.url, "imported")
     assert len([*plainly.list(config("without"))]) == 1
+
+
+async def test_an_import_is_all_or_nothing(durable: Backend, call: Call, tmp_path: Path) -> None:
+    """A file of which one row was changed brings nothing in, and its thread is not there."""
+    saver = durable.open()
+    grown(saver, 100, 10)
+    saver.thread("t").label("here")
+    path = tmp_path / "t.json"
+    saver.thread("t").export(path, payloads=True)
+    text = path.read_text()
+    path.write_text(text.replace(text.splitlines()[-20][200:210], "AAAAAAAAAA"))
+    with pytest.raises(FileDamaged):
+        await call(saver, "import_thread", path, "new")
+    assert {each.thread_id for each in saver.threads()} == {"t"}
+    path.write_text(text)
+    assert await call(saver, "import_thread", path, "new") == "new"
+    assert len([*saver.list(config("new"))]) == 100
+    assert [label.name for label in saver.thread("new").labels()] == ["here"]
+    saver.prune(["t"])
+    saver.delete_thread("new")
+    assert await call(saver, "import_thread", path, "new") == "new"
+    assert len([*saver.list(config("new"))]) == 100

@@ -332,7 +332,7 @@ def healed(saver: WyrdSaver, url: str, thread_id: str) -> None:
         mark = "%s" if is_postgres(url) else "?"
         for row in [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]:
             for name, value in row.items():
-                if isinstance(value, bytes | memoryview):
+                if isinstance(value, bytes | memoryview) and name != "thread":
                     connection.execute(
                         f"UPDATE wyrd_writes SET {name} = {mark} WHERE task = {mark}",
                         (garbled(bytes(value)), row["task"]),

@@ -106,7 +106,7 @@ class Importing:
                 f"thread {id!r} is here already, and is not the one in the file: import it under "
                 "another thread_id"
             )
-        if carried.thread.status is None and saver._reader is not None:
+        if carried.thread.status is None and saver._reader and hasattr(saver, "reweave"):
             yield Call(partial(saver.reweave, id), partial(saver.areweave, id))
         return id
 
