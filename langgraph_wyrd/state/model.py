@@ -201,16 +201,7 @@ class WorkingState:
     @property
     def open_loops(self) -> tuple[OpenLoop, ...]:
         """What is open, without what was only guessed from prose."""
-        # Asked at every put, and several times: nothing is called for each loop.
-        return tuple(
-            [
-                loop
-                for loop in self.loops
-                if loop.closed_at is None
-                and loop.closed_in is None
-                and loop.confidence != "heuristic"
-            ]
-        )
+        return open_of(self.loops)
 
     @property
     def guessed_loops(self) -> tuple[OpenLoop, ...]:
@@ -361,6 +352,17 @@ class WorkingState:
         from langgraph_wyrd.state.brief import brief
 
         return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
+
+
+def open_of(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
+    """Those that are open and were not only guessed; nothing is called for each of them."""
+    return tuple(
+        [
+            loop
+            for loop in loops
+            if loop.closed_at is None and loop.closed_in is None and loop.confidence != "heuristic"
+        ]
+    )
 
 
 def config_at(thread_id: str | None, checkpoint_id: str) -> dict[str, Any]:
