@@ -26,6 +26,7 @@ from langgraph_wyrd.state.join import join
 from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.state.model import Due, WorkingState
 from langgraph_wyrd.state.overlay import advance, overlaid, rank
+from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.status import with_status
 
 Pending = tuple[tuple[Moment, tuple[Event, ...]], ...]
@@ -43,6 +44,7 @@ class Reader:
     labels: AutoLabels | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class NamespaceState:
     """The working state of a namespace at its newest checkpoint.
@@ -82,6 +84,7 @@ class NamespaceState:
         return replace(self, pending=tuple(sorted(others, key=lambda each: rank(each[0].task))))
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ThreadState:
     """A thread's working state: what its tables show, and writes that came before their

@@ -26,13 +26,11 @@ def aims(view: View) -> Iterable[Fact]:
     if not view.putting:
         return ()
     named = view.channels.aims
-    changed = [
-        name
-        for name in named
-        if (name in view.changed or name in view.gone) and not view.channels.left_out(name)
-    ]
-    rubric = any(name in view.changed or name in view.gone for name in _RUBRIC)
-    rubric = rubric and not view.channels.left_out("rubric")
+    touched = view.changed | view.gone if view.gone else view.changed
+    if touched.isdisjoint(named) and touched.isdisjoint(_RUBRIC):
+        return ()
+    changed = [name for name in named if name in touched and not view.channels.left_out(name)]
+    rubric = not (touched.isdisjoint(_RUBRIC) or view.channels.left_out("rubric"))
     return _aims(view, changed, rubric) if changed or rubric else ()
 
 

@@ -81,6 +81,8 @@ def _has_form(view: View) -> bool:
     """Whether the run has come to an answer that is no words: an agent's `response_format`."""
     if _FORM in view.changed and view.values.get(_FORM) is not None:
         return True
+    if not view.writes:
+        return False
     return any(write.channel == _FORM for write in view.writes)  # the same one as before
 
 
@@ -171,6 +173,8 @@ class _Walk(Owed):
     def _goes_on(self, message: Message) -> None:
         """Another turn of the agent: what broke off, or can't be run, is past."""
         self._take_back("broken")
+        if not self.known:
+            return
         before = self._open_before("truncated")
         calls = [loop for kind in CALLS for loop in self._open_before(kind)]
         for loop in (*before, *(loop for loop in calls if "unnamed" in loop.context)):

@@ -29,7 +29,7 @@ def declared(view: View) -> Iterable[Fact]:
     if not view.putting:
         return ()
     found = digest(view)
-    return _declared(view, found) if found.calls or found.fails else ()
+    return () if found.calls.isdisjoint(TOOLS) and not found.fails else _declared(view, found)
 
 
 def opens(name: str, call: str | None, args: Any) -> tuple[LoopKind, str, str] | None:

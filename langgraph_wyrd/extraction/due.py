@@ -76,9 +76,11 @@ def finished(writes: Iterable[TaskWrite]) -> frozenset[str | int]:
 
 def remaining(due: Iterable[Due], writes: Sequence[TaskWrite]) -> tuple[Due, ...]:
     """What is due without what finished, given the checkpoint's pending writes with their paths."""
+    due = tuple(due)
+    if not writes or not due:
+        return due
     done = finished(writes)
     left: list[Due] = []
-    due = tuple(due)
     for each in due:
         if len(due) == 1 and each.node == START and each.index is None and START not in done:
             # A functional graph runs its entrypoint for it, which has another name.

@@ -42,7 +42,7 @@ class Tables:
             word = "" if self.cjk else r"(?!\w)"
             return re.compile(rf"{_GAP}*(?:{self.module.YES}){word}")
         held = getattr(self.module, table)
-        return re.compile(held if isinstance(held, str) else "|".join(held))
+        return re.compile(held if isinstance(held, str) else _grouped(held))
 
     def wishes(self, line: str) -> bool:
         found = self.WISHES.search(line) if self.cjk else self.WISHES.match(line)
@@ -61,6 +61,20 @@ def _longest_first(pattern: str) -> list[str]:
     return sorted(found, key=len, reverse=True)
 
 
+def _grouped(phrases: tuple[str, ...]) -> str:
+    """The alternatives of a table, those that start alike in one group.
+
+    At most places of a text a group is ruled out at once, where each phrase would be tried:
+    a search takes a half to a tenth of the time.
+    """
+    groups: dict[str, list[str]] = {"^": [], r"\b": [], "": []}
+    for phrase in phrases:
+        alone = len(_longest_first(phrase)) == 1
+        start = next(each for each in groups if phrase.startswith(each)) if alone else ""
+        groups[start].append(phrase.removeprefix(start))
+    return "|".join(f"{start}(?:{'|'.join(held)})" for start, held in groups.items() if held)
+
+
 _GAP = r"[\s,;:.!'\"()\-\u2013\u2026\u3001\u3002\uff0c\uff01~\U0001F300-\U0001FAFF]"
 ENGLISH = Tables(en)
 LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
@@ -68,6 +82,7 @@ _CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
 _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_ASCII_WORD = re.compile(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
 
 
 def plain_latin(text: str) -> str:
@@ -96,6 +111,10 @@ def _words_of(tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
 
 _WORDS = tuple((tables, *_words_of(tables)) for tables in LATIN)
 _COMMON: frozenset[str] = frozenset().union(*(common for _, common, _ in _WORDS))
+_COMMON_IN = {
+    word: [place for place, (_, common, _) in enumerate(_WORDS) if word in common]
+    for word in _COMMON
+}
 
 
 @lru_cache(maxsize=512)
@@ -110,20 +129,24 @@ def languages(text: str) -> tuple[Tables, ...]:
         han = len(_HAN.findall(text))
         if han and han * 4 >= len(text.replace(" ", "")):
             return (_CHINESE,)
-    words = set(_WORD.findall(plain_latin(text[:_READ])))
+    line = plain_latin(text[:_READ])
+    words = set((_ASCII_WORD if line.isascii() else _WORD).findall(line))
     if not words:
         return (_CHINESE,) if _HAN.search(text) else ()
     english = len(words & _WORDS[0][1])
     if english > 3 and english * 3 > len(words):
         return (ENGLISH,)
-    counts = [
-        2 * len(words & common) + (len(words & literal) if len(words) < _FEW else 0)
-        for _, common, literal in _WORDS
-    ]
+    counts = [0] * len(_WORDS)
+    for word in words & _COMMON:
+        for place in _COMMON_IN[word]:
+            counts[place] += 2
+    if len(words) < _FEW:
+        for place, (_, _, literal) in enumerate(_WORDS):
+            counts[place] += len(words & literal)
     most = max(counts)
     if not most:
         return LATIN if plain_latin(text).isascii() else ()
-    return tuple([each[0] for each, count in zip(_WORDS, counts, strict=True) if count == most])
+    return tuple([each for each, count in zip(LATIN, counts, strict=True) if count == most])
 
 
 # ---- what two texts share

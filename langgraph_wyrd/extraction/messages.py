@@ -287,17 +287,6 @@ def has_results(value: Any) -> bool:
     return False
 
 
-def conversations(view: View) -> Sequence[tuple[str, Fresh]]:
-    """The channels that hold messages, with what is new in them.
-
-    A DeltaChannel's value is not at hand: what is new in it is what the parent's tasks wrote.
-    """
-    found: Sequence[tuple[str, Fresh]] | None = view.found.get("conversations")
-    if found is None:
-        found = view.found["conversations"] = tuple(_conversations(view))
-    return found
-
-
 class News(NamedTuple):
     """The new messages of one list, each read once for all that look at them."""
 
@@ -316,7 +305,7 @@ class Digest(NamedTuple):
 
     news: Sequence[News]
     speaks: bool  # an agent's words
-    calls: bool
+    calls: set[str]  # names of the tools that are called
     fails: bool  # a tool's result that is an error
 
 
@@ -330,8 +319,9 @@ def digest(view: View) -> Digest:
 
 def _digest(view: View) -> Digest:
     news: list[News] = []
-    speaks = calls = fails = False
-    for channel, fresh in conversations(view):
+    speaks = fails = False
+    calls: set[str] = set()
+    for channel, fresh in _conversations(view):
         values = fresh.values
         held = {place: read(values[place]) for place in fresh.places}
         news.append(News(channel, fresh, held))
@@ -340,17 +330,24 @@ def _digest(view: View) -> Digest:
                 continue
             if message.role == "ai":
                 speaks = speaks or bool(message.text)
-                calls = calls or bool(message.calls)
+                calls.update([call.name for call in message.calls])
             elif message.results:
                 fails = fails or any(result.failed for result in message.results)
     return Digest(news, speaks, calls, fails)
 
 
 def _conversations(view: View) -> Iterator[tuple[str, Fresh]]:
+    """The channels that hold messages, with what is new in them.
+
+    A DeltaChannel's value is not at hand: what is new in it is what the parent's tasks wrote.
+    """
     for channel, fresh in view.fresh.items():
         if not fresh.places or view.channels.left_out(channel):
             continue
-        if any(_talks(fresh.values[place]) for place in fresh.places[:_TRIED]):
+        values, places = fresh.values, fresh.places
+        if isinstance(values[places[0]], BaseMessage) or any(
+            _talks(values[place]) for place in places[:_TRIED]
+        ):
             yield channel, fresh
     if not view.writes:
         return

@@ -28,6 +28,8 @@ _DEEPEST = 8
 _SLACK = 40  # what a last small value may take too much
 _MARK = 20  # characters that saying what was left out of a list takes
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring  # text as JSON has it
 _AS_TEXT = (Decimal, UUID, PurePath, timedelta, complex)
 
 
@@ -52,7 +54,7 @@ def as_text(value: Any, most: int) -> str:
     if isinstance(value, str):
         return shortened(value[: 4 * most], most)
     room = 2 * most + 100  # the line is cut in the end: what is bounded here is the work
-    return shortened(json.dumps(bounded(value, room)[0], ensure_ascii=False), most)
+    return shortened(_as_json(bounded(value, room)[0]), most)
 
 
 def unwrapped(value: Any) -> Any:
@@ -120,12 +122,12 @@ class _Room:
         if not text.isascii():
             # Half a surrogate pair can't be stored as text.
             text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-        taken = len(json.dumps(text, ensure_ascii=False))
+        taken = len(_quoted(text))
         while taken > max(self.left, 3):  # what needs escaping takes more room
             self.cut = True
             fits = len(text) * max(self.left, 3) // (taken + 1) - 1
             text = text[: max(fits, 0)] + "…"
-            taken = len(json.dumps(text, ensure_ascii=False))
+            taken = len(_quoted(text))
         self.left -= taken + 2
         return text
 

@@ -126,6 +126,8 @@ _LAST = Phrases(  # where a last clause asks anew, or offers more
     r"|(?:can|may|shall|do|would|will) (?:i|we|you)"
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
+# Between the clauses of a sentence; without one neither of the two can match.
+_JOINTS = (",", ":", ";", " - ", " and ", " but ", " so ")
 
 
 def asked_in_english(sentence: str) -> Form:
@@ -140,7 +142,7 @@ def asked_in_english(sentence: str) -> Form:
     rest = line[lead.end() :] if lead else line
     if not marked and not _may_ask(rest):
         return "tells"
-    last = _LAST.search(rest)
+    last = _LAST.search(rest) if ", " in rest or " - " in rest else None
     if last:  # "it is full, can I do anything else?", "shall I book, or is there anything else?"
         if _COURTESY.match(rest, last.end()):
             rest, marked = rest[: last.start()], False
@@ -181,8 +183,10 @@ def _may_ask(line: str) -> bool:
         or first.rstrip(",:;").endswith("ing")
         or line.endswith(_TAGS)
         or _eases(line)
-        or _CLAUSE.search(line) is not None
-        or _LAST.search(line) is not None
+        or (
+            any(sign in line for sign in _JOINTS)
+            and (_CLAUSE.search(line) is not None or _LAST.search(line) is not None)
+        )
     )
 
 

@@ -83,7 +83,8 @@ class Owed:
         self.agent: str | None = None  # the name of the agent that asked last
 
     def _source(self, rule: str, message: Message, call: str | None = None) -> Source:
-        return self.view.at(rule, channel=self.channel, message_id=message.id, tool_call_id=call)
+        view = self.view
+        return Source(view.checkpoint_id, view.ns, None, self.channel, message.id, None, call, rule)
 
     def _add(self, fact: Fact, sort: str | None = None) -> int:
         if sort is not None:

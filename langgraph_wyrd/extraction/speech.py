@@ -352,12 +352,14 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
     """What a sentence is; one made of small words only is the weightiest of them."""
     kind = _kind_of(tables, line, marked)
     if kind in ("content", "wish") and not marked and _SPLIT.search(line):
-        kinds = [_kind_of(tables, part, False) for part in _SPLIT.split(line) if part.strip(_ENDS)]
+        parts = [part for part in _SPLIT.split(line) if part.strip(_ENDS)]
+        kinds = [_kind_of(tables, part, False) for part in parts]
         if all(each in _SMALL for each in kinds):
             return next((each for each in _SMALL if each in kinds), kind)
-        others = [part for part in _SPLIT.split(line) if _kind_of(tables, part, False) == "content"]
-        if "stop" in kinds and "wish" not in kinds and len(" ".join(others).split()) <= 3:
-            return "stop"  # "never mind, plans changed"
+        if "stop" in kinds and "wish" not in kinds:
+            others = [part for part, each in zip(parts, kinds, strict=True) if each == "content"]
+            if len(" ".join(others).split()) <= 3:
+                return "stop"  # "never mind, plans changed"
     return kind
 
 

@@ -62,7 +62,9 @@ def todos(view: View) -> Iterable[Fact]:
             return (_channel(view, CHANNEL, unwrapped(view.values[CHANNEL])),)
         if CHANNEL in view.gone:
             return (_channel(view, CHANNEL, ()),)
-        return _called(view) if CHANNEL not in view.versions and digest(view).calls else ()
+        if CHANNEL in view.versions or digest(view).calls.isdisjoint(_TRACKERS):
+            return ()
+        return _called(view)
     return _written(view) if view.writes else ()
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.state.model import Source, WorkingState
+from langgraph_wyrd.state.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TaskWrite:
     """A pending write, with the path that only the saver sees (`~__pregel_pull, node`)."""
@@ -20,6 +22,7 @@ class TaskWrite:
     value: Any
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """What is new in a list: `places` are indices into `values`, rising.
@@ -33,6 +36,7 @@ class Fresh:
     complete: bool = True
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class View:
     """A checkpoint that is being stored (`writes` are its parent's), or the writes of a task.

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Source, TodoStatus
+from langgraph_wyrd.state.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Opens:
     """Something waits. The same `kind` and `ref` again is the same loop, not another one."""
@@ -24,6 +26,7 @@ class Opens:
     confidence: Confidence = "structural"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Settles:
     """Loops of these kinds are over: the one with this `ref`, or (None) every one of them.
@@ -38,6 +41,7 @@ class Settles:
     item: str | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One entry of a tracker's list."""
@@ -49,6 +53,7 @@ class Listed:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Todos:
     """A tracker's whole list, as it stands now."""
@@ -59,6 +64,7 @@ class Todos:
     confidence: Confidence = "structural"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Wants:
     """What the agent is to be after from now on."""
@@ -69,6 +75,7 @@ class Wants:
     confidence: Confidence = "structural"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Drops:
     """What was wanted is over: taken back, answered, refused, called off."""
@@ -78,6 +85,7 @@ class Drops:
     outcome: str = "taken back"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Resumes:
     """What was wanted last is wanted again."""
@@ -86,6 +94,7 @@ class Resumes:
     source: Source
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Holds:
     """A context entry: plain JSON data, bounded."""
@@ -97,6 +106,7 @@ class Holds:
     confidence: Confidence = "structural"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Forgets:
     """A context entry is gone."""

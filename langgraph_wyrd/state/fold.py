@@ -105,8 +105,8 @@ class _Folding:
         if place is not None:
             self._again(loops.items[place], fact, description, context)
             return
-        past = None if ref is None else loops.closed.get(key)
-        if past is not None and _told(loops.items[past], fact):
+        past = None if ref is None else loops.closed(key[0], ref)
+        if past is not None and _told(past, fact):
             return
         body: dict[str, Any] = {"kind": word(fact.kind), "description": description}
         if ref is not None:

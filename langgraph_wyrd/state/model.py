@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.viewed import viewed
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ Status = Literal[
 ]  # fmt: skip
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where something was seen. What does not apply is None."""
@@ -56,6 +58,7 @@ class Source:
 
 
 @viewed
+@quick
 @dataclass(frozen=True, slots=True)
 class Todo:
     """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
@@ -81,6 +84,7 @@ class Todo:
 
 
 @viewed
+@quick
 @dataclass(frozen=True, slots=True)
 class ContextItem:
     """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
@@ -103,6 +107,7 @@ class ContextItem:
 
 
 @viewed
+@quick
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
     """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
@@ -133,6 +138,7 @@ class OpenLoop:
 
 
 @viewed
+@quick
 @dataclass(frozen=True, slots=True)
 class Intention:
     """What the agent is after. A later one of the same aim supersedes it."""
@@ -157,6 +163,7 @@ class Intention:
 Item = Todo | ContextItem | OpenLoop | Intention
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Due:
     """A node that is about to run, or a Send to one (`index` is its place among the Sends)."""
@@ -167,6 +174,7 @@ class Due:
 
 
 @viewed
+@quick
 @dataclass(frozen=True, slots=True)
 class WorkingState:
     """What the agent was doing at a checkpoint.
@@ -193,16 +201,7 @@ class WorkingState:
     @property
     def open_loops(self) -> tuple[OpenLoop, ...]:
         """What is open, without what was only guessed from prose."""
-        # Asked at every put, and several times: nothing is called for each loop.
-        return tuple(
-            [
-                loop
-                for loop in self.loops
-                if loop.closed_at is None
-                and loop.closed_in is None
-                and loop.confidence != "heuristic"
-            ]
-        )
+        return open_of(self.loops)
 
     @property
     def guessed_loops(self) -> tuple[OpenLoop, ...]:
@@ -353,6 +352,17 @@ class WorkingState:
         from langgraph_wyrd.state.brief import brief
 
         return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
+
+
+def open_of(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
+    """Those that are open and were not only guessed; nothing is called for each of them."""
+    return tuple(
+        [
+            loop
+            for loop in loops
+            if loop.closed_at is None and loop.closed_in is None and loop.confidence != "heuristic"
+        ]
+    )
 
 
 def config_at(thread_id: str | None, checkpoint_id: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
     """
     passed: dict[str, str] = {}  # loops that are over now, and how
     for loop in lasting.loops:
-        if not loop.resolved and loop.source.rule in PASSING:
+        if loop.closed_at is None and loop.closed_in is None and loop.source.rule in PASSING:
             passed[loop.id] = WENT_ON
     if not overlay and not passed:
         return lasting

@@ -30,15 +30,13 @@ def loop_key(kind: str, ref: str | None, description: str) -> Key:
 class Loops:
     """Loops as they were opened; where each is, by key of what is open, and by id."""
 
-    __slots__ = ("_closed", "_places", "items", "open", "some_closed")
+    __slots__ = ("_places", "items", "open", "some_closed")
 
     def __init__(self, before: tuple[OpenLoop, ...]) -> None:
         self.items = list(before)
         self.open: dict[Key, int] = {}
         self.some_closed = False
-        # Most steps ask for neither: made when they are.
-        self._places: dict[str, int] | None = None
-        self._closed: dict[Key, int] | None = None
+        self._places: dict[str, int] | None = None  # most steps don't ask for it
         for place, loop in enumerate(before):
             if loop.closed_at is None and loop.closed_in is None:
                 ref = loop.ref
@@ -51,28 +49,26 @@ class Loops:
             self._places = {loop.id: place for place, loop in enumerate(self.items)}
         return self._places
 
-    @property
-    def closed(self) -> dict[Key, int]:
-        if self._closed is None:
-            self._closed = {
-                loop_key(loop.kind, loop.ref, loop.description): place
-                for place, loop in enumerate(self.items)
-                if loop.resolved
-            }
-        return self._closed
+    def closed(self, kind: str, ref: str) -> OpenLoop | None:
+        """The last loop of this kind and ref that is closed."""
+        for loop in reversed(self.items):
+            if loop.ref == ref and loop.kind == kind and loop.resolved:
+                return loop
+        return None
 
     def __contains__(self, id: object) -> bool:
         if self._places is not None:
             return id in self._places
-        return any(loop.id == id for loop in self.items)
+        for loop in self.items:  # noqa: SIM110 - asked at every put: `any` takes twice as long
+            if loop.id == id:
+                return True
+        return False
 
     def _enter(self, place: int, loop: OpenLoop) -> None:
         if self._places is not None:
             self._places[loop.id] = place
         if not loop.resolved:
             self.open[loop_key(loop.kind, loop.ref, loop.description)] = place
-        elif self._closed is not None:
-            self._closed[loop_key(loop.kind, loop.ref, loop.description)] = place
 
     def add(self, loop: OpenLoop) -> None:
         if loop.id not in self:  # the same event again is no news
@@ -115,14 +111,13 @@ class Intentions:
     __slots__ = ("items", "open", "places")
 
     def __init__(self, before: tuple[Intention, ...]) -> None:
-        self.items: list[Intention] = []
+        self.items = list(before)
         self.places: dict[str, int] = {}
         self.open: dict[str, list[int]] = {}  # by aim
         for place, each in enumerate(before):  # as `add` does
             self.places[each.id] = place
             if each.closed_at is None and each.closed_in is None:
                 self.open.setdefault(each.aim, []).append(place)
-            self.items.append(each)
 
     def add(self, intention: Intention) -> None:
         if intention.id not in self.places:
@@ -141,9 +136,10 @@ class Intentions:
         if place is None or not (held := self.items[place]).open:
             return
         self.open[held.aim].remove(place)
-        self.items[place] = replace(
-            held, closed_at=at.ts, closed_in=at.checkpoint_id, outcome=event.body.get("outcome")
-        )
+        self.items[place] = Intention(  # written out, as a loop is
+            held.id, held.text, held.aim, held.opened_at, at.ts, at.checkpoint_id,
+            event.body.get("outcome"), held.source, held.confidence, held.extra, held.thread_id,
+        )  # fmt: skip
 
     def change(self, event: Event, at: Moment) -> None:
         place = self.places.get(event.item)

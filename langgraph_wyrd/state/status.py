@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from langgraph_wyrd.state.facts import PASSING
-from langgraph_wyrd.state.model import HOLDS_UP, Due, OpenLoop, Status, WorkingState, shortened
+from langgraph_wyrd.state.model import (
+    HOLDS_UP,
+    Due,
+    OpenLoop,
+    Status,
+    WorkingState,
+    open_of,
+    shortened,
+)
 from langgraph_wyrd.state.words import by_weight, listing, nodes
 
 MOST = 200  # characters of a reason
@@ -40,15 +47,14 @@ def with_status(
         ran: False if nothing ever ran here.
         read: False if checkpoints were stored that no extractor has read: nothing is claimed then.
     """
-    if (loops := _waiting_once(state.loops)) is not state.loops:
-        state = replace(state, loops=loops)
-    status, reason = _status(state, due, paused_before, ran)
+    loops = _waiting_once(state.loops)
+    status, reason = _status(state, loops, due, paused_before, ran)
     if not read and status in ("idle", "done", "due"):
         status, reason = "unread", "stored without being read: what is open is not known"
     # Written out, as it is made at every put: `replace` takes three times as long.
     return WorkingState(
         state.thread_id, state.checkpoint_id, state.ts, state.title, state.todos, state.context,
-        state.loops, state.intentions, tuple(due), status, shortened(reason, MOST), state.extra,
+        loops, state.intentions, tuple(due), status, shortened(reason, MOST), state.extra,
         state.ns,
     )  # fmt: skip
 
@@ -74,9 +80,10 @@ def _is_call(loop: OpenLoop) -> bool:
 
 
 def _status(
-    state: WorkingState, due: Sequence[Due], paused_before: Sequence[str], ran: bool
-) -> tuple[Status, str]:
-    loops = by_weight([loop for loop in state.open_loops if not loop.elsewhere])
+    state: WorkingState, held: tuple[OpenLoop, ...], due: Sequence[Due],
+    paused_before: Sequence[str], ran: bool,
+) -> tuple[Status, str]:  # fmt: skip
+    loops = by_weight([loop for loop in open_of(held) if not loop.elsewhere])
     asking = [loop for loop in loops if loop.kind == "interrupt"] if loops else []
     if asking:
         return "interrupted", _who(asking, "asks", "waits for a person")

@@ -1,0 +1,73 @@
+"""Frozen dataclasses that are made quickly, and tables of words that are searched quickly."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
+
+import pytest
+
+from langgraph_wyrd.extraction.languages import LATIN, _grouped, plain_latin
+from langgraph_wyrd.state.quick import quick
+from tests.spoken import cuts
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    a: int
+    b: str = "b"
+    c: dict[str, int] = field(default_factory=dict)
+    d: object = None
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Quick:
+    a: int
+    b: str = "b"
+    c: dict[str, int] = field(default_factory=dict)
+    d: object = None
+
+
+def test_a_quick_dataclass_is_made_as_a_plain_one() -> None:
+    """By place and by name, with its defaults, each with a dict of its own."""
+    for arguments, named in (((1,), {}), ((1, "x", {"y": 2}, 3), {}), ((), {"a": 1, "d": 4})):
+        assert asdict(Quick(*arguments, **named)) == asdict(Plain(*arguments, **named))
+    assert Quick(1) == Quick(1)
+    assert Quick(1).c is not Quick(1).c
+    assert replace(Quick(1), d=2) == Quick(1, d=2)
+    assert pickle.loads(pickle.dumps(Quick(1, "z"))) == Quick(1, "z")
+
+
+def test_a_quick_dataclass_refuses_what_a_plain_one_refuses() -> None:
+    """A field that is missing, one that is not known, a change."""
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
+        Quick()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'e'"):
+        Quick(1, e=2)  # type: ignore[call-arg]
+    with pytest.raises(FrozenInstanceError):
+        Quick(1).a = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("tables", LATIN, ids=lambda tables: tables.name)
+def test_a_grouped_table_finds_what_its_phrases_find(tables: object) -> None:
+    """In every line of our own conversations, whether it is searched, matched or matched whole."""
+    lines = {
+        plain_latin(text) for cut in cuts() for text in str(cut.messages[-1]["content"]).split(". ")
+    }
+    held = {n: v for n, v in vars(tables.module).items() if isinstance(v, tuple)}  # type: ignore[attr-defined]
+    assert held
+    for name, phrases in held.items():
+        one, other = re.compile("|".join(phrases)), re.compile(_grouped(phrases))
+        for line in lines:
+            for how in ("search", "match", "fullmatch"):
+                found = getattr(one, how)(line) is not None
+                assert (getattr(other, how)(line) is not None) == found, (name, how, line)
+
+
+def test_phrases_with_alternatives_of_their_own_are_not_grouped() -> None:
+    """`^a|b` finds b anywhere: only a start that holds for all of a phrase may be taken out."""
+    assert re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xb")
+    assert re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xe")
+    assert not re.search(_grouped(("^a|b", r"\bc", r"\bd|e")), "xaxc")
