@@ -141,10 +141,10 @@ class _Reading:
         rest = rest_of(codec, restored.rest)
         versions, old = restored.versions, before.versions
         news = {n: v for n, v in versions.items() if n not in old or old[n] != v}
-        values = {  # LangGraph hands over a DeltaChannel's snapshot once
+        values = {  # of a DeltaChannel a snapshot is handed over once, and to a copy
             name: value
             for name, value in restored.values().items()
-            if name in news or not bare(value)[0]
+            if name in news or row.source == "fork" or not bare(value)[0]
         }
         put = Put(
             thread_id=thread.thread_id, ns=row.ns, id=row.id, parent=row.parent, ts=row.ts,

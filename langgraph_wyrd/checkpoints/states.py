@@ -212,16 +212,29 @@ def load_thread(
     if thread.head is not None:
         held = (known or {}).get(("", thread.head))
         yield from _into(dialect, codec, thread, "", thread.head, held, *when)
-        children = yield Query(CHILDREN, (thread.key, thread.head))
-        for ns, newest in children:
-            found = (known or {}).get((ns, newest))
-            yield from _into(dialect, codec, thread, ns, newest, found, *when)
+        yield from load_children(dialect, codec, thread, thread.head, known, *when)
     elif thread.version:
         declared = journal.entries(codec, (yield journal.query(thread.key, "")), until)
         state = before_first(thread.thread_id, declared)
         if state is not None:
             thread.spaces[""] = replace(beginning(), state=state)
     thread.state = ThreadState(working.visible(thread))
+
+
+def load_children(
+    dialect: str,
+    codec: Codec,
+    thread: Thread,
+    root: str,
+    known: dict[tuple[str, str], Found] | None = None,
+    until: int | None = None,
+    past: bool = False,
+    values: bool = True,
+) -> Script[None]:
+    """Set the working states of the subgraphs that run at a root checkpoint."""
+    for ns, newest in (yield Query(CHILDREN, (thread.key, root))):
+        found = (known or {}).get((ns, newest))
+        yield from _into(dialect, codec, thread, ns, newest, found, until, past, values)
 
 
 def _into(
