@@ -45,7 +45,7 @@ from langgraph_wyrd.next_configs import (
     stored_place,
     tuple_of,
 )
-from langgraph_wyrd.operations import Fire, Operation, Write, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery import load, mend, verify
 from langgraph_wyrd.recovery.report import Progress, Report
@@ -343,6 +343,17 @@ class WyrdSaver(
     aput_once = asynchronous(put_once)
 
     # ---- reading
+
+    @operation
+    def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
+        """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
+        thread_id, ns, id = stored_place(config)
+        found: bool = yield Read(
+            self._engine, partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "")
+        )
+        return found
+
+    ahas_checkpoint = asynchronous(has_checkpoint)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest; None if there is none."""

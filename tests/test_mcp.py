@@ -21,6 +21,7 @@ from langgraph_wyrd import errors
 from langgraph_wyrd.agents.mcp import server
 from tests.conftest import Backend
 from tests.damage import at
+from tests.outside import environment
 
 READS = ["brief", "diff", "inbox", "list_threads", "messages", "open_loops"]
 
@@ -52,7 +53,9 @@ def waits(backend: Backend) -> None:
 async def asked(backend: Backend, *options: str) -> AsyncIterator[Client]:
     """A client of the terminal's command, in a process of its own."""
     command = ["-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options]
-    async with Client(StdioServerParameters(command=sys.executable, args=command)) as client:
+    async with Client(
+        StdioServerParameters(command=sys.executable, args=command, env=environment())
+    ) as client:
         yield client
 
 

@@ -16,8 +16,7 @@ from langgraph_wyrd.state.records import record
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from langgraph_wyrd.edition import WyrdSaver
-    from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.edition import UserSaver, WyrdSaver
 
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 

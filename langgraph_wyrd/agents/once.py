@@ -1,8 +1,8 @@
 """A tool call that was begun, and of which nothing is known, is not begun a second time.
 
-LangGraph runs every task again that left no output. Before a tool runs, a note goes into the
-pending writes of its checkpoint, under a task id that no task has: whoever goes on after a kill
-finds the note, and no result.
+LangGraph runs every task again that left no output. Before a tool runs, its checkpoint is stored
+(with durability "async" LangGraph itself does not wait for that), and a note in the pending writes
+of it, under a task id that no task has: whoever goes on after a kill finds the note, and no result.
 """
 
 from __future__ import annotations
@@ -29,9 +29,24 @@ def starting(
         begun = None if found is None else _begun(found.pending_writes or (), place.task_id, id)
         if begun is not None and not (yield from _goes_on_by_itself(place)):
             return no_result(name, id, started=begun, now=now)
+    else:
+        yield from _until_stored(place)
     note = (STARTED, {"call": id, "name": name, "at": iso(now)})
     yield place.saver, "put_writes", (where, [note], f"started/{place.task_id}/{id}"), {}
     return None
+
+
+_PAUSES = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, *[0.03] * 300)  # seconds, ten in all
+
+
+def _until_stored(place: Place) -> Asking[None]:
+    """Wait for the checkpoint that the tool runs at; a save that fails ends the run by itself."""
+    where = place.config(place.checkpoint_id)
+    asked = "has_checkpoint" if hasattr(place.saver, "has_checkpoint") else "get_tuple"
+    for pause in _PAUSES:
+        if (yield place.saver, asked, (where,), {}):
+            return
+        yield pause
 
 
 def _begun(writes: Iterable[Sequence[Any]], task: str, id: str) -> str | None:

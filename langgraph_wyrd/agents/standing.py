@@ -19,9 +19,8 @@ from weakref import WeakKeyDictionary
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
-from langgraph_wyrd.edition import WyrdSaver
+from langgraph_wyrd.edition import UserSaver, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.scoped import UserSaver
 from langgraph_wyrd.state.model import WorkingState
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from langgraph_wyrd.checkpoints import late_writes, points, put
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.put import PutWrites
-from langgraph_wyrd.checkpoints.writing import packed_writes
+from langgraph_wyrd.checkpoints.writing import is_there, packed_writes, thread_row
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.scripts import Query, Script
@@ -49,3 +49,9 @@ def store(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[
         yield from late_writes.stored(writing, codec, call, payload)
     after = yield from points.state_at(dialect, codec, first.thread_id, None)
     return Once(before, after)
+
+
+def has_checkpoint(dialect: str, thread_id: str, ns: str, id: str) -> Script[bool]:
+    """Whether a checkpoint is stored."""
+    thread = yield from thread_row(dialect, thread_id)
+    return (yield from is_there(thread.key, ns, id))

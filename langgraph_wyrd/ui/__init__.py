@@ -21,8 +21,7 @@ from langgraph_wyrd.errors import MissingExtra
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from langgraph_wyrd.edition import WyrdSaver
-    from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.edition import UserSaver, WyrdSaver
 
 __all__ = ["app", "serve"]
 _HINT = "the web inspector needs Starlette and uvicorn: pip install 'langgraph-wyrd[ui]'"

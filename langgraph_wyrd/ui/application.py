@@ -30,8 +30,7 @@ from langgraph_wyrd.ui.security import Access, Guard, Refused
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-    from langgraph_wyrd.edition import WyrdSaver
-    from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.edition import UserSaver, WyrdSaver
 
 logger = logging.getLogger("langgraph_wyrd")
 

@@ -14,8 +14,7 @@ from langgraph_wyrd.ui.application import make
 from langgraph_wyrd.ui.security import LOOPBACK, is_loopback
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.edition import WyrdSaver
-    from langgraph_wyrd.scoped import UserSaver
+    from langgraph_wyrd.edition import UserSaver, WyrdSaver
 
 _LAST = 1  # seconds for open requests at the end: live updates never end by themselves
 
