@@ -166,6 +166,7 @@ class WyrdSaver(
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals = on_damage == "heal"
+        ownership = Ownership.of(channels)
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         watched = boundaries.watched(labels, pillars)
@@ -173,7 +174,6 @@ class WyrdSaver(
         called = Hooks()
         for event, hook in given_hooks(hooks):
             called.add(event, hook)
-        ownership = Ownership.of(channels)
         address = url.parse(conn_string)
         if address.dialect == "sqlite" and schema is not None:
             raise InvalidInput("schema= is for Postgres: SQLite has none")

@@ -211,7 +211,7 @@ def test_an_encrypted_store(
     monkeypatch.delenv("LANGGRAPH_AES_KEY")
     assert cli.main(["show", "t1", "-u", file]) == 2
     out, err = capsys.readouterr()
-    assert "open it with the serde" in err
+    assert "with the serde" in err or "with that serde" in err
     assert "Book a flight" not in out
 
 
