@@ -366,6 +366,11 @@ class Writing:
                     yield from self._known(make, slot, wanted)
                 job, late = self._planned_writes(codec, make, slot, wanted, payload)
                 if late:  # it says something about a checkpoint of which too little is known
+                    row = yield self._posted(
+                        make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+                    )
+                    if row.unread:
+                        yield from self._read_first(codec, make, wanted.thread_id)
                     yield from self._read(
                         make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
                     )
