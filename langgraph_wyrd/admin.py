@@ -100,15 +100,21 @@ class Admin:
             raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
         done, total = 0, sum(count for _, count in found)
         for id, count in found:
-            script = partial(
-                reading.reextract, self._dialect, self._codec, self._reader, engine.nonce, id
-            )
-            yield Write(engine, script, partial(self._cache.drop, id))
+            yield from self._reextract(id)
             done += count
             if progress is not None:
                 progress(done, total)
 
     areextract = asynchronous(reextract)
+
+    def _reextract(self, id: str) -> Operation[None]:
+        assert self._reader is not None
+        engine = self._engine
+        script = partial(
+            reading.reextract, self._dialect, self._codec, self._reader, engine.nonce, id
+        )
+        yield Write(engine, script, partial(self._cache.drop, id))
+
     reweave, areweave = reextract, areextract  # as it was called before
 
     def size_report(self, limit: int = 20) -> SizeReport:

@@ -13,6 +13,7 @@ from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, points
 from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point
+from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.conversation.of_thread import Conversing
 from langgraph_wyrd.declaring import Declaring
 from langgraph_wyrd.edit import PERSON
@@ -59,6 +60,16 @@ _MOST = 1_000_000  # checkpoints of a tree
 
 def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
+
+
+class _Unread(Exception):
+    """The working state was not read out of all checkpoints of a thread yet."""
+
+
+def _if_read(dialect: str, thread_id: str, script: Callable[[], Script[T]]) -> Script[T]:
+    if (yield from thread_row(dialect, thread_id)).unread:
+        raise _Unread
+    return (yield from script())
 
 
 class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
@@ -368,10 +379,19 @@ class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
 
     def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
         """What a script reads; what is damaged is said with the thread that it is of."""
+        saver = self._saver
+        work: Callable[[], Script[Any]] = partial(script, saver._dialect, self._codec, *args)
         try:
-            found: T = yield self._reading(
-                partial(script, self._saver._dialect, self._codec, *args)
-            )
+            if saver._reader is None:
+                found: T = yield self._reading(work)
+            else:
+                try:
+                    found = yield self._reading(
+                        partial(_if_read, saver._dialect, self._stored, work)
+                    )
+                except _Unread:  # savers that read no working state stored it
+                    yield from saver._reextract(self._stored)
+                    found = yield self._reading(work)
         except CheckpointDamaged as error:
             if repr(self.id) not in str(error):
                 error.args = (f"thread {self.id!r}: {error}",)

@@ -63,6 +63,7 @@ class Thread:
     state: Any = None  # the thread's working state, and what its tables show
     deleted: bool = False  # the row is the tombstone of a deleted thread
     user: str | None = None
+    unread: bool = False  # its working state was not read out of all its checkpoints yet
 
     @property
     def weight(self) -> int:

@@ -50,6 +50,7 @@ _MOVED = (
     "user_id = coalesce(user_id, ?), deleted_at = NULL"
 )
 ADVANCE = f"{_MOVED} {_MINE}"
+ADVANCE_UNREAD = f"{_MOVED}, status = NULL {_MINE}"  # by a saver that reads no working state
 ADVANCE_SHOWN = (
     f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
 )
@@ -223,6 +224,8 @@ def planned(
         codec.sealer,
     )  # fmt: skip
     advance = advanced(me, thread, head, put.user, columns)
+    if reader is None and advance.sql == ADVANCE:
+        advance = advance._replace(sql=ADVANCE_UNREAD)
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
     if users:
         at = now()

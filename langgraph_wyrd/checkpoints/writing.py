@@ -132,6 +132,9 @@ class Writing:
                 job = self._planned(codec, make, slot, wanted, None)
                 if job is None:
                     loaded: Loaded = yield from self._load(codec, make, wanted)
+                    if self._reader is not None and loaded.thread.unread:
+                        yield from self._read_first(codec, make, wanted.thread_id)
+                        continue
                     if loaded.stamp == wanted.stamp:
                         return  # the answer to the first try's commit was lost
                     if loaded.stamp is not None:
@@ -319,6 +322,17 @@ class Writing:
         if wanted.run is not None:
             wanted.run.held = False
 
+    def _read_first(self, codec: Codec, make: Callable[..., Job], thread_id: str) -> Flow:
+        """Read the working state of what was stored by savers that read none."""
+        from langgraph_wyrd.checkpoints.reextract import reextract
+
+        reader, me = self._reader, self._engine.nonce
+        assert reader is not None
+        yield self._posted(
+            make("write", lambda: reextract(self._dialect, codec, reader, me, thread_id))
+        )
+        self._cache.drop(thread_id)
+
     def _pause(self, make: Callable[..., Job], attempt: int) -> Flow:
         """Let others finish: a moment in a thread of the engine, never on the caller's loop."""
 
@@ -352,6 +366,11 @@ class Writing:
                     yield from self._known(make, slot, wanted)
                 job, late = self._planned_writes(codec, make, slot, wanted, payload)
                 if late:  # it says something about a checkpoint of which too little is known
+                    row = yield self._posted(
+                        make("read", lambda: thread_row(self._dialect, wanted.thread_id))
+                    )
+                    if row.unread:
+                        yield from self._read_first(codec, make, wanted.thread_id)
                     yield from self._read(
                         make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
                     )
@@ -495,10 +514,14 @@ def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
     return Thread(
         row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
         deleted=row.deleted_at is not None, user=row.user_id,
+        unread=row.head is not None and row.status is None,
     )  # fmt: skip
 
 
-_THREAD = "SELECT key, version, writer, head, buried, deleted_at, user_id FROM wyrd_threads WHERE "
+_THREAD = (
+    "SELECT key, version, writer, head, buried, deleted_at, user_id, status "
+    "FROM wyrd_threads WHERE "
+)
 
 
 def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
@@ -508,10 +531,11 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     if not rows:
         yield from read.not_stored(dialect, thread_id)
         return thread_of(dialect, thread_id, None)
-    key, version, writer, head, buried, deleted_at, user = rows[0]
+    key, version, writer, head, buried, deleted_at, user, status = rows[0]
     return Thread(
-        key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user
-    )
+        key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user,
+        unread=head is not None and status is None,
+    )  # fmt: skip
 
 
 def is_there(key: Any, ns: str, id: str) -> Script[bool]:
