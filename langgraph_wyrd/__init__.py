@@ -1,6 +1,5 @@
 """A LangGraph checkpointer that stores what a step changed, and knows what the agent was doing."""
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +95,6 @@ _HOMES = {
 
 attach()
 del attach, interrupted
-
-if os.environ.get("WYRD_EDITION") == "2":  # the second edition's storage, while it grows
-    _HOMES.update(WyrdSaver="next_saver", Thread="next_thread")
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from langgraph_wyrd.checkpoints import retain
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
-from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.storage.names import given, stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Cache

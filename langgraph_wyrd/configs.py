@@ -2,29 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 
+from langgraph_wyrd.checkpoints import read
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.healing import reading as healing
-from langgraph_wyrd.later import later
-from langgraph_wyrd.plans import read
-from langgraph_wyrd.plans.gone import After
-from langgraph_wyrd.plans.known import Memory
-from langgraph_wyrd.store.names import stored, thread_key
-from langgraph_wyrd.store.running import Running
-from langgraph_wyrd.store.values import Codec
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given, stored
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.healing import telling
-else:
-    telling = later("healing.telling")
+    from langgraph_wyrd.saver import WyrdSaver
 
 _PAGE = 32  # checkpoints that a listing holds at once
+
+
+class Pages:
+    """The pages of one `list` call."""
+
+    def __init__(
+        self,
+        saver: WyrdSaver,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> None:
+        self._saver = saver
+        self._thread_id: Any = None
+        self._filter = filter or {}
+        self._left = limit
+        self._after: read.Page | None = None
+        self.done = limit is not None and limit <= 0
+        where: list[tuple[str, tuple[Any, ...]]] = []
+        saver._permit(config)
+        if saver._user is not None:
+            where.append(("t.user_id = ?", (saver._user,)))
+        if config is not None:
+            self._thread_id = place(config)[0]
+            dialect = saver._dialect
+            by = "t.key = ?" if dialect == "postgres" else "t.thread_id = ?"
+            name = stored(str(self._thread_id), "thread_id")
+            where.append((by, (found_by(dialect, name),)))
+            ns = config["configurable"].get("checkpoint_ns")
+            if ns is not None:
+                where.append(("c.ns = ?", (stored(ns, "checkpoint_ns"),)))
+            if id := config["configurable"].get("checkpoint_id"):
+                where.append(("c.id = ?", (stored(id, "checkpoint_id"),)))
+        if before is not None:
+            id = before.get("configurable", {}).get("checkpoint_id")
+            if not isinstance(id, str):
+                raise InvalidInput(
+                    "before['configurable'] has no checkpoint_id: it says where to go on"
+                )
+            where.append(("c.id < ?", (stored(id, "before"),)))
+        # Columns only narrow the search; every row is compared as a whole below.
+        for name in ("source", "run_id"):
+            if isinstance(text := self._filter.get(name), str):
+                where.append((f"c.{name} = ?", (stored(text, f"filter[{name!r}]"),)))
+        step = self._filter.get("step")
+        if type(step) is int and abs(step) < 1 << 62:
+            where.append(("c.step = ?", (step,)))
+        self._where = where
+
+    def script(self, lenient: Any = None) -> Any:
+        size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
+        saver = self._saver
+        return read.page(
+            saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
+        )
+
+    def again(self, error: Exception) -> Any:
+        """The flow that reads the page once more, round damage."""
+        thread_id = getattr(error, "wyrd_thread", None)
+        if thread_id is None and self._thread_id is not None:
+            thread_id = stored(str(self._thread_id), "thread_id")
+        threads = [] if thread_id is None else [thread_id]
+        return self._saver._again(threads, error, self.script)
+
+    def _matches(self, metadata: dict[str, Any]) -> bool:
+        return all(metadata.get(name) == value for name, value in self._filter.items())
+
+    def take(self, page: Any) -> list[CheckpointTuple]:
+        found, self._after = page
+        if self._left is not None:
+            found = found[: self._left]
+            self._left -= len(found)
+        self.done = self._after is None or self._left == 0
+        user = self._saver._user
+        return [tuple_of(each, self._thread_id, None, user) for each in found]
+
+
+def history(found: Any) -> dict[str, DeltaChannelHistory]:
+    history: dict[str, DeltaChannelHistory] = {}
+    for name, (writes, seed) in found.items():
+        history[name] = {"writes": writes}
+        if seed:
+            history[name]["seed"] = seed[0]
+    return history
 
 
 def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
@@ -37,117 +115,58 @@ def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
     return found["thread_id"], found.get("checkpoint_ns") or "", found.get("checkpoint_id") or None
 
 
-def thread(thread_id: Any) -> str:
-    """A thread's id as it is stored, of the id or of a config that names it."""
-    if isinstance(thread_id, Mapping):
-        thread_id = place(thread_id)[0]  # type: ignore[arg-type]
-    if thread_id is None:
-        raise InvalidInput("thread None: say which, by its id or a config that names it")
-    return stored(str(thread_id), "thread_id")
-
-
 def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
+    """The same in the form in which ids are stored."""
     thread_id, ns, id = place(config)
     return (
-        thread(thread_id),
+        stored(str(thread_id), "thread_id"),
         stored(ns, "checkpoint_ns"),
         None if id is None else stored(str(id), "checkpoint_id"),
     )
 
 
-def config_of(place: tuple[Any, str, str | None], id: str | None = None) -> RunnableConfig:
+def several(ids: Sequence[str], what: str) -> Sequence[str]:
+    """The ids, if they are not one text by mistake."""
+    if isinstance(ids, str):
+        raise InvalidInput(f"{what} is one string: pass a list of ids")
+    return ids
+
+
+def config_of(
+    place: tuple[Any, str, str | None], id: str | None = None, user: str | None = None
+) -> RunnableConfig:
+    """The config of a checkpoint; with `user`, it says whose it is."""
     thread_id, ns, own = place
-    return {
+    made: RunnableConfig = {
         "configurable": {
             "thread_id": thread_id,
             "checkpoint_ns": ns,
             "checkpoint_id": own if id is None else id,
         }
     }
+    return made if user is None else of_user(made, user)
 
 
-def tuple_of(found: read.Read, thread_id: Any, config: RunnableConfig | None) -> CheckpointTuple:
+def of_user(config: RunnableConfig, user: str) -> RunnableConfig:
+    """A config that says whose it is: who goes on from a snapshot's does not say it again."""
+    return {**config, "configurable": {**config.get("configurable", {}), "user_id": given(user)}}
+
+
+def tuple_of(
+    found: read.Read, thread_id: Any, config: RunnableConfig | None, user: str | None = None
+) -> CheckpointTuple:
     """A tuple; its configs carry the thread id as the caller gave it."""
     name = found.thread_id if thread_id is None else thread_id
     return CheckpointTuple(
-        config or config_of((name, found.ns, found.id)),
+        config or config_of((name, found.ns, found.id), None, user),
         found.checkpoint,  # type: ignore[arg-type]
         found.metadata,  # type: ignore[arg-type]
-        None if found.parent is None else config_of((name, found.ns, found.parent)),
+        None if found.parent is None else config_of((name, found.ns, found.parent), None, user),
         found.writes,
     )
 
 
-def named(held: Mapping[str, Any]) -> dict[str, Any]:
-    return {stored(name, "a channel"): value for name, value in held.items()}
-
-
-def several(ids: Sequence[str], what: str) -> Sequence[str]:
-    if isinstance(ids, str):
-        raise InvalidInput(f"{what} is one string: pass a list of ids")
-    return ids
-
-
-class Pages:
-    """The pages of one `list` call."""
-
-    def __init__(
-        self,
-        codec: Callable[[], Codec],
-        config: RunnableConfig | None,
-        filter: dict[str, Any] | None,
-        before: RunnableConfig | None,
-        limit: int | None,
-        *,
-        heals: bool = True,
-        user: str | None = None,
-    ) -> None:
-        self._codec = codec
-        self._page = healing.page if heals else healing.just_page
-        self._thread_id: Any = None
-        self._filter = filter or {}
-        self._left = limit
-        self._after: After | None = None
-        self._conditions: list[tuple[str, tuple[Any, ...]]] = []
-        self.done = limit is not None and limit <= 0
-        if user is not None:
-            self._conditions.append(("of_user", (user,)))
-        if config is not None:
-            self._thread_id = place(config)[0]
-            self._conditions.append(("of_thread", (thread_key(thread(self._thread_id)),)))
-            ns = config["configurable"].get("checkpoint_ns")
-            if ns is not None:
-                self._conditions.append(("in_namespace", (stored(ns, "checkpoint_ns"),)))
-            if id := config["configurable"].get("checkpoint_id"):
-                self._conditions.append(("with_id", (stored(id, "checkpoint_id"),)))
-        if before is not None:
-            id = before.get("configurable", {}).get("checkpoint_id")
-            if not isinstance(id, str):
-                raise InvalidInput(
-                    "before['configurable'] has no checkpoint_id: it says where to go on"
-                )
-            self._conditions.append(("before_id", (stored(id, "before"),)))
-        # Columns only narrow the search; every row is compared as a whole below.
-        for name, about in (("from_source", "source"), ("of_run", "run_id")):
-            if isinstance(text := self._filter.get(about), str):
-                self._conditions.append((name, (stored(text, f"filter[{about!r}]"),)))
-        step = self._filter.get("step")
-        if type(step) is int and abs(step) < 1 << 62:
-            self._conditions.append(("at_step", (step,)))
-
-    def _matches(self, metadata: dict[str, Any]) -> bool:
-        return all(metadata.get(name) == value for name, value in self._filter.items())
-
-    async def next(self, core: Running[Memory]) -> list[CheckpointTuple]:
-        size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
-        codec, after = self._codec(), self._after
-        found, self._after, heals = await core.read(
-            lambda: self._page(codec, self._conditions, after, size, self._matches)
-        )
-        if heals:
-            await telling.tell(core, codec, heals)
-        if self._left is not None:
-            found = found[: self._left]
-            self._left -= len(found)
-        self.done = self._after is None or self._left == 0
-        return [tuple_of(each, self._thread_id, None) for each in found]
+def addressed(config: Any) -> str | None:
+    """The checkpoint that a run was told to go on from: LangGraph keeps it in the metadata."""
+    found: str | None = (config.get("metadata") or {}).get("checkpoint_id")
+    return found

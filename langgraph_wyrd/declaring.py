@@ -31,11 +31,11 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.state.reported import READ, Findings, Report
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.storage.names import given
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.next_saver import WyrdSaver
     from langgraph_wyrd.operations import Write
+    from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.storage.scripts import Script
 
 T = TypeVar("T")

@@ -19,8 +19,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 
-from langgraph_wyrd.edition import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.diff import diff
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.checkpoints import delete
+from langgraph_wyrd.configs import several
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.later import later
-from langgraph_wyrd.next_configs import several
 from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script
-from langgraph_wyrd.store.names import given, stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Cache

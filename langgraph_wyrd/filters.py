@@ -10,8 +10,7 @@ from typing import Any, get_args
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import Confidence
-from langgraph_wyrd.store.inspect import has_surrogate
-from langgraph_wyrd.store.names import stored
+from langgraph_wyrd.storage.names import has_surrogate, stored
 
 Values = tuple[str, ...] | None  # None: whatever it is
 

@@ -12,13 +12,13 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.operations import Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.state.heals import Heal, Kind
 from langgraph_wyrd.storage.ciphers import NotSealed
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import HEALS, HealRow
-from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
 
 _SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
 

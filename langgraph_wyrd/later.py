@@ -5,9 +5,9 @@ rest. So a module that only some calls need is named twice, for the type checker
 
 ```python
 if TYPE_CHECKING:
-    from langgraph_wyrd.plans import copy, prune
+    from langgraph_wyrd.checkpoints import copy, retain
 else:
-    copy, prune = later("plans.copy", "plans.prune")
+    copy, retain = later("checkpoints.copy", "checkpoints.retain")
 ```
 
 `tests/test_rooms.py` says what a plain run does not load.

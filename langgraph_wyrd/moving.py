@@ -28,13 +28,13 @@ from langgraph_wyrd.operations import (
 )
 from langgraph_wyrd.points import When, checked
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.storage.names import given, stored
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
-    from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.storage.scripts import Script
 
 logger = logging.getLogger("langgraph_wyrd")

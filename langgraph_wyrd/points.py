@@ -7,7 +7,7 @@ from datetime import datetime
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.past import HistoryEntry
-from langgraph_wyrd.store.names import stored
+from langgraph_wyrd.storage.names import stored
 
 When = str | datetime | HistoryEntry | None  # a point; an entry of the history or the tree, too
 

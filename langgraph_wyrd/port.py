@@ -11,8 +11,8 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langgraph_wyrd.edition import WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.transfer.driving import finish
 from langgraph_wyrd.transfer.official import drop, official, rows_there
 from langgraph_wyrd.transfer.passage import Passage, Report

@@ -28,8 +28,8 @@ from langgraph_wyrd.state.model import (
     TodoStatus,
     WorkingState,
 )
+from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.scripts import Script
-from langgraph_wyrd.store.names import stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec

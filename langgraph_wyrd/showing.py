@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langgraph_wyrd.checkpoints.points import known
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.operations import Operation, Read, asynchronous, operation, run
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.views.plot import Plot
 
 _MOST = 5000  # checkpoints that are weighed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.checkpoints.leases import Run, beat, enter, leave, refusal
 from langgraph_wyrd.errors import SaverClosed, WyrdError
 from langgraph_wyrd.operations import Call, Operation, Write
-from langgraph_wyrd.store.names import given
+from langgraph_wyrd.storage.names import given
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -16,12 +16,6 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver
-from tests import edition
-
-if not edition.SECOND:
-    from tests.first_edition import asked, looks_end
-
-    __all__ = ["asked", "looks_end"]
 
 BACKENDS = ("sqlite", "memory", "postgres")
 DURABLE = ("sqlite", "postgres")  # what another process, or another saver, can open again
@@ -70,8 +64,6 @@ def postgres_server() -> Iterator[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "empty: wants a Postgres database without our tables")
-    config.addinivalue_line("markers", "ends_early: has looks at threads end early")
-    config.addinivalue_line("markers", "inside: looks inside the storage of the first edition")
 
 
 @pytest.fixture(scope="session")
@@ -214,13 +206,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     each way, but not each pair, which half of the time is for. `WYRD_MORE=1` runs all of them, and
     the contract is always tried whole."""
     more = bool(os.environ.get("WYRD_MORE"))
-    left = [item for item in items if (more or _is_crosswise(item)) and _is_for_this_edition(item)]
+    left = [item for item in items if more or _is_crosswise(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
     items[:] = left
-
-
-def _is_for_this_edition(item: pytest.Item) -> bool:
-    return not (edition.SECOND and item.get_closest_marker("inside"))
 
 
 _WHOLE = ("test_conformance.py", "test_contract.py")

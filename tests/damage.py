@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -158,3 +159,31 @@ def spoil_splice(url: str, row: dict[str, Any], **columns: Any) -> None:
         *keys,
     )
     assert count == 1
+
+
+# What a checkpoint is made of. The first is the table of which a load misses every row.
+PIECES = ("wyrd_checkpoints", "wyrd_writes")
+
+
+def age(url: str, thread_id: str, days: int) -> None:
+    """As if a thread had been used last so many days ago."""
+    then = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
+    with raw(url) as connection:
+        for column in ("updated", "deleted_at"):
+            connection.execute(
+                f"UPDATE wyrd_threads SET {column} = '{then}' WHERE thread_id = '{thread_id}'"
+                f" AND {column} IS NOT NULL"
+            )
+
+
+def spoil(url: str, thread_id: str) -> None:
+    """Other bytes in every row of a thread from which a checkpoint is loaded."""
+    rows, threads = Rows(url, PIECES[0]), Rows(url, "wyrd_threads")
+    (thread,) = threads.all("WHERE thread_id = ?", thread_id)
+    for row in rows.all("WHERE thread = ?", thread["id"]):
+        for name, value in row.items():
+            if isinstance(value, bytes | memoryview) and name != "thread":
+                rows.run(
+                    f"UPDATE {{}} SET {name} = ? WHERE thread = ? AND {name} = ?",
+                    *(garbled(bytes(value)), row["thread"], bytes(value)),
+                )

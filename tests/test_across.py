@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from importlib import resources
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -270,21 +268,6 @@ async def test_filters_of_open_loops(saver: WyrdSaver, call: Call) -> None:
         assert await found(**{name: []}) == set(), name
 
 
-@pytest.mark.inside
-async def test_a_user_with_many_threads(
-    saver: WyrdSaver, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A user whose threads are too many to be looked up one by one finds the same."""
-    from langgraph_wyrd.plans import query
-
-    office(saver)
-    for most in (200, 1):
-        monkeypatch.setattr(query, "_FEW_THREADS", most)
-        assert whose(await call(saver, "open_loops", kind="interrupt", user_id="bob")) == ["b3"]
-        assert whose(await call(saver, "todos", user_id=["ada", "bob"])) == ["a3", "a3"]
-        assert whose(await call(saver, "intentions", user_id="bob", thread_id="b1")) == ["b1"]
-
-
 async def test_filters_of_threads(saver: WyrdSaver, call: Call) -> None:
     """Threads are found by status, user, time and words."""
     office(saver)
@@ -424,25 +407,6 @@ async def test_a_page_of_another_listing(saver: WyrdSaver, call: Call) -> None:
     for cut in (after[:-1], after[1:], after[: len(after) // 2]):
         with pytest.raises(InvalidInput, match="next"):
             await call(saver, "open_loops", after=cut)
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("todos", ("c", 1 << 70, "l")),
-        ("todos", ("c\0", 1, "l")),
-        ("todos", ("c", 1)),
-        ("threads", ("never", 1)),
-        ("threads", (5, 1)),
-    ],
-)
-async def test_a_place_that_can_not_be(sqlite: Backend, call: Call, name: str, place: Any) -> None:
-    """A cursor of the right form whose place is none."""
-    from langgraph_wyrd.plans.filters import cursor
-
-    with pytest.raises(InvalidInput, match="next"):
-        await call(sqlite.open(), name, after=cursor(name, place))
 
 
 # ---- pages
@@ -605,108 +569,6 @@ def test_a_listed_item_tells_its_thread_as_json() -> None:
 # ---- how the databases go about it
 
 
-@pytest.mark.inside
-def test_a_page_is_one_question() -> None:
-    """A page that is full, or the last one, needs one statement a kind, and no more."""
-    from langgraph_wyrd.plans import query
-    from tests.bench.across import INTERRUPTS, codec
-
-    where = ("", *[None] * 6)
-    rows: list[tuple[Any, ...]] = [
-        ("cp", 1, f"l-{n}", "t", "interrupt", "?", *[None] * 7, *where, "structural", None)
-        for n in range(3)
-    ]
-    for limit, shown, more in ((2, 2, True), (3, 3, False)):
-        plan = query.loops(codec(), replace(INTERRUPTS, limit=limit))
-        (ask,) = next(plan)
-        with pytest.raises(StopIteration) as ended:
-            plan.send([rows[: ask.params[-1]]])
-        assert len(ended.value.value) == shown
-        assert (ended.value.value.next is not None) == more
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("known", [False, True], ids=["fresh", "analyzed"])
-def test_pages_come_from_an_index(durable: Backend, known: bool) -> None:
-    """A page of what is open, or over, is read along an index, in order, from where the last one
-    ended: nothing is sorted, whether or not the database knows the tables' statistics."""
-    from langgraph_wyrd.plans import query
-    from langgraph_wyrd.plans.filters import Asked, cursor
-    from tests.bench.across import INTERRUPTS, Filling, codec, explained, fill
-
-    durable.open().setup()
-    fill(durable.url, Filling(10_000, 2))
-    if known:
-        _analyze(durable)
-    start = cursor("open_loops", ("1f11", 5, "l-0"))
-    asks: list[tuple[Any, str, bool]] = [
-        (query.loops(codec(), INTERRUPTS), "wyrd_open_loops_kind", False),
-        (query.loops(codec(), replace(INTERRUPTS, after=start)), "wyrd_open_loops_kind", True),
-        (query.loops(codec(), replace(INTERRUPTS, kind=None)), "wyrd_open_loops_open", False),
-        (
-            query.loops(codec(), replace(INTERRUPTS, kind=None, after=start)),
-            "wyrd_open_loops_open",
-            True,
-        ),
-        (
-            query.todos(codec(), Asked(limit=50, status=query.OPEN_TODOS, sure=True)),
-            "wyrd_todos_open",
-            False,
-        ),
-        (
-            query.intentions(codec(), Asked(limit=50, status=("open",), sure=True)),
-            "wyrd_intentions_open",
-            False,
-        ),
-        *(
-            (make(codec(), Asked(limit=50, status=(status,), sure=True, text=text)), index, False)
-            for make, index, status in (
-                (query.loops, "wyrd_open_loops_over", "closed"),
-                (query.todos, "wyrd_todos_over", "completed"),
-                (query.intentions, "wyrd_intentions_over", "closed"),
-            )
-            for text in (None, "refund")
-        ),
-        *(
-            (query.loops(codec(), Asked(limit=50, status=("closed",), **more)), at, False)
-            for at, more in (
-                ("wyrd_open_loops_over", {"kind": ("question", "request")}),
-                ("wyrd_open_loops_over", {"node": ("tools",)}),
-                ("wyrd_open_loops_over", {"confidence": ("structural",)}),
-            )
-        ),
-    ]
-    for plan, index, goes_on in asks:
-        lines = explained(durable.url, plan, run=False)
-        told = "\n".join(lines)
-        assert index in told, told
-        assert "sort" not in told.lower(), told
-        assert "TEMP B-TREE" not in told, told
-        if goes_on:
-            assert "checkpoint,thread,id)<" in told.replace(" ", "").replace("ROW", ""), told
-
-
-@pytest.mark.inside
-def test_a_page_of_threads_looks_up_its_own_heads(durable: Backend) -> None:
-    """Threads come in the order of an index, or are sorted by a few columns before anything is
-    looked up for them."""
-    from langgraph_wyrd.plans import query
-    from langgraph_wyrd.plans.filters import Asked
-    from tests.bench.across import Filling, codec, explained, fill
-
-    durable.open().setup()
-    fill(durable.url, Filling(400, 6))
-    told = "\n".join(explained(durable.url, query.threads(codec(), Asked(limit=50))))
-    if durable.name == "sqlite":
-        assert "wyrd_threads_updated" in told
-        assert "TEMP B-TREE" not in told
-    else:
-        assert "top-N heapsort" in told
-        heads = [line for line in told.splitlines() if "wyrd_checkpoints_pkey" in line]
-        assert heads
-        assert all("loops=51" in line for line in heads), told
-
-
 def _analyze(durable: Backend) -> None:
     if durable.name == "sqlite":
         import sqlite3
@@ -727,13 +589,3 @@ async def test_times_read_as_they_were_written(saver: WyrdSaver, call: Call) -> 
     assert each.opened_at == "2026-01-01T00:00:00+00:00"
     state = await call(saver.thread("t"), "working_state")
     assert replace(each, thread_id=None) == state.intention
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("file", ["queries.sql", "queries_sqlite.sql", "queries_postgres.sql"])
-def test_a_statement_has_a_name_of_its_own(file: str) -> None:
-    """No file of statements has a name twice: the later one would silently win."""
-    text = resources.files("langgraph_wyrd.store.sql").joinpath(file).read_text(encoding="utf-8")
-    names = re.findall(r"^-- name: (\S+)$", text, re.MULTILINE)
-    assert len(names) > 3
-    assert len(names) == len(set(names))

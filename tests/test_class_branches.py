@@ -20,14 +20,14 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.types import finding, telling
 from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.types.migrations import Classes
-from tests import edition
 from tests.vanishing import app
 
 SERDE = JsonPlusSerializer()
-CODEC = edition.codec(SERDE)
+CODEC = Codec(SERDE)
 GONE = ("nowhere.at_all", "Gone", {"goal": "ship"})
 
 
@@ -37,7 +37,7 @@ def ext(code: int, *held: Any) -> bytes:
 
 
 def load(packed: bytes, codec: Any = CODEC) -> Any:
-    return codec.load_typed("msgpack", packed)
+    return codec.load("msgpack", packed)
 
 
 def again(value: Any) -> bytes:
@@ -159,7 +159,7 @@ def test_a_kept_value_is_compared() -> None:
 
 def test_a_pickle_is_stored_under_its_tag() -> None:
     """As it was, and not as what stands for it."""
-    kept = CODEC.load_typed("pickle", b"\x80\x04N.")
+    kept = CODEC.load("pickle", b"\x80\x04N.")
     assert isinstance(kept, Kept)
     assert CODEC.dump_typed(kept) == ("pickle", b"\x80\x04N.")
 
@@ -239,7 +239,7 @@ def test_an_encrypting_serde_is_guarded() -> None:
     """What it opens is loaded with the same care."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16)
     name, sealed = serde.cipher.encrypt(ext(FIELDS, *GONE))
-    assert isinstance(edition.codec(serde).load_typed(f"msgpack+{name}", sealed), Kept)
+    assert isinstance(Codec(serde).load(f"msgpack+{name}", sealed), Kept)
 
 
 def test_aliases_of_aliases() -> None:
@@ -256,8 +256,8 @@ def test_a_hook_of_the_users_own() -> None:
         seen.append(code)
         return "mine"
 
-    codec = edition.codec(JsonPlusSerializer(__unpack_ext_hook__=hook))
-    assert codec.load_typed("msgpack", ext(FIELDS, *GONE)) == "mine"
+    codec = Codec(JsonPlusSerializer(__unpack_ext_hook__=hook))
+    assert codec.load("msgpack", ext(FIELDS, *GONE)) == "mine"
     assert seen == [FIELDS]
 
 

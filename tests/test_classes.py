@@ -26,10 +26,10 @@ from test_odd_input import Ciphered
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver, errors
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.port import copy as copy_threads
-from tests import edition
 from tests.conftest import Backend
-from tests.damage import Rows, at, splices_of
+from tests.damage import at
 from tests.vanishing import EXAMPLES, NAME, SOURCE, App, app
 
 Call = Callable[..., Any]
@@ -87,24 +87,24 @@ def test_a_value_outlives_its_class(kind: str, serde: str) -> None:
     again with its class; LangGraph's load loses the class."""
     text, data = EXAMPLES[kind]
     theirs = JsonPlusSerializer()
-    codec = edition.codec(theirs if serde == "default" else EncryptedSerializer(Ciphered()))
+    codec = Codec(theirs if serde == "default" else EncryptedSerializer(Ciphered()))
     for shape in SHAPES.values():
         with app() as made:
             value = shape(made.made(text))
-            packed = codec.pack(value, "c")
-            live = codec.load(packed.shape, packed.elements)
+            packed = codec.dump(value, "c")
+            live = codec.load(*packed)
             typed = theirs.dumps_typed(value)
             with made.away():
-                kept = codec.load(packed.shape, packed.elements)
-                assert codec.pack(kept, "c") == packed
+                kept = codec.load(*packed)
+                assert codec.dump(kept, "c") == packed
                 for again in (kept, copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))):
                     assert theirs.dumps_typed(again) == typed
                 assert theirs.dumps_typed(theirs.loads_typed(typed)) != typed
-            assert codec.load(packed.shape, packed.elements) == live
+            assert codec.load(*packed) == live
     with app() as made:
-        packed = codec.pack(made.made(text), "c")
+        packed = codec.dump(made.made(text), "c")
         with made.away():
-            kept = codec.load(packed.shape, packed.elements)
+            kept = codec.load(*packed)
     assert isinstance(kept, Kept)
     assert kept.kept_type == f"{NAME}:{text.partition('(')[0].split('.')[-1 if '(' in text else 0]}"
     assert f"no module {NAME}" in kept.kept_why
@@ -118,11 +118,11 @@ def test_a_value_outlives_its_class(kind: str, serde: str) -> None:
 
 def test_what_stands_for_an_object_reads_like_it() -> None:
     """Fields as attributes and as entries; it can't be changed, and says why."""
-    codec = edition.codec(JsonPlusSerializer())
+    codec = Codec(JsonPlusSerializer())
     with app() as made:
-        packed = codec.pack([made.made("Step('dig', notes={'a': 1})"), made.made("Color.RED")], "c")
+        packed = codec.dump([made.made("Step('dig', notes={'a': 1})"), made.made("Color.RED")], "c")
         with made.away():
-            step, color = codec.load(packed.shape, packed.elements)
+            step, color = codec.load(*packed)
     assert (step.what, step["notes"], dict(step)["done"], len(step)) == ("dig", {"a": 1}, False, 3)
     assert step == {"what": "dig", "done": False, "notes": {"a": 1}}
     assert repr(step) == f"Kept({NAME}:Step, what='dig', done=False, notes={{'a': 1}})"
@@ -209,34 +209,6 @@ async def test_a_thread_goes_on_without_the_classes(durable: Backend, call: str)
         assert now["by_name"] == {**every, "again": given["held"]}
         assert type(now["messages"][0]) is made.module.Loud
         assert now["messages"][0].volume == 11
-
-
-@pytest.mark.inside
-def test_what_was_not_touched_is_not_written(durable: Backend) -> None:
-    """Its channel's rows stay; of a list and of a dict only what is new is written."""
-    with app() as made:
-        saver = durable.open()
-        plan = made.made("Plan(goal='ship it as it is', tags=set('abcdefgh'))")
-        given = {"held": plan, "log": [plan, "x" * 200], "by_name": {"a": plan, "b": "y" * 200}}
-        graph(saver).invoke(given, at("t"))
-        saver.close()
-        before = splices_of(durable.url, "t", b"ship it as it is")
-
-        def node(state: State) -> State:
-            return {"log": ["z" * 200], "by_name": {**state["by_name"], "c": "w" * 200}}
-
-        with made.away():
-            saver = durable.open()
-            graph(saver, node).invoke({}, at("t"))  # cold: what is there is read
-            graph(saver, node).invoke({}, at("t"))  # hot
-            saver.close()
-        after = splices_of(durable.url, "t", b"ship it as it is")
-        writes = Rows(durable.url, "wyrd_writes").all()
-        assert after == before
-        assert writes
-        added = [row for row in splices_of(durable.url, "t", b"zzz") if row["seq"]]
-        assert [row["count"] for row in added] == [1, 1]
-        assert values(durable.open())["log"][0] == plan
 
 
 def test_a_message_of_a_class_that_is_gone_can_be_edited(saver: WyrdSaver) -> None:

@@ -23,8 +23,6 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
-from langgraph_wyrd.errors import CheckpointDamaged
-from tests.outside import raw
 from tests.rows import config, new_id, put, version
 from tests.story import Plain
 
@@ -267,31 +265,6 @@ COUNTERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("counters", COUNTERS)
-def test_a_walk_takes_few_statements(
-    saver: Any, counters: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page of ancestors is one question, whatever LangGraph's count of the steps says."""
-    parent = None
-    for n in range(250):
-        versions = {"log": version(), "files": version()}
-        values = {name: _DeltaSnapshot([n]) for name, at in (("log", 1), ("files", 180)) if at == n}
-        name = new_id()
-        counts = {"counters_since_delta_snapshot": COUNTERS[counters]}
-        made = put(saver, "t", values, parent=parent, id=name, versions=versions,
-                   metadata=counts)  # fmt: skip
-        if n % 3 == 0:
-            saver.put_writes(made, [("log", [n]), ("files", [n]), ("other", 0)], "task", "~p")
-        parent = name
-    asked = counted(monkeypatch)
-    found = saver.get_delta_channel_history(config=config("t"), channels=["log", "files"])
-    assert [value for _, _, [value] in found["log"]["writes"]] == list(range(3, 249, 3))
-    assert [value for _, _, [value] in found["files"]["writes"]] == list(range(180, 249, 3))
-    assert [found[name]["seed"].value for name in ("log", "files")] == [[1], [180]]
-    assert len(asked) <= (7 if counters == "right" else 20)
-
-
 @pytest.mark.parametrize("ids", ["rising", "falling", "mixed"])
 async def test_branches_that_grow_in_turns(saver: Any, call: Call, ids: str) -> None:
     """Between the ids of one branch stand those of another, with large writes: none comes along."""
@@ -314,37 +287,6 @@ async def test_branches_that_grow_in_turns(saver: Any, call: Call, ids: str) -> 
     store(rows, rng, saver, reference)
     for row in rows[-3:]:
         await expect_history(call, saver, reference, config("t", row.id), ["log", "files"])
-
-
-@pytest.mark.inside
-def test_damage_on_the_way(durable: Backend) -> None:
-    """A frame of an ancestor that was changed stops the walk; one beside the path does not."""
-    saver = durable.open()
-    versions: dict[str, str] = {}
-    parents: list[str] = []
-    for n in range(8):
-        versions = {**versions, "log": version()}
-        parents.append(new_id())
-        above = parents[-2] if n else None
-        made = put(saver, "t", {"log": _DeltaSnapshot([n])} if n == 1 else {}, parent=above,
-                   id=parents[n], versions=versions, new={"log": versions["log"]})  # fmt: skip
-        saver.put_writes(made, [("log", [n])], "task")
-    saver.close()
-    target = config("t", parents[5])
-    for changed, stops in ((7, False), (4, True)):
-        with raw(durable.url) as connection:
-            found = connection.execute(
-                "UPDATE wyrd_splices SET keep = 1 WHERE (strand, seq) = (SELECT strand, seq"
-                f" FROM wyrd_checkpoints WHERE id = '{parents[changed]}')"
-            )
-            assert found.rowcount == 1
-        again = durable.open(on_damage="raise")
-        if stops:
-            with pytest.raises(CheckpointDamaged):
-                again.get_delta_channel_history(config=target, channels=["log"])
-        else:
-            history = again.get_delta_channel_history(config=target, channels=["log"])
-            assert [value for _, _, [value] in history["log"]["writes"]] == [1, 2, 3, 4]
 
 
 # ---- graphs

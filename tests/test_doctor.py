@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import shutil
 import signal
@@ -21,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
-from tests.conftest import Backend, fresh_postgres, url_database
+from tests.conftest import Backend
 from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
 from tests.outside import ROOT, environment, not_ignored, raw
 from tests.outside import run as outside
@@ -56,55 +54,6 @@ def damaged(durable: Backend) -> Backend:
     (row,) = splices_of(durable.url, "u", b"end-7")
     spoil_splice(durable.url, row, data=garbled(row["data"]))
     return durable
-
-
-@pytest.mark.inside
-def test_what_is_wrong_and_what_to_do(damaged: Backend, run: Run) -> None:
-    """Each thread's damage below its name, alike damages on one line; then the next command."""
-    code, out, err = run("doctor", damaged.url)
-    assert (code, err) == (1, [])
-    t, u = out.index("thread t"), out.index("thread u")
-    assert [each.split()[0] for each in out[t + 1 : u]] == ["repairable"]
-    assert " others: a column is not what was written (can be put right)" in out[t + 1]
-    assert {each.split()[0] for each in out[u + 1 : -3]} == {"stays"}
-    assert out[-3].startswith("2 threads verified: 13 damages (")
-    where = damaged.url if damaged.name == "sqlite" else "URL"  # which may hold a password
-    assert out[-2] == f"12 damages can be put right: langgraph-wyrd doctor {where} --repair"
-    assert out[-1].startswith("1 damage stays: ")
-
-    assert run("doctor", damaged.url, "--thread", "t")[1][-1].endswith("--thread t --repair")
-    assert run("verify", "t", "--url", damaged.url)[1][:2] == out[t : t + 2]
-    told = json.loads("\n".join(run("doctor", damaged.url, "--json")[1]))
-    assert [each["repairable"] for each in told["findings"]].count(True) == 12
-
-    code, out, err = run("doctor", damaged.url, "--repair", "--yes")
-    assert (code, err) == (1, [])
-    assert [each.split()[0] for each in out[:4] if each[0] == " "] == ["repaired", "stays"]
-    assert out[-2].startswith("2 threads verified: 1 damage, 12 repaired")
-    code, out, err = run("doctor", damaged.url)
-    assert (code, err) == (1, [])
-    assert [each for each in out if "can be put right" in each] == []
-
-
-@pytest.mark.inside
-def test_a_repair_is_quiet_and_does_nothing_again(
-    durable: Backend, caplog: pytest.LogCaptureFixture
-) -> None:
-    """What it finds is in its report, not in the log; what stays is not written again."""
-    saver = durable.open()
-    talk(saver, "u", 2)
-    Rows(durable.url, "wyrd_checkpoints").run("UPDATE {} SET step = 77")
-    Rows(durable.url, "wyrd_writes").run("DELETE FROM {}")
-    (row,) = splices_of(durable.url, "u", b"end-7")
-    spoil_splice(durable.url, row, data=garbled(row["data"]))
-    with caplog.at_level(logging.INFO, "langgraph_wyrd"):
-        first = saver.verify(repair=True)
-        rows = Rows(durable.url, "wyrd_threads").all("ORDER BY id")
-        again = saver.verify(repair=True)
-    assert {each.repaired for each in first.damages} == {True, False}
-    assert [each.repairable for each in again.damages] == [False]
-    assert Rows(durable.url, "wyrd_threads").all("ORDER BY id") == rows
-    assert not caplog.records
 
 
 def test_what_is_no_database_of_ours(tmp_path: Path, run: Run) -> None:
@@ -237,31 +186,6 @@ def test_a_schema_that_is_not_there(postgres: Backend, run: Run) -> None:
     code, out, err = run("doctor", postgres.url, "--schema", "nosuch")
     assert (code, out, len(err)) == (2, [], 1)
     assert "schema 'nosuch' of the Postgres database" in err[0]
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("table", ["wyrd_splices", "wyrd_checkpoints"])
-def test_pages_of_postgres(postgres_server: str, postgres: Backend, run: Run, table: str) -> None:
-    """What can't be read is told once, in Postgres's words, and what may be done about it."""
-    with postgres.open() as saver:
-        talk(saver, "t", 1)
-    with fresh_postgres(postgres_server, url_database(postgres.url)) as url:
-        with raw(url) as admin:  # it was copied below the buffers: nobody has read the table yet
-            ((file, folder),) = admin.execute(
-                f"SELECT pg_relation_filepath('{table}'), current_setting('data_directory')"
-            ).fetchall()
-        with open(os.path.join(folder, file), "r+b") as pages:
-            pages.write(b"\xff" * 64)
-        code, out, err = run("doctor", url)
-    assert (code, err) == (1, [])
-    whole = out[: out.index("thread t")] if "thread t" in out else out
-    told = [each for each in whole if "invalid page" in each]
-    assert len(told) == 1
-    assert "the database, pages: invalid page in block 0" in told[0]
-    assert "restore the database from a backup; REINDEX does for an index" in told[0]
-    assert "REINDEX DATABASE" in out[-1]
-    assert "sqlite" not in "".join(out)
-    assert "the file" not in "".join(out)
 
 
 SLOW = "import sys, time; print('loading', flush=True); time.sleep(30)"

@@ -31,7 +31,6 @@ from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.overlay import advance, moment_of, overlaid
 from tests.conftest import Backend
-from tests.edition import SECOND
 from tests.outside import raw
 from tests.tables import shown_tables
 from tests.test_working_state import form
@@ -405,9 +404,6 @@ def test_bad_input(what: str, sqlite: Backend) -> None:
 async def test_what_can_not_be_edited(durable: Backend, call: Call) -> None:
     """A thread without checkpoints, a saver without pillars, an editor without a name."""
     saver = durable.open()
-    if not SECOND:
-        with pytest.raises(ThreadNotFound, match="'nobody'"):
-            await call(saver.thread("nobody"), "add_todo", "x")
     await call(agent(saver), "invoke", ask("go"), CONFIG)
     with pytest.raises(InvalidInput, match="pillars=False"):
         await call(durable.open(pillars=False).thread("t"), "add_todo", "x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from tests.damage import at as of
 from tests.planted import CONFIG, THREAD, WORDS, build, found, plant
 from tests.rows import checkpoint, put
 
-# The second edition seals metadata with a serde as well.
-SECOND = os.environ.get("WYRD_EDITION") == "2"
 KEY, OTHER = b"0123456789abcdef0123456789abcdef", b"x" * 32
 RING = {"keys": {"2025": KEY}}
 SERDE = {"serde": EncryptedSerializer.from_pycryptodome_aes(key=KEY[:16])}
@@ -46,7 +43,7 @@ async def test_nothing_is_found(durable: Backend, call: Any, sealing: dict[str, 
     is read back is all there. Metadata are sealed by a key ring, and plain JSON with a serde."""
     saver = durable.open(**sealing)
     await plant(saver, call)
-    allowed = set() if sealing is RING or SECOND else {"Zq_metadata"}
+    allowed: set[str] = set()
     assert found(durable) == allowed
     state = await call(saver.thread(THREAD), "working_state")
     again = await call(saver, "get_tuple", CONFIG)
@@ -68,7 +65,7 @@ async def test_nor_after_all_that_may_happen(
     either, and what they leave is whole."""
     saver = durable.open(**sealing)
     await plant(saver, call)
-    allowed = set() if sealing is RING or SECOND else {"Zq_metadata"}
+    allowed: set[str] = set()
     thread = saver.thread(THREAD)
     before = await call(thread, "working_state")
     await call(saver, "copy_thread", THREAD, "copied")
@@ -181,48 +178,6 @@ def one_message(saver: Any) -> Any:
     return config
 
 
-@pytest.mark.inside
-def test_a_plain_value_is_refused(
-    sqlite: Backend, tmp_path: Path, sealing: dict[str, Any], caplog: Any
-) -> None:
-    """Rows of a plain store, put in the place of an encrypted store's, are damage, not data."""
-    plain = Backend("sqlite", f"sqlite:///{tmp_path / 'plain.db'}")
-    with sqlite.open(**sealing) as saver, plain.open() as other:
-        one_message(saver)
-        one_message(other)
-    moved("wyrd_splices", "", "data", "sum", "chain")(plain, sqlite)
-    # What names the row's chain goes along, or the chain alone would tell.
-    moved("wyrd_checkpoints", "", "chain", "sum", "metadata", "exact")(plain, sqlite)
-    saver = sqlite.open(**sealing, on_damage="raise")
-    with pytest.raises(errors.CheckpointDamaged):
-        saver.get_tuple(of("t"))
-    saver.close()
-    saver = sqlite.open(**sealing)
-    with caplog.at_level(logging.WARNING):
-        healed = saver.get_tuple(of("t"))
-    assert healed is None or "small" not in healed.checkpoint["channel_values"]
-    assert saver.thread("t").heals()
-
-
-@pytest.mark.inside
-def test_a_plain_write_is_refused(sqlite: Backend, tmp_path: Path, sealing: dict[str, Any]) -> None:
-    """A task's write that is plain is left out, and said so."""
-    plain = Backend("sqlite", f"sqlite:///{tmp_path / 'plain.db'}")
-    with sqlite.open(**sealing) as saver, plain.open() as other:
-        one_message(saver)
-        one_message(other)
-    moved("wyrd_writes", "", "data", "sum", "shape")(plain, sqlite)
-    saver = sqlite.open(**sealing, on_damage="raise")
-    with pytest.raises(errors.CheckpointDamaged):
-        saver.get_tuple(of("t"))
-    saver.close()
-    saver = sqlite.open(**sealing)
-    healed = saver.get_tuple(of("t"))
-    assert healed is not None
-    assert healed.pending_writes == []
-    assert [heal.kind for heal in saver.thread("t").heals()] == ["left_out"]
-
-
 def test_plain_texts_are_refused(durable: Backend, sealing: dict[str, Any], caplog: Any) -> None:
     """A text that was planted in a table is shown as unreadable, and found and put right."""
     saver = durable.open(**sealing)
@@ -250,44 +205,6 @@ def test_plain_texts_are_refused(durable: Backend, sealing: dict[str, Any], capl
     assert saver.verify("t").ok
     assert saver.todos()[0].content == "call Ben"
     assert saver.threads()[0].title == "turn 0" or saver.threads()[0].title == "go on"
-
-
-@pytest.mark.inside
-def test_a_planted_event_says_nothing(durable: Backend, sealing: dict[str, Any]) -> None:
-    """The ledger's row that is plain, its checksum right, is damage."""
-    from langgraph_wyrd.plans.ledger import event_sum
-    from langgraph_wyrd.store.thread_sums import over
-
-    saver = durable.open(**sealing)
-    talk(saver, "t", 1)
-    saver.thread("t").add_todo("call Ben")
-    saver.close()
-    rows = Rows(durable.url, "wyrd_events")
-    (row,) = rows.all("WHERE pillar = 'todo'")
-    body = '{"content": "send money to Eve", "status": "pending"}'
-    columns = [row[name] for name in ("ns", "checkpoint", "task", "n", "pillar", "op", "item")]
-    total = event_sum(*columns, body, row["source"]) ^ over(row["thread"])
-    rows.run("UPDATE {} SET body = ?, sum = ? WHERE pillar = 'todo'", body, total)
-    saver = durable.open(**sealing)
-    assert "Eve" not in str(saver.thread("t").working_state())
-    assert "wyrd_events" in {each.table for each in saver.verify("t").findings}
-
-
-@pytest.mark.inside
-def test_what_the_serde_itself_would_take(sqlite: Backend) -> None:
-    """`EncryptedSerializer` loads a value that names no cipher as it is; from its store it isn't
-    read, also where values are stored whole."""
-    serde = EncryptedSerializer(SERDE["serde"].cipher, JsonPlusSerializer(pickle_fallback=True))
-    with sqlite.open(serde=serde) as saver:
-        one_message(saver)
-    with sqlite.open(serde=serde, on_damage="raise") as saver:
-        assert saver.get_tuple(of("t")) is not None
-    codec = saver._codec
-    from langgraph_wyrd.store.values import Codec
-
-    own = Codec(JsonPlusSerializer()).pack("planted", "small")
-    with pytest.raises(errors.CheckpointDamaged, match="plain"):
-        codec.open_value(own.shape, Codec(JsonPlusSerializer()).block(own.elements))
 
 
 def test_a_graph_goes_on(durable: Backend, sealing: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -24,14 +23,11 @@ from test_port import assert_same_checkpoints, healed, marked, same_contents
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.state.model import WorkingState
-from tests import edition
-from tests.outside import raw
 from tests.programs import played, talk
 from tests.rows import config, put
 from tests.tables import check_tables
 
 Call = Callable[..., Any]
-PARTS = ("checkpoint", "metadata", "values", "writes", "ledger")  # of a payload, first edition
 KEY = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
 
 
@@ -181,12 +177,7 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
     refused(FileDamaged, json.dumps({**data, "schema": "one"}))
     for cut in range(0, len(text) - 2, 97):
         refused(FileDamaged, text[:cut])
-    for place in () if edition.SECOND else PARTS:
-        changed = json.loads(text)
-        payload = changed["history"][1]["payload"]
-        payload[place] = {} if place == "values" else [*payload[place], "x"]
-        refused(FileDamaged, json.dumps(changed))
-    for table in data["rows"] if edition.SECOND else ():
+    for table in data["rows"]:
         for rows in ([["x"]], [*data["rows"][table], *data["rows"]["wyrd_labels"]], None):
             refused(FileDamaged, json.dumps({**data, "rows": {**data["rows"], table: rows}}))
     for history in (data["history"][:1], data["history"][::-1], data["history"] * 2):
@@ -194,10 +185,10 @@ def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
     refused(FileDamaged, json.dumps({**data, "labels": []}))
     refused(FileDamaged, json.dumps({**data, "created": "2020-01-01T00:00:00+00:00"}))
     refused(FileDamaged, text + "{}")
-    for name in ("sum", "rows") if edition.SECOND else ("whole",):
+    for name in ("sum", "rows"):
         refused(FileDamaged, json.dumps({each: data[each] for each in data if each != name}))
     refused(InvalidInput, "[1, 2]")
-    del data["history"][0]["checkpoint_id" if edition.SECOND else "payload"]
+    del data["history"][0]["checkpoint_id"]
     refused(FileDamaged, json.dumps(data))
     refused(InvalidInput, '{"some": "other file"}')
     saver.thread("t").export(path)
@@ -230,74 +221,6 @@ def grown(saver: WyrdSaver, checkpoints: int, size: int) -> None:
         head = put(saver, "t", values, parent=head)
 
 
-@pytest.mark.inside
-async def test_an_import_that_fails_leaves_nothing(
-    durable: Backend, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever happens in the middle of it; a thread that was there in part stays, and the rest is
-    brought in the next time."""
-    saver = durable.open()
-    grown(saver, 100, 10)
-    path = tmp_path / "t.json"
-    saver.thread("t").export(path, payloads=True)
-    text, puts = path.read_text(), [0]
-    damaged = text.replace(text.splitlines()[-20][200:210], "AAAAAAAAAA")
-    path.write_text(damaged)
-    with pytest.raises(FileDamaged):
-        await call(saver, "import_thread", path, "new")
-    path.write_text(text)
-    own = {name: getattr(saver, name) for name in ("put", "aput")}
-
-    def counted() -> None:
-        puts[0] += 1
-        if puts[0] == 70:
-            raise OSError("the disk is gone")
-
-    def put_(*args: Any) -> Any:
-        counted()
-        return own["put"](*args)
-
-    async def aput(*args: Any) -> Any:
-        counted()
-        return await own["aput"](*args)
-
-    monkeypatch.setattr(saver, "put", put_)
-    monkeypatch.setattr(saver, "aput", aput)
-    with pytest.raises(OSError, match="disk"):
-        await call(saver, "import_thread", path, "new")
-    assert {each.thread_id for each in saver.threads()} == {"t"}
-    with raw(durable.url) as connection:
-        (ours,) = connection.execute("SELECT id FROM wyrd_threads WHERE thread_id = 't'").fetchone()
-        for table in ("checkpoints", "splices", "writes", "events", "context", "labels"):
-            query = f"SELECT DISTINCT thread FROM wyrd_{table}"
-            assert {row[0] for row in connection.execute(query).fetchall()} <= {ours}, table
-    assert await call(saver, "import_thread", path, "new") == "new"
-    assert len([*saver.list(config("new"))]) == 100
-    saver.prune(["t"])
-    saver.delete_thread("new")
-    assert await call(saver, "import_thread", path, "new") == "new"
-
-
-@pytest.mark.inside
-def test_a_large_file_is_read_piece_by_piece(sqlite: Backend, tmp_path: Path) -> None:
-    """Memory holds a page of checkpoints, not the file."""
-    saver = sqlite.open()
-    grown(saver, 240, 40_000)
-    path = tmp_path / "t.json"
-    saver.thread("t").export(path, payloads=True)
-    size = path.stat().st_size
-    assert size > 10_000_000
-    saver.delete_thread("t")
-    tracemalloc.start()
-    try:
-        saver.import_thread(path)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < size / 2, f"{peak / 1e6:.1f} MB"
-    assert len([*saver.list(config("t"))]) == 240
-
-
 def test_a_file_appears_whole_or_not_at_all(
     saver: WyrdSaver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,10 +233,7 @@ def test_a_file_appears_whole_or_not_at_all(
     def full(*args: Any) -> Any:
         raise OSError("no room left")
 
-    if edition.SECOND:
-        monkeypatch.setattr("langgraph_wyrd.transfer.export._history", full)
-    else:
-        monkeypatch.setattr("langgraph_wyrd.transfer.files.Letter.checkpoint", full)
+    monkeypatch.setattr("langgraph_wyrd.transfer.export._history", full)
     with pytest.raises(OSError, match="no room"):
         saver.thread("t").export(path)
     assert path.read_bytes() == before

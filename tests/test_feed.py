@@ -14,10 +14,7 @@ import pytest
 
 from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
-from tests.edition import SECOND
 from tests.test_across import office, say
-
-pytestmark = pytest.mark.skipif(not SECOND, reason="the first edition has no feed")
 
 Call = Callable[..., Any]
 

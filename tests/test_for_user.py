@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,23 +10,16 @@ import pytest
 from conftest import Backend
 from langchain.agents import create_agent
 from langchain_core.tools import tool
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 from providers import Strict
 from test_middleware import asks, plan
 from test_user_data import INPUT, USERS, graph, run, seen, story
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.conversation.of_saver import Inbox
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
-from tests import edition
+from langgraph_wyrd.users.scoped import REFUSED
 from tests.rows import put
-
-if edition.SECOND:
-    from langgraph_wyrd.users.scoped import REFUSED, UserSaver
-else:
-    from langgraph_wyrd.scoped import REFUSED, UserSaver
 
 WHERE = {"configurable": {"thread_id": "b"}}  # bob's
 ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}
@@ -78,15 +70,6 @@ def test_no_method_is_forgotten() -> None:
     public = {name for name in dir(WyrdSaver) if not name.startswith("_")}
     known = {*ANSWERS, *REFUSED, *HARMLESS}
     assert {name for name in public if twin(name) not in known and name not in known} == set()
-    if edition.SECOND:  # it inherits all, and scopes where each looks up a thread
-        return
-    own = {name for name in {**vars(UserSaver), **vars(Inbox)} if not name.startswith("_")}
-    assert {twin(name) for name in own} <= {*ANSWERS, *REFUSED, *HARMLESS}
-    base = {name for name in dir(BaseCheckpointSaver) if not name.startswith("_")}
-    assert base - own == {"aget", "get", "config_specs", "serde"}  # by way of the others
-    assert {name for name in ANSWERS if name not in own} == {"get"}
-    both = {name for name in ANSWERS if inspect.isfunction(getattr(WyrdSaver, f"a{name}", None))}
-    assert {f"a{name}" for name in both} <= own | {"aget"}
 
 
 @pytest.fixture

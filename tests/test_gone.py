@@ -15,7 +15,6 @@ from conftest import Backend
 
 from langgraph_wyrd import AutoLabels, Retention, WyrdSaver
 from langgraph_wyrd.errors import ThreadDeleted
-from tests.edition import stepwise
 from tests.outside import is_postgres, path_of, raw, tables
 from tests.programs import assert_nothing_over, counting, played, seen, talk
 from tests.rows import config, put
@@ -136,7 +135,6 @@ def test_random_threads_swept_while_they_are_written(
 ) -> None:
     """Random graphs with forks, deltas, subgraphs and labels are swept while a writer goes on in
     them and in another thread: what is kept loads as before, to the byte, and nothing is over."""
-    stepwise(monkeypatch, 4)
     saver, other = durable.open(labels=AutoLabels(run_end=True)), durable.open()
     for seed in (910, 911):
         thread = played(seed, [saver], asynchronous=False).thread

@@ -154,34 +154,6 @@ async def test_another_process_changes_are_not_told_as_ours(durable: Backend, ca
     assert kinds == [("loop_opened", "request"), ("loop_closed", "request")]
 
 
-@pytest.mark.inside
-async def test_a_write_that_is_planned_again_is_told_once(
-    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two savers change one thread in turns, so what each knows is stale: no word is double."""
-    from langgraph_wyrd.store.running import Store
-
-    one, two = durable.open(), durable.open()
-    cold = 0
-    go_cold = Store._go_cold
-
-    def counted(self: Any) -> None:
-        nonlocal cold
-        cold += 1
-        go_cold(self)
-
-    monkeypatch.setattr(Store, "_go_cold", counted)
-    told = heard(one), heard(two)
-    for turn in range(6):
-        await call(agents((one, two)[turn % 2]), "invoke", ask(f"which {turn}"), config("t"))
-    assert cold >= 6
-    saves = [each.checkpoint_id for some in told for each in named(some, "save")]
-    assert sorted(map(str, saves)) == sorted(x.checkpoint["id"] for x in one.list(config("t")))
-    loops = [(e.event, e.loop.id) for some in told for e in some if e.loop]
-    assert len(loops) == len(set(loops))
-    assert not [each for some in told for each in named(some, "fork")]
-
-
 async def test_discards_say_what_went(backend: Backend, call: Call) -> None:
     """Deleting a thread, runs, or all but the latest is told, thread by thread, with how many."""
     saver = backend.open()
@@ -423,23 +395,6 @@ async def test_others_fire_with_one_call() -> None:
     assert found == ["later heal", 1, "later heal", 2, "later heal", 3]
 
 
-@pytest.mark.inside
-def test_without_hooks_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody listens, a put goes to the core as it is."""
-    from langgraph_wyrd.parts import watching
-
-    def never(*_: Any) -> None:
-        raise AssertionError("something was made for a hook that is not there")
-
-    monkeypatch.setattr(watching, "Watched", never)
-    monkeypatch.setattr(watching, "Happening", never)
-    with WyrdSaver.from_conn_string("sqlite://") as saver:
-        agents(saver).invoke(ask("approve it"), config("t"))
-        remove = saver.on("label", print)
-        saver.put(*_first("b"))
-        remove()
-
-
 # ---- forks
 
 
@@ -553,31 +508,6 @@ def test_a_fork_changes_no_state(durable: Backend) -> None:
     graph.invoke(ask("replan"), first)
     live = saver.thread("t").working_state()
     assert durable.open().thread("t").working_state() == live
-
-
-@pytest.mark.inside
-async def test_reweaving_keeps_and_rebuilds_forks(durable: Backend, call: Call) -> None:
-    """A note of a fork survives a reweave; where none was made, the checkpoints tell of it."""
-    saver = durable.open()
-    graph = agents(saver)
-    graph.invoke(ask("which way"), config("t"))
-    first = list(saver.list(config("t")))[-1].config
-    graph.update_state(first, ask("other"), "agent")
-    graph.invoke(ask("new"), first)
-    noted = forks(durable.url)
-    assert [body["deliberate"] for _, body in noted] == [True, True]
-    await call(saver, "reweave")
-    assert forks(durable.url) == noted
-
-    with raw(durable.url) as connection:
-        connection.execute("DELETE FROM wyrd_events")
-    await call(saver, "reweave")
-    rebuilt = forks(durable.url)
-    # Whether an input was sent to an old point on purpose is in no checkpoint.
-    wanted = [(id, {**body, "deliberate": body["source"] != "input"}) for id, body in noted]
-    assert rebuilt == wanted
-    await call(saver, "reweave")
-    assert forks(durable.url) == rebuilt
 
 
 # ---- the page

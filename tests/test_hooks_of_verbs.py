@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.conftest import Backend
-from tests.damage import Rows
 from tests.test_edit import CONFIG, agent, ask
 
 Call = Callable[..., Any]
@@ -32,22 +29,3 @@ async def test_a_label_and_a_rewind(durable: Backend, call: Call) -> None:
     ]  # fmt: skip
     assert heard[0].detail["name"] == "start"
     assert heard[1].detail == {"how": "rewind", "to": "start", "deliberate": True}
-
-
-@pytest.mark.inside
-async def test_damage_is_told_once(durable: Backend, call: Call) -> None:
-    """The first load that meets it tells; the caller's own code runs the hook, and may ask more."""
-    await call(agent(durable.open()), "invoke", ask("one"), CONFIG)
-    rows = Rows(durable.url, "wyrd_checkpoints")
-    rows.run("UPDATE {} SET ts = '1999-01-01' WHERE step = 1")
-    saver, heard = durable.open(), []
-
-    def hear(happening: Any) -> None:
-        heard.append((happening, saver.thread(happening.thread_id).heals()))
-
-    saver.on("heal", hear)
-    for _ in range(2):
-        assert await call(saver, "get_tuple", CONFIG) is not None
-    ((happening, heals),) = heard
-    assert (happening.event, happening.thread_id) == ("heal", "t")
-    assert [heal.id for heal in heals] == [happening.detail["id"]]

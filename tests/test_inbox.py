@@ -35,7 +35,6 @@ from langgraph_wyrd.errors import (
     QuestionExpired,
     ThreadNotFound,
 )
-from tests import edition
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}
@@ -752,35 +751,6 @@ def test_a_race_of_processes_has_one_winner(durable: Backend) -> None:
     for n in range(count):
         found = graph.invoke(None, {"configurable": {"thread_id": f"t{n}"}})["log"]
         assert found == ["ann" if n in won["ann"] else "bob"]
-
-
-def test_an_answer_that_was_cut_off(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever answers after a process was killed in the middle of an answer finishes that one, and
-    is refused."""
-    from langgraph_wyrd.conversation import answers, waiting
-
-    if edition.SECOND:
-        pytest.skip("an answer is stored in one transaction")
-
-    saver = sqlite.open()
-    graph = graph_of(saver, asks())
-    graph.invoke({"log": []}, AT)
-
-    async def killed(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(answers, "_resume", killed)
-        with pytest.raises(KeyboardInterrupt):
-            saver.thread("t").answer("first", by="ann")
-    assert len(saver.open_loops(kind="interrupt")) == 1
-    assert saver.inbox() == []  # it may be on its way yet
-    monkeypatch.setattr(waiting, "GRACE", timedelta(0))
-    assert len(saver.inbox()) == 1
-    with pytest.raises(AlreadyAnswered, match="by ann"):
-        saver.thread("t").answer("second")
-    assert saver.inbox() == []
-    assert graph.invoke(None, AT)["log"] == ["first"]
 
 
 async def test_the_official_saver_takes_such_answers() -> None:

@@ -16,9 +16,6 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd.errors import ThreadDeleted
 from tests.conftest import Backend
-from tests.edition import SECOND
-
-pytestmark = pytest.mark.skipif(not SECOND, reason="the second edition's journal")
 
 Call = Callable[..., Any]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

@@ -16,7 +16,7 @@ import pytest
 from langgraph_wyrd import KeyRing, WyrdSaver, errors
 from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend
-from tests.damage import Rows, flipped, talk
+from tests.damage import Rows, talk
 from tests.damage import at as of
 from tests.outside import raw, tables
 from tests.planted import CONFIG, THREAD, found, plant
@@ -85,81 +85,6 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         WyrdSaver.from_conn_string(tmp_path / "a.db", keys={"a": OLD})
 
 
-@pytest.mark.inside
-def test_what_is_sealed_opens_in_its_place_only() -> None:
-    """Not in another thread, place or with another key of its name, nor when any bit is another."""
-    from langgraph_wyrd.store.keys import NotOpened, Sealer
-
-    ring = Sealer(KeyRing({"a": OLD}))
-    sealed, *masks = ring.seal(7, ("splice", 1, 2), b"plain")
-    assert ring.open(7, ("splice", 1, 2), sealed) == b"plain"
-    assert [*ring.masks(7, sealed[:40])] == masks
-    assert b"plain" not in sealed
-    assert ring.seal(7, ("splice", 1, 2), b"plain")[0] != sealed
-    for thread, place in ((8, ("splice", 1, 2)), (7, ("splice", 1, 3)), (7, ("write", 1, 2))):
-        with pytest.raises(NotOpened):
-            ring.open(thread, place, sealed)
-    for at in range(len(sealed) * 8):
-        changed = bytearray(sealed)
-        changed[at // 8] ^= 1 << at % 8
-        with pytest.raises(NotOpened):  # and never KeyMissing: a flipped bit is no other key
-            ring.open(7, ("splice", 1, 2), bytes(changed))
-    for size in range(len(sealed)):
-        with pytest.raises(NotOpened):
-            ring.open(7, ("splice", 1, 2), sealed[:size])
-    for other, said in (({"b": OLD}, "only b"), ({"a": NEW}, "another one")):
-        with pytest.raises(errors.KeyMissing, match=said) as told:
-            Sealer(KeyRing(other)).open(7, ("splice", 1, 2), sealed)
-        assert told.value.key_id == "a"
-    text = ring.seal_text(7, ("todo", "x"), "some text")
-    assert ring.open_text(7, ("todo", "x"), text) == "some text"
-    with pytest.raises(NotOpened):
-        ring.open_text(7, ("todo", "y"), text)
-
-
-@pytest.mark.inside
-def test_every_statement_that_writes_is_known() -> None:
-    """One that is neither sealed nor known to hold no value is refused, so that a new table can't
-    be forgotten."""
-    from langgraph_wyrd.store.sealed_rows import PLAIN, SEAL
-    from langgraph_wyrd.store.sealed_tables import COPIED
-    from langgraph_wyrd.store.sql import Sql
-
-    special = {*COPIED, "copy_writes", "lease", "set_derived_sealed", "add_key"}
-    for dialect in ("sqlite", "postgres"):
-        sql = Sql(dialect)
-        writing = {
-            name
-            for name, text in sql._texts.items()
-            if text.upper().startswith(("INSERT", "UPDATE", "DELETE", "LOCK"))
-        }
-        assert len(writing) > 60
-        assert writing - special - SEAL.keys() == PLAIN - {"add_key"}
-        assert not PLAIN & SEAL.keys()
-        texts = {name for name in PLAIN if "?" in sql[name] and "INSERT" in sql[name]}
-        assert texts == {
-            "add_thread",
-            "add_thread_again",
-            "add_key",
-            "add_lease",
-            "put_name",
-            "record_migration",
-        }
-
-
-@pytest.mark.inside
-def test_an_unknown_statement_is_refused(sqlite: Backend) -> None:
-    """Whatever would store rows that the vault does not know."""
-    from langgraph_wyrd.store.statements import Tell
-
-    def plan() -> Any:
-        yield Tell("put_anything", [("plain text",)])
-
-    saver = sqlite.open(keys={"a": OLD})
-    with pytest.raises(errors.WyrdError, match="put_anything"):
-        saver._core.run(lambda core: core.write(plan))
-
-
 # ---- rows that somebody changed
 
 
@@ -176,95 +101,6 @@ SWAPS = {
     ),
     "event": ("wyrd_events", ("body", "sum", "source", "pillar", "op", "item"), "task = ''"),
 }  # fmt: skip
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", SWAPS)
-def test_rows_that_are_swapped(sqlite: Backend, kind: str) -> None:
-    """Two rows of a thread that stand in each other's place don't open there: it is damage, told,
-    and no swapped value is returned as if it were right."""
-    table, columns, where = SWAPS[kind]
-    keys = {"keys": {"a": OLD}}
-    with sqlite.open(**keys) as saver:
-        talk(saver, "t", 3)
-        whole, state = values(saver, "t"), saver.thread("t").working_state()
-    rows = Rows(sqlite.url, table)
-    two = rows.all(f"WHERE {where}")[-2:]
-    assert len(two) == 2
-    names = [name for name in two[0] if name not in columns]
-    for one, other in (two, two[::-1]):
-        sets = ", ".join(f"{name} = ?" for name in columns)
-        match = " AND ".join(f"{name} IS ?" for name in names)
-        assert rows.run(
-            f"UPDATE {{}} SET {sets} WHERE {match}",
-            *(other[name] for name in columns), *(one[name] for name in names),
-        ) == 1  # fmt: skip
-    with sqlite.open(**keys, on_damage="raise") as saver:
-        assert not saver.verify("t").ok
-        with pytest.raises(errors.CheckpointDamaged):
-            (values(saver, "t"), list(saver.list(of("t"))), saver.thread("t").working_state())
-    with sqlite.open(**keys) as saver:
-        healed = values(saver, "t")
-        head = whole[0]["id"]
-        if healed is not None and healed[0]["id"] == head:
-            said = [(m.id, m.content) for m in healed[0]["channel_values"]["messages"]]
-            right = [(m.id, m.content) for m in whole[0]["channel_values"]["messages"]]
-            assert (
-                said == right
-                or any("could not be read" in text for _, text in said)
-                or ("damage" in str(said).lower())
-            )
-        shown = saver.thread("t").working_state()
-        assert saver.thread("t").heals() or healed == whole
-        if kind == "event":
-            same = [(todo.content, todo.status) for todo in state.todos]
-            assert [(todo.content, todo.status) for todo in shown.todos] == same
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("table", ["wyrd_splices", "wyrd_writes", "wyrd_events"])
-def test_rows_of_another_thread(durable: Backend, table: str) -> None:
-    """A row of one thread, put in the same place in another, does not open, checksum and all."""
-    keys = {"keys": {"a": OLD}}
-    with durable.open(**keys) as saver:
-        for name, word in (("mine", "harmless"), ("theirs", "stolen")):
-            ids = f"1f0c0000-0000-6000-8000-{1:012}"
-            config = put(saver, name, {"a": [word * 30, word * 31]}, id=ids)
-            saver.put_writes(config, [("a", word)], "task")
-            saver.thread(name).add_todo(word)
-    rows = Rows(durable.url, table)
-    numbers = {row["thread_id"]: row["id"] for row in Rows(durable.url, "wyrd_threads").all()}
-    rows.run("DELETE FROM {} WHERE thread = ?", numbers["mine"])
-    moved = rows.run(
-        "UPDATE {} SET thread = ? WHERE thread = ?", numbers["mine"], numbers["theirs"]
-    )
-    assert moved
-    with durable.open(**keys) as saver:
-        assert not saver.verify("mine").ok
-        assert "stolen" not in str(values(saver, "mine"))
-        assert "stolen" not in str(saver.thread("mine").working_state())
-
-
-@pytest.mark.inside
-def test_a_damaged_row_is_had_back_from_its_copy(durable: Backend) -> None:
-    """What a task wrote stands twice: of it a splice that does not open is made, bit by bit."""
-    with durable.open(keys={"a": OLD}) as saver:
-        talk(saver, "t", 3)
-        whole = values(saver, "t")
-    rows = Rows(durable.url, "wyrd_splices")
-    frames = {row["strand"] for row in Rows(durable.url, "wyrd_checkpoints").all()}
-    own = [row for row in rows.all("ORDER BY strand, seq") if row["strand"] not in frames]
-    messages = max({row["strand"] for row in own}, key=lambda s: sum(r["strand"] == s for r in own))
-    row = [each for each in own if each["strand"] == messages][2]
-    rows.run(
-        "UPDATE {} SET data = ? WHERE thread = ? AND strand = ? AND seq = ? AND part = ?",
-        flipped(bytes(row["data"])), row["thread"], row["strand"], row["seq"], row["part"],
-    )  # fmt: skip
-    with durable.open(keys={"a": OLD}) as saver:
-        assert values(saver, "t") == whole
-        assert {heal.kind for heal in saver.thread("t").heals()} == {"exact"}
-        saver.verify(repair=True)
-        assert saver.verify().ok
 
 
 # ---- a key that is not there
@@ -431,26 +267,6 @@ def all_rows(url: str) -> int:
             for table in tables(connection)
         ]
     return sum(counts)
-
-
-@pytest.mark.inside
-def test_what_is_damaged_stays_so(sqlite: Backend) -> None:
-    """A rotation neither hides damage nor lets it pass for a key that is missing."""
-    with sqlite.open(keys={"old": OLD}) as saver:
-        talk(saver, "t", 2)
-    rows = Rows(sqlite.url, "wyrd_writes")
-    one, other = rows.all("WHERE channel = 'report'")[:2]
-    for row, data in ((one, flipped(bytes(one["data"]))), (other, b"\0planted")):
-        rows.run(
-            "UPDATE {} SET data = ? WHERE checkpoint = ? AND task = ? AND channel = 'report'",
-            data, row["checkpoint"], row["task"],
-        )  # fmt: skip
-    with sqlite.open(keys={"old": OLD, "new": NEW}) as saver:
-        assert saver.rotate_keys().left == 1
-    with sqlite.open(keys={"new": NEW}) as saver:
-        told = [str(each) for each in saver.verify().findings if each.table == "wyrd_writes"]
-        assert sum("checksum" in each for each in told) == 2
-        assert values(saver, "t") is not None
 
 
 def test_keys_for_a_plain_store(durable: Backend) -> None:

@@ -357,31 +357,3 @@ def test_what_can_not_be_watched(backend: Backend) -> None:
     with pytest.raises(InvalidInput, match="pillars"):
         backend.open(labels=AutoLabels(interrupt=True), pillars=False)
     backend.open(labels=AutoLabels(), pillars=False).setup()
-
-
-@pytest.mark.inside
-def test_automatic_labels_cost_no_round_trip(sqlite: Backend) -> None:
-    """They are rows of the put's own transaction: as many transactions with them as without."""
-    counts: list[dict[str, int]] = []
-    for policy in (None, AutoLabels(True, True, True, every=2)):
-        saver = sqlite.open(labels=policy)
-        thread: Any = {"configurable": {"thread_id": f"thread {policy is None}"}}
-        graph = asking(saver, [])
-        graph.invoke({"log": ["warm"]}, thread)
-        graph.invoke(Command(resume="yes"), thread)
-        running = saver._core._ensure()
-        counts.append({"write": 0, "read": 0})
-        driver: Any = running._driver
-        for name in counts[-1]:
-            plain = getattr(driver, name)
-
-            async def counted(given: Any, plain: Any = plain, name: str = name) -> Any:
-                counts[-1][name] += 1
-                return await plain(given)
-
-            setattr(driver, name, counted)
-        for turn in range(3):
-            graph.invoke({"log": [f"{turn}"]}, thread, durability="sync")
-            graph.invoke(Command(resume="yes"), thread, durability="sync")
-        assert bool(saver.thread(thread["configurable"]["thread_id"]).labels()) is bool(policy)
-    assert counts[0] == counts[1]

@@ -22,7 +22,6 @@ from test_redaction import MARKER, anywhere
 from langgraph_wyrd import WorkingState, WyrdSaver
 from langgraph_wyrd.agents.model_extractor import ModelExtractor, Report
 from langgraph_wyrd.errors import (
-    CheckpointDamaged,
     EditConflict,
     InvalidInput,
     ThreadNotFound,
@@ -31,7 +30,6 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.state.model import OpenLoop
 from langgraph_wyrd.state.reported import weighed
-from tests.damage import Rows, flipped, garbled, splices_of, spoil_splice
 from tests.tables import check_tables
 
 Call = Callable[..., Any]
@@ -563,40 +561,6 @@ async def test_messages_that_are_kept_as_deltas(durable: Backend, call: Call) ->
     found = await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
     assert told(found.state) == [("promise", "back on Friday", False)]
     assert model.heard[0][1].text.count("wer kocht?") >= 2
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("how", ["row", "value", "lost in part", "no row"])
-async def test_a_damaged_thread(durable: Backend, call: Call, how: str) -> None:
-    """A model is asked about what can be had of it, and what it finds is stored."""
-    saver = durable.open()
-    thread(saver, *TALK[:2])
-    newest = thread(saver, *TALK).working_state().checkpoint_id
-    rows = Rows(durable.url, "wyrd_checkpoints")
-    if how == "row":
-        (row,) = rows.all("WHERE id = ?", newest)
-        rows.run("UPDATE {} SET chain = ? WHERE id = ?", row["chain"] ^ 4, newest)
-    elif how == "no row":
-        rows.run("UPDATE {} SET chain = 1, strand = 99, parent = NULL WHERE id = ?", newest)
-    else:
-        for row in splices_of(durable.url, "t", b"wer kocht"):
-            damaged = flipped(row["data"]) if how == "value" else garbled(row["data"])
-            spoil_splice(durable.url, row, data=damaged)
-        if how == "lost in part":
-            Rows(durable.url, "wyrd_writes").run("DELETE FROM {}")
-    model = Reader(report=REPORT)
-    strict = durable.open(on_damage="raise").thread("t")
-    with pytest.raises(CheckpointDamaged, match="thread 't'"):
-        await call(strict, "extract_with_model", ModelExtractor(model))
-    held = durable.open().thread("t")
-    found = await call(held, "extract_with_model", ModelExtractor(model))
-    (asked,) = model.heard
-    assert "Wir feiern im Mai" in str(asked)
-    assert ("wer kocht" in str(asked)) == (how in ("row", "value"))
-    kinds = {heal.kind for heal in held.heals()}
-    lost = {"lost in part": {"placeholder"}, "no row": {"ancestor"}}
-    assert kinds == lost.get(how, {"exact"})
-    assert modelled(found.state) == modelled(held.working_state()) != []
 
 
 def test_the_schema_is_small() -> None:

@@ -23,9 +23,8 @@ from opentelemetry.trace import StatusCode
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import WyrdSaver, errors, otel
-from tests import edition
 from tests.conftest import Backend
-from tests.damage import at
+from tests.damage import at, spoil
 
 Call = Callable[..., Any]
 HERE = Path(__file__).parent
@@ -159,7 +158,7 @@ async def test_heals_are_counted(durable: Backend, call: Call, told: Told) -> No
     saver = durable.open()
     await call(graph(saver), "invoke", {"messages": [("user", "hi" * 500)]}, at("t"))
     saver.close()
-    edition.spoil(durable.url, "t")
+    spoil(durable.url, "t")
     saver = durable.open()
     told.instrument(saver)
     await call(saver, "get_tuple", at("t"))

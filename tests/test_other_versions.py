@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 import uuid
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,15 +13,13 @@ import langchain_core.messages as lc
 import ormsgpack
 import pytest
 from conftest import Backend
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.serde.jsonplus import EXT_PYDANTIC_V2, JsonPlusSerializer
 from pydantic import BaseModel, Field, create_model
-from test_messages import EVERY_CLASS, behaves_the_same, scalars, text
+from test_messages import scalars, text
 from test_odd_input import as_serde_gives, assert_same, at, checkpoint
 
-from langgraph_wyrd import Kept
-from langgraph_wyrd.errors import SchemaTooNew
 from tests.other_version import go_on
 from tests.outside import raw, run
 
@@ -123,35 +119,6 @@ QUICK = settings(
 )
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", EVERY_CLASS)
-@QUICK
-@given(data=st.data())
-def test_fields_of_another_version(kind: type[Any], data: st.DataObject) -> None:
-    """Fields lacking, left over or in another order: the class decides, as under the serde."""
-    from langgraph_wyrd.store import messages
-    from langgraph_wyrd.store.blocks import ROW
-    from langgraph_wyrd.store.messages import CLASSES
-    from langgraph_wyrd.store.values import Codec
-
-    code = CLASSES.index(kind.__name__)
-    others = stored(kind).filter(lambda fields: list(fields) != list(kind.model_fields))
-    several = data.draw(st.lists(others, min_size=1, max_size=4))
-    own = messages.pack([of_now(kind)])  # of this version, among the others
-    assert own is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        elements, want = [], []
-        for fields in several:
-            elements.append(row(code, fields))
-            want.append(serde_gives(kind.__name__, fields))
-            elements.append(ROW + own[1:])
-            want.append(as_serde_gives(JsonPlusSerializer(), of_now(kind)))
-        got = Codec(JsonPlusSerializer()).load_elements(elements)
-        assert_same(got, want)
-        behaves_the_same(got, want)
-
-
 # ---- through a saver, and on
 
 
@@ -216,94 +183,6 @@ def put_on(saver: Any, config: Any, values: list[Any]) -> Any:
     return saver.put(config, made, {"step": 1}, made["channel_versions"])
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", EVERY_CLASS)
-def test_a_thread_of_another_version_goes_on(
-    durable: Backend, kind: type[Any], rows_of: Callable[[Sequence[bytes]], list[Any]]
-) -> None:
-    """State and writes load as the serde has it; put on they come back, and then cost nothing."""
-    from langgraph_wyrd.store.messages import CLASSES
-
-    name = kind.__name__
-    several = foreign(kind)
-    first = durable.open()
-    held = rows_of([row(CLASSES.index(name), fields) for fields in several])
-    head = put_on(first, at("t"), held)
-    first.put_writes(head, [("messages", held), ("alone", held[:1])], "task")
-    first.close()
-
-    want = [serde_gives(name, fields) for fields in several]
-    saver = durable.open()
-    found = saver.get_tuple(at("t"))
-    loaded = found.checkpoint["channel_values"]["messages"]
-    assert_same(loaded, want)
-    assert_same([value for _, _, value in found.pending_writes], [want, want[:1]])
-
-    more = [*loaded, of_now(kind)]
-    want = as_serde_gives(saver.serde, more)
-    head = put_on(saver, found.config, more)
-    assert_same(saver.get_tuple(head).checkpoint["channel_values"]["messages"], want)
-    for _ in range(2):
-        saver.close()
-        saver = durable.open()
-        found = saver.get_tuple(at("t"))
-        loaded = found.checkpoint["channel_values"]["messages"]
-        assert_same(loaded, want)
-        before = splices(durable)
-        put_on(saver, found.config, loaded)
-        assert splices(durable) == before + 1  # its frame
-
-
-@pytest.mark.inside
-def test_a_class_that_is_not_there(
-    saver: Any,
-    rows_of: Callable[[Sequence[bytes]], list[Any]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A class that this langchain-core does not know any more is kept, and comes back with it."""
-    from langgraph_wyrd.store import messages
-    from langgraph_wyrd.store.messages import CLASSES
-
-    fields = {"content": "said", "role": "judge", "id": "1"}
-    element = row(CLASSES.index("ChatMessage"), fields)
-    head = put_on(saver, at("t"), rows_of([element, element]))
-    with monkeypatch.context() as patched:
-        patched.setattr(messages, "lc", SimpleNamespace())
-        patched.delitem(messages._AS_INSTALLED, CLASSES.index("ChatMessage"))
-        loaded = saver.get_tuple(head).checkpoint["channel_values"]["messages"]
-        assert all(isinstance(each, Kept) for each in loaded)
-        assert [dict(each) for each in loaded] == [fields] * 2
-        head = put_on(saver, head, [*loaded, lc.HumanMessage("now", id="now")])
-    found = saver.get_tuple(head).checkpoint["channel_values"]["messages"]
-    assert_same(found[:2], [serde_gives("ChatMessage", fields)] * 2)
-
-
-@pytest.mark.inside
-def test_a_class_that_is_not_known(
-    saver: Any, rows_of: Callable[[Sequence[bytes]], list[Any]]
-) -> None:
-    """A class that a later release numbered has no name here: refused, never made a dict of."""
-    from langgraph_wyrd.store.messages import CLASSES
-
-    head = put_on(saver, at("t"), rows_of([row(len(CLASSES), {"content": "said"})]))
-    with pytest.raises(SchemaTooNew, match="upgrade"):
-        saver.get_tuple(head)
-
-
-@pytest.mark.inside
-def test_a_field_that_is_not_known(
-    saver: Any, rows_of: Callable[[Sequence[bytes]], list[Any]]
-) -> None:
-    """A field that a later release numbered has no name here: refused, never left out."""
-    from langgraph_wyrd.store.blocks import ROW
-    from langgraph_wyrd.store.messages import FIELDS
-
-    packed = ROW + ormsgpack.packb([0, bytes((0, len(FIELDS))), "said", "what?"])
-    head = put_on(saver, at("t"), rows_of([packed]))
-    with pytest.raises(SchemaTooNew, match="upgrade"):
-        saver.get_tuple(head)
-
-
 # ---- really another version
 
 
@@ -340,27 +219,3 @@ def test_a_new_field_with_another_default_each_time(
     for reader in (saver, durable.open()):
         again = reader.get_tuple(at("t")).checkpoint["channel_values"]["messages"]
         assert_same(again, want)
-
-
-@pytest.mark.inside
-def test_the_order_of_a_set_is_nothing_new(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each process has its own order of texts in a set: that alone makes nobody store it again."""
-    program = """
-        import sys
-        from langgraph_wyrd import WyrdSaver
-        from tests.rows import config, put
-        with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
-            found = saver.get_tuple(config("t"))
-            old = found and found.checkpoint["channel_values"]["messages"]
-            new = old or [{"set": set(map(str, range(50)))}] * 20
-            put(saver, "t", {"messages": new}, parent=found and found.config)
-    """
-    sizes = []
-    for seed in "12345":
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        done = run("-c", textwrap.dedent(program), durable.url)
-        assert done.returncode == 0, done.stderr
-        sizes.append(splices(durable))
-    assert sizes == [2, 3, 4, 5, 6]

@@ -15,7 +15,6 @@ from langchain_core.messages import HumanMessage
 from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
-from tests import edition
 from tests.damage import Agent, at
 from tests.outside import at_rest, raw, tables
 from tests.pooler import pooled
@@ -163,7 +162,6 @@ def test_opening_while_the_tables_are_locked(postgres: Any, prepare: bool) -> No
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the connection and says nothing: ConnectionLost after `timeout`."""
-    edition.patience(monkeypatch, 0.2)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()

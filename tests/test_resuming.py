@@ -99,19 +99,3 @@ async def test_without_pillars(durable: Backend, call: Call) -> None:
     saver = durable.open(pillars=False)
     await started(call, saver, "t1", "ann")
     assert (await call(saver, "latest")).config == {"configurable": {"thread_id": "t1"}}
-
-
-@pytest.mark.inside
-async def test_a_job_that_does_not_begin(sqlite: Backend) -> None:
-    """What is wrong before a job's first step reaches its caller, sync and async; nobody waits for
-    an answer that never comes, and the saver goes on."""
-    saver = sqlite.open()
-
-    def wrong(core: Any) -> Any:
-        raise ValueError("not even begun")
-
-    with pytest.raises(ValueError, match="not even begun"):
-        saver._core.run(wrong)
-    with pytest.raises(ValueError, match="not even begun"):
-        await saver._core.arun(wrong)
-    assert saver.threads() == []

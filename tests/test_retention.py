@@ -22,7 +22,7 @@ from langgraph_wyrd import Retention, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
 from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
-from tests.edition import age, spoil, stepwise
+from tests.damage import age, spoil
 from tests.outside import path_of, raw, tables
 from tests.programs import MORE, assert_nothing_over, counting, played, seen, talk
 from tests.rows import checkpoint, config, new_id, put
@@ -125,7 +125,6 @@ def test_what_is_kept_loads_as_before(
     """Random threads with forks, deltas and subgraphs: every kept checkpoint has its values,
     metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
     nothing more; a dry run had said what would go."""
-    stepwise(monkeypatch, most)
     saver = durable.open()
     for seed in range(900, 900 + 3 * MORE):
         thread = played(seed, [saver], asynchronous=False).thread
@@ -217,7 +216,6 @@ def test_a_copy_of_the_latest_only(saver: WyrdSaver) -> None:
 
 def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writers of the swept thread, and forks from what is about to go, lose nothing."""
-    stepwise(monkeypatch, 5)
     saver, other = durable.open(), durable.open()
     graph, busy = counting(saver), counting(other)
     for _ in range(30):
@@ -249,88 +247,6 @@ def test_while_a_thread_is_written(durable: Backend, monkeypatch: pytest.MonkeyP
         assert row.checkpoint["channel_values"]["log"][:1] == ["in"]
     assert whole >= 60
     check_tables(saver, durable.url, "swept")
-
-
-@pytest.mark.inside
-def test_a_fork_from_what_is_about_to_go(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two steps somebody goes on from a doomed checkpoint: the fork has all its values.
-    What is too much because of it goes with the next sweep."""
-    from langgraph_wyrd.plans import shed
-
-    stepwise(monkeypatch, 3)
-    saver, other = durable.open(), durable.open()
-    head = None
-    for n in range(12):
-        head = put(saver, "t", {"log": [f"m{k}" for k in range(n + 1)]}, parent=head)
-    doomed_one = [*saver.list(config("t"))][4]
-    forks: list[Any] = []
-    step = shed.take
-
-    def take(*args: Any) -> Any:
-        found = yield from step(*args)
-        if not forks:
-            forks.append(None)
-        return found
-
-    monkeypatch.setattr(shed, "take", take)
-    from langgraph_wyrd.parts import keep
-
-    around = keep.alone
-
-    async def alone(core: Any, thread_id: str, plan: Any) -> Any:
-        found = await around(core, thread_id, plan)
-        if forks == [None]:
-            values = {"log": [*doomed_one.checkpoint["channel_values"]["log"], "forked"]}
-            forks[0] = values
-            forks.append(put(other, "t", values, parent=doomed_one.config))
-        return found
-
-    monkeypatch.setattr(keep, "alone", alone)
-    saver.sweep(Retention(keep_last=2), dry_run=False)
-    values, fork = forks
-    assert saver.get_tuple(fork).checkpoint["channel_values"] == values
-    assert len([*saver.list(config("t"))]) == 3
-    saver.sweep(Retention(keep_last=2), dry_run=False)
-    assert saver.get_tuple(fork).checkpoint["channel_values"] == values
-    assert len([*saver.list(config("t"))]) == 2
-    assert_nothing_over(durable.open())
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("steps", range(1, 8))
-def test_a_sweep_that_was_stopped(
-    durable: Backend, steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stopped after any step, the thread is sound; the next sweep finds the rest."""
-    from langgraph_wyrd.plans import shed
-
-    stepwise(monkeypatch, 2)
-    saver = durable.open()
-    head = None
-    for n in range(14):
-        head = put(saver, "t", {"log": [f"m{n}"] * (1 + n % 3), "n": n}, parent=head)
-    before = seen(saver, "t")
-    left = [steps]
-    step = shed.take
-
-    class Stop(Exception):
-        pass
-
-    def take(*args: Any) -> Any:
-        left[0] -= 1
-        if left[0] < 0:
-            raise Stop
-        return (yield from step(*args))
-
-    monkeypatch.setattr(shed, "take", take)
-    with pytest.raises(Stop):
-        saver.sweep(Retention(keep_last=5), dry_run=False)
-    after = seen(durable.open(), "t")
-    assert all(before[key][0] == found[0] for key, found in after.items())
-    left[0] = 100
-    saver.sweep(Retention(keep_last=5), dry_run=False)
-    assert len(seen(saver, "t")) == 5
-    assert_nothing_over(durable.open())
 
 
 # ---- as threads are written
@@ -555,7 +471,6 @@ def test_a_long_thread_goes_while_others_are_written(
 ) -> None:
     """Thousands of checkpoints of one thread are swept; who writes to another thread meanwhile
     never waits for all of it."""
-    stepwise(monkeypatch, 100)
     saver = durable.open(pillars=False)
     head = None
     made = checkpoint({"log": ["m"]})

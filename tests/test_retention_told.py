@@ -11,7 +11,7 @@ from conftest import Backend
 
 from langgraph_wyrd import AutoLabels, Retention
 from langgraph_wyrd.errors import InvalidInput
-from tests.edition import age, stepwise
+from tests.damage import age
 from tests.programs import counting, talk
 from tests.rows import config
 
@@ -58,7 +58,6 @@ def test_automatic_labels_do_not_keep_everything(
     durable: Backend, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """keep_labels=True keeps what somebody labelled; "all" keeps automatic labels too."""
-    stepwise(monkeypatch, most)
     saver = durable.open(labels=AutoLabels(run_end=True, every=2))
     graph = counting(saver)
     for n in range(6):
@@ -89,7 +88,6 @@ def test_a_long_idle_thread_goes_in_steps(
     durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is left, and the report says what a dry run had said."""
-    stepwise(monkeypatch, 5)
     saver = durable.open()
     graph = counting(saver)
     for _ in range(10):

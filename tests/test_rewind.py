@@ -25,7 +25,7 @@ from test_agents import Scripted, calls
 from test_faults import Wire, wire
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from tests.outside import at_rest, raw
 from tests.steps import append, skewed_id
 from tests.tables import check_tables
@@ -614,19 +614,6 @@ def test_a_path_that_is_cut_off(saver: WyrdSaver) -> None:
     saver.delete_for_runs(["run 1"])
     assert ids(graph)[-1] == "a2"
     assert all(each.metadata.get("run_id") != "run 1" for each in saver.list(CONFIG))
-
-
-@pytest.mark.inside
-def test_a_damaged_point(durable: Backend) -> None:
-    """What fails its checksum is not copied under a new one."""
-    saver = durable.open()
-    first = append(saver, "t", "m0")["configurable"]["checkpoint_id"]
-    append(saver, "t", "m1")
-    with raw(durable.url) as connection:
-        connection.execute(f"UPDATE wyrd_checkpoints SET ts = 'yesterday' WHERE id = '{first}'")
-    with pytest.raises(CheckpointDamaged):
-        saver.thread("t").rewind(first)
-    assert len(list(saver.list(CONFIG, limit=1))) == 1
 
 
 async def test_a_commit_whose_answer_is_lost(wire: Wire, postgres: Backend, call: Call) -> None:

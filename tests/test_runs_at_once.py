@@ -16,7 +16,6 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
-from tests.damage import Rows
 from tests.programs import seeds, states_of
 from tests.rows import config, new_id, put
 from tests.tables import derived
@@ -193,63 +192,3 @@ def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
     reader = durable.open()
     check(reader, durable.url, f"seed {seed}")
     assert each_fork_is_told(reader, told) > 5
-
-
-@pytest.mark.inside
-def test_a_fork_that_nobody_tells_of(durable: Backend) -> None:
-    """The first one stored need not have the least id; where that is not known, it is taken so."""
-    one, other = durable.open(), durable.open()
-    root = put(one, "t", {"x": 0})
-    low, first, high = new_id(), new_id(), new_id()
-    for saver, id in ((one, first), (other, low), (one, high)):
-        put(saver, "t", {"x": id}, parent=root, id=id)
-    forks = Rows(durable.url, "wyrd_events")
-
-    def told() -> list[str]:
-        return [row["checkpoint"] for row in forks.all("WHERE op = 'fork' ORDER BY checkpoint")]
-
-    assert told() == [low, high]
-    check(one, durable.url, "as it was told")
-    forks.run("DELETE FROM {} WHERE op = 'fork'")
-    other.reweave("t")
-    assert told() == [first, high]
-    check(other, durable.url, "read anew")
-
-
-@pytest.mark.inside
-def test_one_of_several_forks_is_lost(durable: Backend) -> None:
-    """It is told anew, though the one with the least id tells of a fork itself."""
-    saver = durable.open()
-    root = put(saver, "t", {"x": 0})
-    low, first, high = new_id(), new_id(), new_id()
-    for id in (first, low, high):
-        put(saver, "t", {"x": id}, parent=root, id=id)
-    before = said(saver, durable.url)
-    Rows(durable.url, "wyrd_events").run(f"DELETE FROM {{}} WHERE checkpoint = '{high}' AND n = 0")
-    assert not saver.verify(pages=False).ok
-    saver.verify(repair=True, pages=False)
-    assert said(saver, durable.url) == before
-    check(saver, durable.url, "repaired")
-
-
-@pytest.mark.inside
-def test_a_long_list_that_was_not_looked_at(durable: Backend) -> None:
-    """A saver that stored a checkpoint beside others', and then one with a message more: only that
-    message is new, and only that is stored."""
-    one, other = durable.open(), durable.open()
-    said = [HumanMessage(f"Tell me about number {n} of all that there are", id=f"m{n}")
-            for n in range(30)]  # fmt: skip
-    first = put(one, "t", {"messages": said[:29]})
-    versions = dict(one.get_tuple(first).checkpoint["channel_versions"])
-    second = put(other, "t", {"messages": said[:29], "x": 1}, parent=first,
-                 versions={**versions, "x": 1}, new={"x": 1})  # fmt: skip
-    rows = len(Rows(durable.url, "wyrd_splices").all())
-    put(other, "t", {"messages": said, "x": 1}, parent=second,
-        versions={"messages": versions["messages"] + "9", "x": 1},
-        new={"messages": versions["messages"] + "9"})  # fmt: skip
-    splices = Rows(durable.url, "wyrd_splices").all("ORDER BY strand, seq")
-    assert len(splices) == rows + 2  # the message and the frame
-    assert max(row["count"] for row in splices if row["seq"]) == 1
-    events = Rows(durable.url, "wyrd_events").all("WHERE pillar = 'intention' AND op = 'open'")
-    assert len({event["body"] for event in events}) == len(events) == 30
-    check(one, durable.url, "one more")

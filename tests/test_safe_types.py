@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import sys
@@ -19,10 +18,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from test_odd_input import Ciphered
 
 from langgraph_wyrd import Kept
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.port import adopt
 from langgraph_wyrd.port import copy as copy_threads
-from tests import edition
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import checkpoint, config, put
@@ -133,7 +132,7 @@ async def test_no_load_runs_what_a_row_names(
 
 def test_a_planted_row_of_an_encrypting_store(durable: Backend, trap: Trap) -> None:
     """Text that is sealed is not loaded without care either."""
-    codec = edition.codec(EncryptedSerializer(Ciphered()))
+    codec = Codec(EncryptedSerializer(Ciphered()))
     planted = JsonPlusSerializer().dumps_typed(trap.values[0])
     sealed = f"sealed:{planted[0]}:{__import__('base64').b64encode(planted[1]).decode()}"
     with contextlib.suppress(Exception):
@@ -299,43 +298,15 @@ def test_a_few_bytes_do_not_fill_the_memory(sqlite: Backend, what: str, strict: 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 6, 7, 42])
 def test_an_extension_that_nobody_packed(code: int, data: bytes) -> None:
     """It loads as something that is stored again as it was."""
-    codec = edition.codec(JsonPlusSerializer())
-    packed = codec.pack([1, ormsgpack.Ext(code, data)], "c")
+    codec = Codec(JsonPlusSerializer())
+    packed = codec.dump([1, ormsgpack.Ext(code, data)], "c")
     try:
-        found = codec.load(packed.shape, packed.elements)
+        found = codec.load(*packed)
     except Exception:
         assert code == 7  # a snapshot of nothing: no value at all
         return
     if code != 7:  # what is in a snapshot is packed anew
-        assert codec.pack(found, "c").elements == packed.elements
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("allowed", [None, True, [("os", "mkdir")]])
-def test_json_that_was_planted(
-    durable: Backend, trap: Trap, allowed: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """LangGraph's older form names what is called; nothing here is stored so, so it is damage,
-    also for who allows it to read an older database."""
-    from langgraph_wyrd.store.values import Codec, Packed
-
-    serde = JsonPlusSerializer(allowed_json_modules=allowed)
-    made = {"lc": 2, "type": "constructor", "id": ["os", "mkdir"], "args": [str(trap.sprung)]}
-    data = json.dumps({"deep": [made]}).encode()
-    saver = durable.open(serde=serde)
-    first = put(saver, "t", {"held": 1})
-    with monkeypatch.context() as patched:
-        planted = Packed("wjson", None, [b"\0" + data])
-        patched.setattr(Codec, "pack", lambda self, value, channel: planted)
-        put(saver, "t", {"held": 2}, parent=first)
-    saver.close()
-    saver = durable.open(serde=serde)
-    assert saver.get_tuple(at("t")).checkpoint["channel_values"] == {"held": 1}
-    assert not saver.verify("t").ok
-    assert not trap.is_sprung()
-    if allowed:
-        serde.loads_typed(("json", data))
-        assert trap.is_sprung()
+        assert codec.dump(found, "c") == packed
 
 
 def test_a_name_is_said_in_one_line(saver: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -577,7 +577,7 @@ def test_a_thread_with_a_history_shows_it(
         asked.append(limit)
         return history()
 
-    monkeypatch.setattr("langgraph_wyrd.edition.Thread.history", newest, raising=False)
+    monkeypatch.setattr("langgraph_wyrd.thread.Thread.history", newest, raising=False)
     html = saver.thread("t1")._repr_html_()
     assert asked == [MOST + 1]
     assert ">what-if<" in html

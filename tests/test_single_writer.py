@@ -19,18 +19,17 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import single_writer as leases
+from langgraph_wyrd.checkpoints.leases import lease_key
 from langgraph_wyrd.errors import ConcurrentRun
-from tests import edition, lone
+from langgraph_wyrd.storage.rows import insert
+from langgraph_wyrd.storage.tables import LEASES, LeaseRow
+from tests import lone
 from tests.conftest import Backend
 from tests.lone import ask, chain, fail, first, functional, last, slow, until
 from tests.outside import Peer, at_rest, raw, write_lock
 from tests.rows import config
 from tests.test_hooks import heard
-
-if edition.SECOND:
-    from langgraph_wyrd import single_writer as leases
-else:
-    from langgraph_wyrd import leases
 
 pytestmark = pytest.mark.timeout(150, method="thread")
 
@@ -73,10 +72,6 @@ def held(url: str) -> list[str]:
 
 def forks(url: str) -> list[Any]:
     """The root checkpoints of one parent, where there are several."""
-    if not edition.SECOND:
-        from tests.test_hooks import forks
-
-        return forks(url)
     with raw(url) as connection:
         return list(
             connection.execute(
@@ -165,45 +160,12 @@ def test_a_question_is_answered_elsewhere_at_once(durable: Backend, peers: list[
         assert two(lone.resume, f"t{turn}") == ["in", "first", "yes", "last"]
 
 
-@pytest.mark.inside
-def test_a_lost_host_is_waited_out(
-    durable: Backend, peers: list[Peer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Of a holder on another machine only its silence tells: after that the thread is free."""
-    from langgraph_wyrd.plans import leases as plans
-
-    one, _ = peers
-    saver = durable.open(single_writer=True)
-    one(lone.ask_and_stop)
-    with raw(durable.url) as connection:
-        _lease_elsewhere(connection)
-    graph = chain(first, ask, last, checkpointer=saver)
-    with pytest.raises(ConcurrentRun, match="host far, pid 7"):
-        graph.invoke(Command(resume="yes"), config("t"))
-    time.sleep(0.2)
-    monkeypatch.setattr(plans, "EXPIRES", 0.1)
-    assert graph.invoke(Command(resume="yes"), config("t"))["said"][-1] == "last"
-    assert held(durable.url) == []
-
-
 def _lease_elsewhere(connection: Any, thread: str = "t") -> None:
     is_postgres = "psycopg" in type(connection).__module__
-    if edition.SECOND:
-        from langgraph_wyrd.checkpoints.leases import lease_key
-        from langgraph_wyrd.storage.rows import insert
-        from langgraph_wyrd.storage.tables import LEASES, LeaseRow
-
-        key, now = lease_key("postgres" if is_postgres else "sqlite", thread), time.time()
-        held = LeaseRow(key, thread, "theirs", "far", "far away", 7, "1", now, now, 0)
-        sql = insert(LEASES)
-        connection.execute(sql.replace("?", "%s") if is_postgres else sql, held)
-        return
-    from langgraph_wyrd.store.names import thread_key
-    from langgraph_wyrd.store.sql import Sql
-
-    sql = Sql("postgres" if is_postgres else "sqlite")["add_lease"]
-    row = (thread_key(thread), thread, "theirs", "far", "far away", 7, "1")
-    connection.execute(sql.replace("?", "%s") if is_postgres else sql, row)
+    key, now = lease_key("postgres" if is_postgres else "sqlite", thread), time.time()
+    held = LeaseRow(key, thread, "theirs", "far", "far away", 7, "1", now, now, 0)
+    sql = insert(LEASES)
+    connection.execute(sql.replace("?", "%s") if is_postgres else sql, held)
 
 
 # ---- one process
@@ -398,42 +360,6 @@ def test_a_refusal_elsewhere_frees_what_is_left_here(
     assert peers[0](lone.run, "t", {"said": ["two"]})[-1] == "last"
 
 
-@pytest.mark.skipif(edition.SECOND, reason="what is held by whom is not looked into any more")
-@pytest.mark.parametrize("kind", ["limit", "breaks off"])
-async def test_an_exception_that_is_kept_holds_nothing(
-    durable: Backend, call: Call, peers: list[Peer], kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A notebook keeps the last traceback, and all that the run had: it is over for all that."""
-    monkeypatch.setattr(leases, "BEAT", 0.2)
-    saver = durable.open(single_writer=True)
-
-    def breaks_off(state: lone.State) -> lone.State:
-        raise KeyboardInterrupt
-
-    graph = chain(first, breaks_off if kind == "breaks off" else slow, last, checkpointer=saver)
-    kept: list[BaseException] = []
-
-    async def stopped(thread: str) -> None:
-        try:
-            if kind == "limit":
-                at: Any = {**config(thread), "recursion_limit": 1}
-                await call(graph, "invoke", {"said": ["in"]}, at)
-            else:
-                graph.invoke({"said": ["in"]}, config(thread))
-        except (GraphRecursionError, KeyboardInterrupt) as error:
-            kept.append(error)
-
-    other = chain(first, last, checkpointer=saver)
-    await stopped("t")
-    assert (await call(other, "invoke", {"said": ["two"]}, config("t")))["said"][-1] == "last"
-    await stopped("elsewhere")
-    refused: Any = await asyncio.to_thread(peers[0], lone.run, "elsewhere", {"said": ["two"]})
-    if not isinstance(refused, list):  # then it left word
-        await asyncio.to_thread(until, lambda: held(durable.url) == [])
-        assert peers[0](lone.run, "elsewhere", {"said": ["two"]})[-1] == "last"
-    assert len(kept) == 2
-
-
 def test_closing_lets_go(durable: Backend, tmp_path: Path) -> None:
     """A saver that is closed gives back what its runs held."""
     saver = durable.open(single_writer=True)
@@ -493,28 +419,6 @@ async def test_a_run_that_nobody_replaced_goes_on(
     (tmp_path / "go").touch()
     assert (await running)["said"] == ["in", "first", "slow", "last"]
     assert held(durable.url) == []
-
-
-@pytest.mark.inside
-def test_signs_of_life(durable: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as a node works, its run leaves signs of life; afterwards no more."""
-    from langgraph_wyrd.plans import leases as plans
-
-    monkeypatch.setattr(leases, "BEAT", 0.2)
-    monkeypatch.setattr(plans, "EXPIRES", 3.0)
-    saver, other = durable.open(single_writer=True), durable.open(single_writer=True)
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        given: Any = {"said": ["in"], "folder": str(tmp_path)}
-        running = pool.submit(
-            chain(first, slow, last, checkpointer=saver).invoke, given, config("t")
-        )
-        began(tmp_path)
-        time.sleep(3.5)
-        with pytest.raises(ConcurrentRun):
-            chain(first, checkpointer=other).invoke({"said": ["two"]}, config("t"))
-        (tmp_path / "go").touch()
-        running.result(30)
-    until(lambda: not saver._leases._beats)  # type: ignore[union-attr]
 
 
 # ---- what stays possible
@@ -595,36 +499,6 @@ def test_deleting_frees_a_thread(durable: Backend, tmp_path: Path) -> None:
 # ---- what it costs
 
 
-@pytest.mark.inside
-async def test_a_run_costs_one_transaction_more(
-    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The claim at its beginning is all that does not go with a write that is made anyway.
-
-    (A write that comes in after the run has let go is planned again, which may be one more.)
-    """
-    from langgraph_wyrd.store.running import Running
-
-    alone: list[Any] = []
-    write = Running.write
-
-    async def counted(self: Any, plan: Any) -> Any:
-        alone.append(plan)
-        return await write(self, plan)
-
-    monkeypatch.setattr(Running, "write", counted)
-    found: dict[bool, list[int]] = {}
-    for option in (False, True):
-        graph = chain(first, last, checkpointer=durable.open(single_writer=option))
-        for _ in range(6):
-            del alone[:]
-            await call(graph, "invoke", {"said": ["in"]}, config(f"t-{option}"))
-            found.setdefault(option, []).append(len(alone))
-    assert found[False][1:] == [0] * 5
-    assert min(found[True][1:]) == 1
-    assert max(found[True][1:]) <= 3
-
-
 def test_without_the_option_no_lease_is_taken(durable: Backend, tmp_path: Path) -> None:
     """Two runs go on side by side as ever."""
     saver = durable.open()
@@ -640,24 +514,6 @@ def test_without_the_option_no_lease_is_taken(durable: Backend, tmp_path: Path) 
 
 
 # ---- processes
-
-
-@pytest.mark.inside
-def test_a_process_is_known_again() -> None:
-    """One that is gone is dead, and so is one whose number another has now; else nobody knows."""
-    from langgraph_wyrd.store.process import Process, me
-
-    here = me()
-    assert not here.is_dead()
-    assert here._replace(born="1").is_dead()
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if me().pid == os.getpid() != here.pid else 1)
-    child = Process(here.host, here.place, pid, "1")
-    until(child.is_dead)  # nobody has waited for it yet
-    assert os.waitpid(pid, 0)[1] == 0
-    assert child.is_dead()
-    assert not child._replace(place="far away").is_dead()
 
 
 def test_a_forked_child_is_another_run(durable: Backend, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from langgraph.types import Command, interrupt
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.port import copy
 from tests.conftest import Backend
-from tests.damage import Rows
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -131,23 +130,6 @@ def test_a_subgraph_that_waits_and_a_fork(durable: Backend) -> None:
         check(saver)
         graph.invoke(Command(resume="another one"), CONFIG)
         check(saver)
-
-
-@pytest.mark.inside
-def test_an_item_that_a_fork_would_miss_is_found(durable: Backend) -> None:
-    """The checkpoint in which an item changed may be told too late, but not too early."""
-    saver = durable.open()
-    asking().compile(checkpointer=saver).invoke({"topic": "cats", "parts": []}, CONFIG)
-    saver.close()
-    rows = Rows(durable.url, "wyrd_checkpoints").all("WHERE ns = ''")
-    ids = sorted(row["id"] for row in rows)
-    for wrong, found in ((ids[0], True), ("1f", True), ("ffff", True), (ids[-1], False)):
-        where = "UPDATE wyrd_context SET changed_in = ? WHERE key = 'topic'"
-        Rows(durable.url, "wyrd_context").run(where, wrong)
-        saver = durable.open()
-        report = saver.verify()
-        assert [each.table for each in report.findings] == (["wyrd_context"] if found else [])
-        saver.close()
 
 
 def joined(old: list[Any], writes: Any) -> list[Any]:

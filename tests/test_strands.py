@@ -42,7 +42,7 @@ from test_odd_input import (
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import errors
-from tests import edition
+from tests import damage
 from tests.outside import is_postgres, raw, tables
 
 # What bytes a value becomes does not depend on whether SQLite has a file: its memory is quicker.
@@ -1135,7 +1135,7 @@ def spoilt(cell: Any, dice: random.Random) -> Iterator[Any]:
         yield cell + 1 if cell < 2**31 - 1 else cell - 1
 
 
-PIECES = edition.PIECES
+PIECES = damage.PIECES
 
 
 def test_a_changed_byte_is_never_loaded(durable: Backend) -> None:

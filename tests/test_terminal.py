@@ -26,7 +26,7 @@ import pytest
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.cli import parsing
-from langgraph_wyrd.edition import Thread
+from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.views.plain import fitted, width
 from tests.conftest import Backend
 from tests.outside import not_ignored

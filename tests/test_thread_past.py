@@ -12,7 +12,6 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -22,7 +21,6 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.state.past import HistoryEntry
 from tests import rows
-from tests.outside import raw
 from tests.test_agents import APPROVE, CONFIG, REJECT, decide, firm, office
 from tests.test_extract import ask
 
@@ -218,79 +216,9 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
 # ---- what it costs
 
 
-@pytest.mark.inside
-async def test_no_value_is_read(
-    durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """History, tree, a diff without channels and first changes of items and channels load no
-    value; nor does a sealed store need any."""
-    from langgraph_wyrd.store.values import Codec
-
-    saver = durable.open(serde=EncryptedSerializer.from_pycryptodome_aes(key=b"1" * 16))
-    await travelled(call, saver)
-    thread = saver.thread(THREAD)
-    entries = await call(thread, "history")
-    state = await call(thread, "working_state")
-
-    def refuse(*args: Any) -> Any:
-        raise AssertionError("a value was read")
-
-    for name in ("load", "load_elements", "load_entries", "open_value"):
-        monkeypatch.setattr(Codec, name, refuse)
-    assert await call(thread, "history") == entries
-    assert entries[0].summary == "1 loop resolved, ~1 context items, +1 messages"
-    assert len((await call(thread, "tree")).entries) == 4
-    light = await call(thread, "diff", entries[-1], None, channels=False)
-    assert light.summary().startswith("+2 todos, +2 context items")
-    assert (await call(thread, "first_change", "city")).step == 1
-    assert (await call(thread, "first_change", state.todos[0])).step == 1
-    with pytest.raises(AssertionError, match="a value was read"):
-        await call(thread, "diff", entries[-1])
-
-
 class Counted(TypedDict):
     n: int
     todos: list[Any]
-
-
-@pytest.mark.inside
-def test_a_page_replays_a_page(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a page stands in a long thread, it reads the ledger of the page and of the way from
-    the last base, not of the whole thread."""
-    from langgraph_wyrd.plans import states
-
-    saver = durable.open()
-
-    def count(state: Counted) -> Any:
-        n = state["n"] + 1
-        return {"n": n, "todos": [{"content": f"step {n}", "status": "pending"}]}
-
-    builder = StateGraph(Counted)
-    builder.add_node("count", count)
-    builder.add_edge(START, "count")
-    builder.add_conditional_edges("count", lambda s: "count" if s["n"] < 218 else "__end__")
-    graph = builder.compile(checkpointer=saver)
-    config = {**CONFIG, "recursion_limit": 500}
-    graph.invoke({"n": 0, "todos": []}, config)
-    thread = saver.thread(THREAD)
-    everything = thread.history(1000)
-    assert len(everything) == 220
-
-    read: set[str] = set()
-    said_by = states.said_by
-
-    def counted(codec: Any, ns: str, times: Any, rows: Any) -> Any:
-        read.update(row[0] for row in rows)
-        return said_by(codec, ns, times, rows)
-
-    monkeypatch.setattr(states, "said_by", counted)
-    for start in (0, 85, 169):
-        read.clear()
-        page = thread.history(50, everything[start])
-        assert page == everything[start + 1 : start + 51]
-        assert 49 <= len(read) <= 50 + 66
-    assert page[-1].summary == "new input"
-    assert (thread.history(3, everything[-1])) == []
 
 
 # ---- points
@@ -419,35 +347,6 @@ async def test_on_another_fork(durable: Backend, call: Call) -> None:
 
 
 # ---- what is damaged, gone or odd
-
-
-@pytest.mark.inside
-async def test_a_damaged_frame(durable: Backend, call: Call) -> None:
-    """A checkpoint whose frame can't be read is listed all the same, and says so; what stands
-    before it is told in full, and the pillars are known of all."""
-    saver = durable.open()
-    await travelled(call, saver)
-    whole = await call(saver.thread(THREAD), "history")
-    with raw(durable.url) as database:
-        mark = "?" if durable.name == "sqlite" else "%s"
-        where = f"SELECT thread, strand, seq FROM wyrd_checkpoints WHERE id = {mark}"
-        place = database.execute(where, (whole[1].checkpoint_id,)).fetchone()
-        update = (
-            "UPDATE wyrd_splices SET data = {0} WHERE thread = {0} AND strand = {0} AND seq = {0}"
-        )
-        database.execute(update.format(mark), (b"\x80", *place))
-    saver = durable.open()
-    found = await call(saver.thread(THREAD), "history")
-    (heal,) = saver.thread(THREAD).heals()
-    assert (heal.kind, heal.checkpoint_id) == ("left_out", whole[-1].checkpoint_id)
-    assert [e.checkpoint_id for e in found] == [e.checkpoint_id for e in whole]
-    assert found[2:] == whole[2:]
-    assert found[1].summary == (
-        "+2 todos, +2 context items, 1 loop came and went "
-        "(damaged: its frame can't be read)"
-    )  # fmt: skip
-    assert "(damaged: " in found[0].summary
-    assert (found[0].changed, found[1].nodes) == ((), ())
 
 
 async def test_after_a_prune(durable: Backend, call: Call) -> None:

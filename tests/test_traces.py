@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from langgraph_wyrd.extraction.due import ERROR
-from langgraph_wyrd.extraction.view import TaskWrite
 from tests.conftest import Backend
 from tests.outside import raw
 from tests.rows import put
@@ -72,24 +69,3 @@ def test_ids_tell_texts_apart(durable: Backend) -> None:
     said(plain, "d", "please pay Ann 10")
     said(plain, "e", "please pay Bob 99")
     assert message_ids(durable, "d") != message_ids(durable, "e")
-
-
-@pytest.mark.inside
-def test_each_note_is_looked_at_once() -> None:
-    """Whether one of many writes says what happened is known without going through them again."""
-    from langgraph_wyrd.plans.woven import Notes
-
-    looked: list[int] = []
-
-    class Counted(Notes):
-        def __getitem__(self, place: Any) -> Any:
-            looked.append(place)
-            return super().__getitem__(place)
-
-    notes = Counted()
-    for n in range(100):
-        notes.append(TaskWrite(f"t{n}", "", "out", None))
-        assert not notes.has_control
-    assert looked == list(range(100))
-    notes.append(TaskWrite("t", "", ERROR, None))
-    assert notes.has_control

@@ -14,9 +14,9 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd import Kept, WyrdSaver
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.types.telling import kept_in
-from tests import edition
 from tests.damage import at
 from tests.rows import put
 from tests.vanishing import App, app
@@ -152,14 +152,14 @@ def test_an_object_comes_back(kind: str) -> None:
     """Equal to what was stored, alone and inside a list, and stored again as it was."""
     text, langgraph_too = VALUES[kind]
     theirs = JsonPlusSerializer()
-    codec = edition.codec(theirs)
+    codec = Codec(theirs)
     with app(SOURCE) as made:
         value = made.made(text)
         for shape in (value, [value, {"k": value}]):
-            packed = codec.pack(shape, "c")
-            found = codec.load(packed.shape, packed.elements)
+            packed = codec.dump(shape, "c")
+            found = codec.load(*packed)
             assert found == shape
-            assert codec.pack(found, "c") == packed
+            assert codec.dump(found, "c") == packed
         assert (theirs.loads_typed(theirs.dumps_typed(value)) == value) is langgraph_too
 
 
@@ -185,15 +185,15 @@ class Painted(BaseModel):
 """
     )
     theirs = JsonPlusSerializer(allowed_msgpack_modules=[("vanishing_app", "Painted")])
-    codec = edition.codec(theirs)
+    codec = Codec(theirs)
     with app(source) as made:
         text = "Painted(theGoal='ship', free=Color.RED, when=datetime.date(2026, 11, 18))"
         value = made.made(text)
-        packed = codec.pack(value, "c")
-        found = codec.load(packed.shape, packed.elements)
+        packed = codec.dump(value, "c")
+        found = codec.load(*packed)
         assert (found.goal, found.color, found.when) == (value.goal, value.color, value.when)
         assert isinstance(found.free, Kept)
-        assert codec.pack(found, "c") == packed
+        assert codec.dump(found, "c") == packed
         assert theirs.loads_typed(theirs.dumps_typed(value)).goal == "none"
 
 
@@ -254,11 +254,11 @@ def test_what_cannot_be_made_here(
     saver: WyrdSaver, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is kept as well, and said: LangGraph's load gives a text or a list, and stores that."""
-    codec = edition.codec(JsonPlusSerializer())
+    codec = Codec(JsonPlusSerializer())
     first = put(saver, "t", {"held": ELSEWHERE[kind]})
     found = saver.get_tuple(at("t")).checkpoint["channel_values"]
     assert isinstance(found["held"], Kept)
-    assert codec.pack(found["held"], "c") == codec.pack(ELSEWHERE[kind], "c")
+    assert codec.dump(found["held"], "c") == codec.dump(ELSEWHERE[kind], "c")
     assert "can't be made of what is stored, here and now" in caplog.text
     put(saver, "t", {"held": found["held"], "other": 1}, parent=first)
     assert isinstance(saver.get_tuple(at("t")).checkpoint["channel_values"]["held"], Kept)
@@ -312,11 +312,11 @@ def _places(made: App) -> dict[str, Any]:
 
 def test_what_is_kept_is_found_wherever_it_lies() -> None:
     """So it is told of."""
-    codec = edition.codec(JsonPlusSerializer())
+    codec = Codec(JsonPlusSerializer())
     with app(SOURCE) as made:
-        packed = codec.pack(made.module.Color.RED, "c")
+        packed = codec.dump(made.module.Color.RED, "c")
         with made.away("Color"):
-            kept = codec.load(packed.shape, packed.elements)
+            kept = codec.load(*packed)
         for place, holding in _places(made).items():
             assert list(kept_in(holding(kept))) == [kept], place
 

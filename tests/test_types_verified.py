@@ -11,8 +11,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.store.base import Item
 from langgraph.types import Command, Send
 
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.plain import bounded
-from tests import edition
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import put
@@ -55,10 +55,10 @@ def objects(made: App) -> dict[str, Any]:
 
 def test_what_is_shown_of_an_object() -> None:
     """Each, before it is stored and after it was loaded."""
-    codec = edition.codec(JsonPlusSerializer())
+    codec = Codec(JsonPlusSerializer())
     with app(MORE) as made:
         for kind, value in objects(made).items():
-            loaded = codec.load_typed(*codec.dump_typed(value))
+            loaded = codec.load(*codec.dump(value, "c"))
             assert bounded(value) == bounded(loaded), kind
 
 

@@ -21,8 +21,8 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from langgraph_wyrd import WyrdSaver, ui
-from langgraph_wyrd.edition import Thread
 from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.ui import application, feed, reading
 from langgraph_wyrd.ui.application import OPERATIONS
 from langgraph_wyrd.ui.data import Plain, encoded

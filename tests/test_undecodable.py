@@ -7,7 +7,6 @@ import operator
 import random
 import struct
 import sys
-import time
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any
@@ -22,7 +21,6 @@ from test_odd_input import Ciphered
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver
-from langgraph_wyrd.errors import CheckpointDamaged
 from tests.conftest import Backend
 from tests.damage import at
 from tests.rows import put
@@ -113,62 +111,6 @@ PLANTED = {
 }
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", list(PLANTED))
-async def test_a_value_that_is_none(durable: Backend, kind: str, call: Any) -> None:
-    """The checkpoint before it is taken, aloud; the thread goes on; `verify` finds it."""
-    saver = durable.open()
-    graph(saver).invoke({"held": 1, "log": ["x" * 100]}, at("t"))
-    head = saver.get_tuple(at("t"))
-    good = head.checkpoint["channel_values"]
-    versions = {**head.checkpoint["channel_versions"], "held": "9" * 20}
-    with planting():
-        values = {**good, "held": PLANTED[kind]}
-        bad = put(saver, "t", values, parent=head.config, versions=versions)
-    saver.close()
-
-    strict = durable.open(on_damage="raise")
-    with pytest.raises(CheckpointDamaged):
-        await call(strict, "get_tuple", at("t"))
-    saver = durable.open()
-    report = await call(saver, "verify", "t")
-    assert any("stored value" in each.what for each in report.findings)
-    found = await call(saver, "get_tuple", at("t"))
-    assert found.checkpoint["channel_values"] == good
-    with pytest.raises(CheckpointDamaged) as told:
-        await call(saver, "get_tuple", bad)
-    assert told.value.ancestor == head.checkpoint["id"]
-    listed = [each.checkpoint["id"] for each in await call(saver, "list", at("t"))]
-    assert listed[0] == head.checkpoint["id"]
-    assert {each.kind for each in saver.thread("t").heals()} == {"ancestor", "left_out"}
-    saver.verify("t", repair=True)
-    assert graph(saver).invoke({"log": ["again"]}, at("t"))["log"][-1] == "one more"
-
-
-@pytest.mark.inside
-def test_a_write_that_is_none(durable: Backend) -> None:
-    """Its task runs again, and the thread goes on."""
-    saver = durable.open()
-    builder = StateGraph(State).add_node("first", lambda state: {"log": [1]})
-    ran: list[str] = []
-    builder.add_node("node", lambda state: ran.append("node") or {"log": [2]})  # type: ignore[arg-type, return-value]
-    builder.add_edge(START, "first").add_edge("first", "node")
-    held = builder.compile(checkpointer=saver, interrupt_before=["node"])
-    held.invoke({"log": []}, at("t"))
-    config = saver.get_tuple(at("t")).config
-    (task,) = held.get_state(at("t")).tasks
-    with planting():
-        saver.put_writes(config, [("log", Made(b"\xdd\xff\xff\xff\xff"))], task.id)
-    saver.close()
-    saver = durable.open()
-    assert any("task" in each.place for each in saver.verify("t").findings)
-    assert saver.get_tuple(at("t")).pending_writes == []
-    (heal,) = saver.thread("t").heals()
-    assert heal.kind == "left_out"
-    assert builder.compile(checkpointer=saver).invoke(None, at("t"))["log"] == [1, 2]
-    assert ran == ["node"]
-
-
 METADATA = {
     "deep": ("[" * 100_000, None),
     "half": ("{", None),
@@ -192,21 +134,6 @@ def _metadata_that_is_none(backend: Backend, kind: str, patched: pytest.MonkeyPa
     assert len(list(saver.list(at("t")))) == 1
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", list(METADATA))
-def test_metadata_that_is_none(sqlite: Backend, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As well."""
-    _metadata_that_is_none(sqlite, kind, monkeypatch)
-
-
-@pytest.mark.inside
-def test_metadata_that_is_none_on_postgres(
-    postgres: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its own column takes nothing but JSON; the exact form beside it takes anything."""
-    _metadata_that_is_none(postgres, "exact", monkeypatch)
-
-
 def _block(sizes: list[int], body: bytes) -> bytes:
     head = ormsgpack.packb(sizes)
     return bytes((4,)) + struct.pack("<I", len(head)) + head + body
@@ -218,31 +145,6 @@ BLOCKS = {
     "the same over and over": _block([1 << 20, -(1 << 20)] * 100_000, bytes(1 << 20)),
     "sizes that are none": _block(["a"], b"a"),  # type: ignore[list-item]
 }
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("kind", list(BLOCKS))
-def test_a_block_that_asks_for_too_much(kind: str) -> None:
-    """It is refused before any memory is taken for it."""
-    from langgraph_wyrd.store import blocks
-
-    began = time.perf_counter()
-    with pytest.raises(CheckpointDamaged):
-        blocks.open_block(BLOCKS[kind], None)
-    assert time.perf_counter() - began < 1
-
-
-@pytest.mark.inside
-def test_a_block_is_compressed_to_what_may_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is larger is stored as it is."""
-    from langgraph_wyrd.store import blocks
-
-    monkeypatch.setattr(blocks, "_COMPRESS_TO", 1 << 20)
-    for size in (1 << 20, (1 << 20) + 2):
-        element = b"\0" + bytes(size - 1)
-        made = blocks.make_block([element], None)
-        assert blocks.open_block(made, None) == [element]
-    assert len(made) > size - 1
 
 
 @pytest.mark.parametrize("serde", ["plain", "encrypted"])

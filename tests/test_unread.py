@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from conftest import Backend
 from langgraph.types import Command
 
-from tests import edition
 from tests.lone import ask, chain, first
 from tests.steps import config
-
-pytestmark = pytest.mark.skipif(not edition.SECOND, reason="of the second edition")
 
 
 async def test_read_on_first_use(durable: Backend, call: Any) -> None:

@@ -17,8 +17,6 @@ from langgraph.types import Command, Send, interrupt
 
 from langgraph_wyrd import Channels, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, UserMissing
-from tests.damage import Rows, garbled, talk
-from tests.damage import at as of
 from tests.outside import is_postgres, path_of, raw, tables
 from tests.rows import put
 
@@ -375,110 +373,6 @@ def test_in_a_schema(postgres: Backend) -> None:
     assert places(postgres.url) == set()
 
 
-@pytest.mark.inside
-@pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
-def test_a_users_messages_heal_as_others_do(durable: Backend, sealed: bool) -> None:
-    """A list is had back from what the task wrote; else a placeholder stands for the message that
-    is lost, and the others are there. What swapped places is put back."""
-    options: Any = {"channels": Channels(user={"messages"})}
-    if sealed:
-        options["keys"] = {"k": b"k" * 32}
-    with durable.open(**options) as saver:
-        for thread in "abc":
-            talk(saver, thread, 2, user="ann")
-        whole = {t: saver.get_tuple(of(t)).checkpoint["channel_values"]["messages"] for t in "abc"}
-    rows = Rows(durable.url, "wyrd_user_data")
-    numbers = {r["thread_id"]: r["id"] for r in Rows(durable.url, "wyrd_threads").all()}
-
-    def list_rows(thread: str) -> list[dict[str, Any]]:
-        found = rows.all("WHERE thread = ? ORDER BY strand, seq", numbers[thread])
-        longest = max(found, key=lambda row: row["seq"])["strand"]
-        return [row for row in found if row["strand"] == longest]
-
-    def change(row: dict[str, Any], **columns: Any) -> None:
-        sets = ", ".join(f"{name} = ?" for name in columns)
-        place = [row[name] for name in ("thread", "strand", "seq", "part")]
-        query = f"UPDATE {{}} SET {sets} WHERE thread = ? AND strand = ? AND seq = ? AND part = ?"
-        assert rows.run(query, *columns.values(), *place) == 1
-
-    def keep(row: dict[str, Any], size: int) -> None:
-        data = bytes(row["data"])
-        change(row, data=data[:size] + garbled(data[size:]))
-
-    keep(list_rows("a")[1], 40 if sealed else 16)  # what says which key it takes; the salt
-    keep(list_rows("b")[2], 40 if sealed else 0)
-    one, two = list_rows("c")[1:3]
-    for here, there in ((one, two), (two, one)):
-        change(here, **{n: there[n] for n in ("keep", "cut", "count", "data", "sum", "chain")})
-    with durable.open(**options) as saver:
-        held = {t: saver.get_tuple(of(t)).checkpoint["channel_values"] for t in "abc"}
-        found = {t: values.get("messages") for t, values in held.items()}
-        assert found["a"] == whole["a"] or sealed
-        assert found["c"] == (None if sealed else whole["c"])  # in another place nothing opens
-        for thread in "ab":
-            lost = [n for n, message in enumerate(found[thread]) if message != whole[thread][n]]
-            assert lost == ([] if found[thread] == whole[thread] else [{"a": 1, "b": 2}[thread]])
-            assert all("could not be read" in str(found[thread][n].content) for n in lost)
-        kinds = {t: {heal.kind for heal in saver.thread(t).heals()} for t in "abc"}
-        worst = {"a": "placeholder", "b": "placeholder", "c": "left_out"}
-        assert kinds == {"a": {"exact"}, "b": {"placeholder"}, "c": {"exact"}} or sealed
-        assert kinds == {t: {kind} for t, kind in worst.items()} or not sealed
-        talk(saver, "b", 1, user="ann")
-        saver.verify(repair=True)
-        left = {f.thread_id for f in saver.verify().findings if f.damage}
-        assert left == (set("abc") if sealed else {"b"})
-        saver.erase_user("ann")
-        assert saver.verify().ok
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
-def test_what_nothing_names_is_dropped(durable: Backend, sealed: bool) -> None:
-    """Prunes take users' rows along, in a store that is sealed as well."""
-    options: Any = {"keys": {"k": b"k" * 32}} if sealed else {}
-    with durable.open(channels=USERS, **options) as saver:
-        story(saver)
-        graph(saver).invoke(INPUT, run("ann"))  # at the question, with what was written so far
-        before = len(Rows(durable.url, "wyrd_user_data").all())
-        saver.prune(["t"])
-        rows = Rows(durable.url, "wyrd_user_data").all()
-        assert (before, len(rows)) == (27, 8)
-        assert saver.verify().ok
-
-
-@pytest.mark.inside
-def test_erasing_is_no_damage_and_damage_no_erasing(durable: Backend) -> None:
-    """A row that is gone, or changed, is told from one that was erased, and can't be erased by
-    mistake; a flipped bit is put right."""
-    saver = durable.open(channels=USERS)
-    told = {"user_id": "ann"}
-    heads = {n: put(saver, n, {"notes": [n], "log": [n]}, metadata=told) for n in "abcd"}
-
-    def change(thread: str, sql: str) -> None:
-        with raw(durable.url) as connection:
-            where = f"thread = (SELECT id FROM wyrd_threads WHERE thread_id = '{thread}')"
-            connection.execute(f"{sql} WHERE {where}")
-
-    change("a", "DELETE FROM wyrd_user_data")
-    change("b", "UPDATE wyrd_user_data SET chain = chain + 1")
-    change("c", "UPDATE wyrd_user_data SET user_id = 'bob'")
-    found = {f.thread_id: f.remedy.partition(":")[0] for f in saver.verify().findings if f.damage}
-    assert found == {"a": "stays", "b": "can be put right", "c": "stays"}
-    with pytest.raises(Exception, match="is not what was stored"):
-        durable.open(on_damage="raise").get_tuple(heads["a"])
-    assert saver.get_tuple(heads["a"]).checkpoint["channel_values"] == {"log": ["a"]}
-    heal = saver.thread("a").heals()[0]
-    assert (heal.kind, heal.what[:15]) == ("left_out", "a value of a us")
-    assert saver.get_tuple(heads["b"]).checkpoint["channel_values"]["notes"] == ["b"]
-    assert saver.thread("b").heals()[0].kind == "exact"
-    saver.verify(repair=True)
-    assert {f.thread_id for f in saver.verify().findings if f.damage} == {"a", "c"}
-    saver.erase_user("ann")
-    assert saver.get_tuple(heads["d"]).checkpoint["channel_values"] == {"log": ["d"]}
-    assert saver.get_tuple(heads["c"]).checkpoint["channel_values"]["notes"] == ["c"]
-    assert {f.thread_id for f in saver.verify().findings if f.damage} == {"a", "c"}
-
-
 async def test_erased_while_a_run_goes_on(durable: Backend) -> None:
     """Erasing again and again beside a run that writes: no put of it fails, the thread is sound,
     and once it is over nothing is left."""
@@ -504,27 +398,6 @@ async def test_erased_while_a_run_goes_on(durable: Backend) -> None:
     other.erase_user("ann")
     assert made.get_state(run(None)).values["log"] == [*range(25)]
     assert places(durable.url) == set()
-
-
-@pytest.mark.inside
-def test_every_column_counts(sqlite: Backend) -> None:
-    """A change of any column of a user's row is noticed when it is verified; what is loaded then
-    is what was written, or is left out."""
-    saver = sqlite.open(channels=USERS)
-    told = {"user_id": "ann"}
-    for column in ("strand", "seq", "part", "keep", "cut", "count", "sum", "chain", "data",
-                   "user_id"):  # fmt: skip
-        head = put(saver, column, {"notes": ["a", "b"]}, metadata=told)
-        change = {"user_id": "'bob'", "data": "CAST(data || x'00' AS BLOB)"}
-        with raw(sqlite.url) as connection:
-            connection.execute(
-                f"UPDATE wyrd_user_data SET {column} = {change.get(column, f'{column} + 1')}"
-                f" WHERE thread = (SELECT id FROM wyrd_threads WHERE thread_id = '{column}')"
-            )
-        assert not saver.verify(column).ok, column
-        found = sqlite.open().get_tuple(head).checkpoint["channel_values"]
-        assert found in ({"notes": ["a", "b"]}, {}), column
-        saver.verify(column, repair=True)
 
 
 def test_bytes_of_earlier_deletions(sqlite: Backend) -> None:

@@ -14,12 +14,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
-from test_differential import expect_same
 from test_user_data import MARK, USERS, graph, places, run, seen, story
 
 from langgraph_wyrd import Channels, Retention, WyrdSaver
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.owned import Apart
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.port import copy
 from tests.outside import raw
 from tests.rows import put
@@ -261,29 +259,6 @@ async def test_a_users_own_values(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
-@pytest.mark.inside
-def test_a_users_value_that_is_damaged(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
-    """It is not returned, and `verify` names it; the others are. So with one that was given to
-    another user: it is not that one's."""
-    saver = durable.open()
-    for user, key in (("ann", "name"), ("ann", "age"), ("bob", "age")):
-        saver.user(user).set(key, key)
-    with raw(durable.url) as connection:
-        connection.execute(
-            "UPDATE wyrd_user_data SET user_id = 'bob' WHERE user_id = 'ann' AND name = 'name'"
-        )
-    assert saver.user("bob").items() == {"age": "age"}
-    assert "user 'bob': the value 'name' is damaged and was left out" in caplog.text
-    assert saver.user("bob").list() == ["age"]
-    assert saver.user("bob").get("name") is None
-    assert saver.user("ann").items() == {"age": "age"}
-    with pytest.raises(CheckpointDamaged, match="user 'bob': the value 'name'"):
-        saver.user("ann").get("name")
-    assert "'name'" in str(saver.verify())
-    with pytest.raises(CheckpointDamaged):
-        durable.open(on_damage="raise").user("bob").items()
-
-
 @pytest.mark.parametrize("user", ["", None, 7, "x" * 700])
 def test_what_is_no_user(user: Any) -> None:
     """An id that can't be stored is refused at once."""
@@ -309,30 +284,6 @@ def test_sealed(durable: Backend) -> None:
 
 
 # ---- any program
-
-
-@pytest.mark.inside
-def test_random_programs(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all their channels a user's, random programs tell the story that they tell on
-    InMemorySaver, and then all can be erased."""
-
-    from langgraph_wyrd.store.refs import ABSENT
-
-    class Everything(Apart):
-        def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
-            internal = name.startswith(("__", "branch:"))
-            return (ABSENT, value) if internal else (value, ABSENT)
-
-    monkeypatch.setattr("langgraph_wyrd.owned.user_of", lambda metadata: "ann")
-    saver = durable.open()
-    saver._apart = Everything(frozenset(), frozenset())
-    for seed in (300, 303):
-        expect_same(seed, saver, asynchronous=durable.name == "postgres")
-    assert saver.verify().ok
-    assert saver.erase_user("ann")["wyrd_user_data"] > 30
-    for each in saver.list(None):
-        assert all(n[:2] == "__" or n[:7] == "branch:" for n in each.checkpoint["channel_values"])
-    assert saver.verify().ok
 
 
 def test_values_are_the_callers_own(durable: Backend) -> None:

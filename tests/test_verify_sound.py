@@ -11,7 +11,7 @@ import pytest
 from conftest import Backend
 from langgraph.graph import START, StateGraph
 
-from tests.damage import Rows, talk
+from tests.damage import Rows
 from tests.programs import played
 from tests.story import Teller
 
@@ -68,35 +68,3 @@ def test_a_thread_that_runs(durable: Backend) -> None:
     assert (left, report.damages) == (["slow"], ())
     assert "quick" in columns[0], "the column is as it was: nothing was to be seen of this"
     assert other.verify(pages=False).ok
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize(
-    "due", ['["nobody"]', '["answer", "nobody"]', "[]", '["answer", "answer"]', '"answer"']
-)
-def test_what_was_never_due(durable: Backend, due: str) -> None:
-    """Only what was due when the checkpoint was stored may stand in the column."""
-    saver = durable.open()
-    talk(saver, "t", 1, last="approve this")
-    rows = Rows(durable.url, "wyrd_threads")
-    mark = "?::jsonb" if durable.name == "postgres" else "?"
-    assert rows.run(f"UPDATE {{}} SET due = {mark}", due) == 1
-    assert [each.place for each in saver.verify(pages=False).damages] == ["columns"]
-
-
-@pytest.mark.inside
-@pytest.mark.parametrize("at", ["", "9", "the first"])
-def test_what_a_turn_back_would_miss(durable: Backend, at: str) -> None:
-    """A row that says an older checkpoint than changed it, or none that is there, is damage."""
-    saver = durable.open()
-    talk(saver, "t", 1)
-    was = saver.thread("t").tree()
-    rows = Rows(durable.url, "wyrd_open_loops")
-    (row, *_) = sorted(rows.all(), key=lambda row: row["changed_in"])[::-1]
-    wrong = was.newest[0] if at == "the first" else at
-    assert rows.run("UPDATE {} SET changed_in = ? WHERE id = ?", wrong, row["id"]) == 1
-    (finding,) = saver.verify().damages
-    assert (finding.table, finding.place) == ("wyrd_open_loops", row["id"])
-    saver.verify(repair=True)
-    assert saver.verify().ok
-    assert row in rows.all()

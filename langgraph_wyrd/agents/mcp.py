@@ -16,7 +16,8 @@ from langgraph_wyrd.state.records import record
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-    from langgraph_wyrd.edition import UserSaver, WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.users.scoped import UserSaver
 
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 

@@ -19,9 +19,10 @@ from weakref import WeakKeyDictionary
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
-from langgraph_wyrd.edition import UserSaver, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.users.scoped import UserSaver
 
 if TYPE_CHECKING:
     from langgraph.runtime import ExecutionInfo
@@ -217,5 +218,4 @@ _ALL_LOCK = Lock()
 def served(saver: Saver) -> _Served:
     """The record of a saver and its clones: an agent may be made anew for each request."""
     with _ALL_LOCK:
-        opened = saver._engine if hasattr(saver, "_engine") else saver._core
-        return _ALL.setdefault(opened, _Served())
+        return _ALL.setdefault(saver._engine, _Served())

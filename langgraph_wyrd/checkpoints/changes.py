@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langgraph_wyrd.hooks import EventName, Happening, Hooks, loops_between
 from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Thread

@@ -22,9 +22,9 @@ from langgraph_wyrd.state.pairing import PILLARS, Change
 from langgraph_wyrd.state.past import HistoryEntry
 from langgraph_wyrd.state.values import NOTHING, diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, CheckpointRow
-from langgraph_wyrd.store.names import given, stored
 
 # ---- two points
 

@@ -20,6 +20,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -34,7 +35,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
-from langgraph_wyrd.store.names import given
 
 COPIED = (
     *(table for table in TABLES.values() if table.copied and "thread" in table.names),

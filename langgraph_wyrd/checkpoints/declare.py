@@ -37,10 +37,10 @@ from langgraph_wyrd.state.model import Item, OpenLoop, WorkingState
 from langgraph_wyrd.state.overlay import moment_of
 from langgraph_wyrd.state.pairing import PILLARS, told
 from langgraph_wyrd.state.reported import READ, Findings, Report, weighed
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import JOURNAL, OPEN_LOOPS, LoopRow
-from langgraph_wyrd.store.names import given, stored
 
 _MOST_PAST = 1000  # loops of a message that are over
 _OVER = (

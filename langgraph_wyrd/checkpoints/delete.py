@@ -25,6 +25,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import delete, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -36,7 +37,6 @@ from langgraph_wyrd.storage.tables import (
     WRITES,
     CheckpointRow,
 )
-from langgraph_wyrd.store.names import given, stored
 
 logger = logging.getLogger("langgraph_wyrd")
 

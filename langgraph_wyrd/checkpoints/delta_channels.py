@@ -11,9 +11,9 @@ from langgraph_wyrd.checkpoints.restore import Restored, checked, damaged, start
 from langgraph_wyrd.codec.delta import Value
 from langgraph_wyrd.codec.payload import unpack_delta
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
-from langgraph_wyrd.store.names import given
 
 _WRITES = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "

@@ -10,10 +10,10 @@ from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA, Key, UserRow
-from langgraph_wyrd.store.names import given
 
 logger = logging.getLogger("langgraph_wyrd")
 

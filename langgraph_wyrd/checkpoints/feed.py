@@ -25,10 +25,10 @@ from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.feed import FeedEvent
 from langgraph_wyrd.state.listed import Page
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, WRITES, Table
-from langgraph_wyrd.store.names import given
 
 _READ = 500  # rows of a table that are read in one go
 _OPS = {

@@ -32,10 +32,10 @@ from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.overlay import with_edits
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, CheckpointRow
-from langgraph_wyrd.store.names import given
 
 BEFORE_INPUT = -2  # the step that LangGraph has before the first input
 

@@ -28,10 +28,10 @@ from langgraph_wyrd.state.overlay import advance, moment_of, overlaid, rank
 from langgraph_wyrd.state.past import HistoryEntry, Tree
 from langgraph_wyrd.state.words import listing
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
-from langgraph_wyrd.store.names import given
 
 _MOST_NAMED = 3  # channels in a summary
 _COLUMNS = ", ".join(CHECKPOINTS.names)

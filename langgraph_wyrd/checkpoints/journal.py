@@ -17,10 +17,10 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.editing import TRACKER, task_of
 from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import ELSEWHERE, OpenLoop, WorkingState
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Query, Step
 from langgraph_wyrd.storage.tables import JOURNAL, JournalRow, Key
-from langgraph_wyrd.store.names import given, stored
 
 FACTS = frozenset(("decision", "outcome", "loop"))
 ROWS = f"SELECT {', '.join(JOURNAL.names)} FROM wyrd_journal WHERE thread = ? AND ns = ?"

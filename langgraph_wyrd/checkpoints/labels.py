@@ -21,10 +21,10 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state import codec as plain
 from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.model import ContextItem
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
-from langgraph_wyrd.store.names import given
 
 _THERE = (
     f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "

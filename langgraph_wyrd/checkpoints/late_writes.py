@@ -10,10 +10,10 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import WRITES, WriteRow
-from langgraph_wyrd.store.names import given
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.writing import Writing

@@ -26,10 +26,10 @@ from langgraph_wyrd.extraction.due import ERROR, ERROR_SOURCE, INTERRUPT, due, f
 from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.state.model import Due
 from langgraph_wyrd.storage.keys import thread_key
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.process import Process, me
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import Key
-from langgraph_wyrd.store.names import given
-from langgraph_wyrd.store.process import Process, me
 
 EXPIRES = 10.0  # seconds without a sign of life, after which another run may take over
 

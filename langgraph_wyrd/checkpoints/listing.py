@@ -18,6 +18,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.state.listed import Page, ThreadInfo
 from langgraph_wyrd.state.model import Intention, OpenLoop, Source, Todo
 from langgraph_wyrd.storage.keys import thread_key
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     INTENTIONS,
@@ -28,7 +29,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
-from langgraph_wyrd.store.names import given
 
 T = TypeVar("T")
 Values = Sequence[str] | None

@@ -15,10 +15,10 @@ from langgraph_wyrd.codec.delta import REF, Operation
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, UserMissing
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import USER_DATA, CheckpointRow, Key, UserRow
-from langgraph_wyrd.store.names import given
 
 CHECKPOINT, SNAPSHOT, WRITES = "checkpoint", "snapshot", "writes"  # what a row belongs to
 

@@ -14,8 +14,8 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.filters import moment
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.store.names import given
 
 # A checkpoint id, a label, a run id (in stored form), a time; None: the head.
 Point = str | datetime | None

@@ -18,6 +18,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.storage.encryption import Sealer
+from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import (
@@ -33,7 +34,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     TodoRow,
 )
-from langgraph_wyrd.store.names import stored
 
 PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
 

@@ -28,6 +28,7 @@ from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
@@ -39,7 +40,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     WriteRow,
 )
-from langgraph_wyrd.store.names import given
 
 SLACK = 16 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots

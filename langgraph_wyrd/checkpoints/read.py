@@ -10,17 +10,17 @@ from typing import Any, Protocol
 from langgraph_wyrd.checkpoints import owned, path
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of, rest_of, restore
+from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec, bare, wrapped
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import place_of, tags_of
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, Key, WriteRow
-from langgraph_wyrd.store.collector import Held
-from langgraph_wyrd.store.names import given
 from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
 from langgraph_wyrd.types.telling import migration_raised, tell
 

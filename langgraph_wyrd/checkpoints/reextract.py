@@ -26,6 +26,7 @@ from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.overlay import moment_of
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -36,7 +37,6 @@ from langgraph_wyrd.storage.tables import (
     JournalRow,
     WriteRow,
 )
-from langgraph_wyrd.store.names import given
 
 logger = logging.getLogger("langgraph_wyrd")
 

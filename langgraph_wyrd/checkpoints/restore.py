@@ -15,9 +15,9 @@ from langgraph_wyrd.codec.delta import REF, Operation, Value
 from langgraph_wyrd.codec.payload import Delta, unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow, SnapshotRow
-from langgraph_wyrd.store.names import given
 
 
 @dataclass(slots=True)

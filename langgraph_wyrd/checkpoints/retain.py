@@ -26,10 +26,10 @@ from langgraph_wyrd.retention import (
     of_calls,
 )
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given, made_at
 from langgraph_wyrd.storage.rows import delete as delete_rows
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, WRITES, Table
-from langgraph_wyrd.store.names import given, made_at
 
 STEP = 128  # checkpoints that go in one transaction
 _LATE = timedelta(hours=1)  # a checkpoint that has not come by then does not come

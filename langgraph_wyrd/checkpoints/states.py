@@ -21,6 +21,7 @@ from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.overlay import along, moment_of, rank
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -31,7 +32,6 @@ from langgraph_wyrd.storage.tables import (
     Key,
     WriteRow,
 )
-from langgraph_wyrd.store.names import given
 
 _SAID = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "

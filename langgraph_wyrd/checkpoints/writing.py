@@ -35,9 +35,9 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy, SaverClosed, ThreadDeleted
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
 from langgraph_wyrd.storage.tables import Key
-from langgraph_wyrd.store.names import given
 
 _TRIES = 40
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction

@@ -13,17 +13,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.cli.screen import Screen
-from langgraph_wyrd.edition import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.listed import Page
 from langgraph_wyrd.storage.keyring import ENV, KeyRing
-from langgraph_wyrd.store.url import parse
+from langgraph_wyrd.storage.url import parse
 from langgraph_wyrd.views.plain import count, line
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from langgraph_wyrd.edition import Thread
+    from langgraph_wyrd.thread import Thread
 
 T = TypeVar("T")
 FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them

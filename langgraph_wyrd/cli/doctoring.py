@@ -12,7 +12,7 @@ from typing import Any
 
 from langgraph_wyrd.cli.command import FINE, NOTHING, WRONG, Asked, Command, confirmed
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.store.url import parse
+from langgraph_wyrd.storage.url import parse
 from langgraph_wyrd.views.plain import count, line
 
 _END = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from langgraph_wyrd.cli.command import FINE, Asked, Command
-from langgraph_wyrd.edition import WyrdSaver
+from langgraph_wyrd.saver import WyrdSaver
 
 
 def ddl(asked: Asked) -> int:

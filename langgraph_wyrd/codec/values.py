@@ -19,9 +19,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from langgraph_wyrd.codec import messages
+from langgraph_wyrd.codec import inspect, messages
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
-from langgraph_wyrd.store import inspect
+from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.exact import exact_dumps
 from langgraph_wyrd.types.kept import KeptWhole
@@ -308,7 +308,7 @@ class Codec:
                 break
         else:  # mostly: names, numbers and no parents
             text = _json(metadata)
-            if text.isascii() or not inspect.has_surrogate(text):
+            if text.isascii() or not has_surrogate(text):
                 return text, None
         if inspect.is_plain(metadata):
             return _json(metadata), None

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from langgraph_wyrd.conversation.calls import ASYNC, run
-from langgraph_wyrd.handle.base import When, checked
 from langgraph_wyrd.later import later
+from langgraph_wyrd.points import When, checked
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

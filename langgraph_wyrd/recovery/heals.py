@@ -8,10 +8,10 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.scripts import Command
 from langgraph_wyrd.storage.tables import HEALS, HealRow, Key
-from langgraph_wyrd.store.names import given
 
 logger = logging.getLogger("langgraph_wyrd")
 

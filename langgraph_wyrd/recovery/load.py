@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.checkpoints import owned, read
 from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.recovery import rows as stored_rows
@@ -21,6 +22,7 @@ from langgraph_wyrd.recovery.mend import mended, salvaged, without_events
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, unsound
 from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import (
@@ -33,8 +35,6 @@ from langgraph_wyrd.storage.tables import (
     ThreadRow,
     UserRow,
 )
-from langgraph_wyrd.store.collector import Held
-from langgraph_wyrd.store.names import given
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, Any]

@@ -40,6 +40,7 @@ from langgraph_wyrd.recovery.threads import Place, fits, remade
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -54,7 +55,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
-from langgraph_wyrd.store.names import given
 
 Flow = Generator[Any, Any, Any]
 

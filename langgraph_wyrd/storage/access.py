@@ -38,10 +38,10 @@ from langgraph_wyrd.storage.ciphers import (
 from langgraph_wyrd.storage.encryption import JointSealer, Sealer
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.keyring import ID, KeyRing
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
-from langgraph_wyrd.store.names import given
 
 logger = logging.getLogger("langgraph_wyrd")
 

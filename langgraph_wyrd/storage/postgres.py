@@ -18,7 +18,7 @@ from langgraph_wyrd.errors import ConnectionLost, MissingExtra, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.tables import MIGRATIONS
-from langgraph_wyrd.store.url import Address
+from langgraph_wyrd.storage.url import Address
 
 try:
     import psycopg
@@ -30,7 +30,7 @@ try:
 except ImportError as error:
     raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
 
-from langgraph_wyrd.store.postgres_errors import check_options, lost, said, translated
+from langgraph_wyrd.storage.postgres_errors import check_options, lost, said, translated
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ class Migration(NamedTuple):
     min_reader: int
 
 
-APPLIED = (Migration(1, "second edition", 1),)
+APPLIED = (Migration(1, "first tables", 1),)
 KNOWN = APPLIED[-1].version
 OURS = frozenset(TABLES) - {MIGRATIONS.name}
 NEVER = 'none are made here (setup="never")'

@@ -14,10 +14,10 @@ from urllib.parse import quote
 from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.storage.sqlite_errors import damaged, translated
 from langgraph_wyrd.storage.tables import MIGRATIONS
-from langgraph_wyrd.store.sqlite_errors import damaged, translated
-from langgraph_wyrd.store.url import Address
-from langgraph_wyrd.store.whereabouts import Whereabouts, lost_its_head, needs_immutable
+from langgraph_wyrd.storage.url import Address
+from langgraph_wyrd.storage.whereabouts import Whereabouts, lost_its_head, needs_immutable
 
 T = TypeVar("T")
 

@@ -24,6 +24,7 @@ from langgraph_wyrd.errors import (
 )
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage.ciphers import NotOpened
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import (
@@ -35,7 +36,6 @@ from langgraph_wyrd.storage.tables import (
     CheckpointRow,
     ThreadRow,
 )
-from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.transfer import rows
 from langgraph_wyrd.transfer.text import (
     FORMAT,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.later import later
 from langgraph_wyrd.operations import Call, Operation, Read, Write, asynchronous, operation
-from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.storage.names import given, stored
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import copy
     from langgraph_wyrd.checkpoints.copy import Arrived, Carried
-    from langgraph_wyrd.next_saver import WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.transfer import export as files
     from langgraph_wyrd.transfer.export import Export
 else:

@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
-from langgraph_wyrd.store import url
+from langgraph_wyrd.storage import url
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuilding import guarded
 

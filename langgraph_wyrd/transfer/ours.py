@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from langgraph_wyrd.checkpoints import copy, path
 from langgraph_wyrd.checkpoints.read import merged
 from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.store.names import given, stored
 from langgraph_wyrd.transfer import rows
 from langgraph_wyrd.transfer.outline import Key, Outline, Spot
 from langgraph_wyrd.transfer.passage import Report

@@ -9,10 +9,10 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.rows import recovered
 from langgraph_wyrd.recovery.threads import located, remade
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED
 from langgraph_wyrd.storage.rows import select
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.store.names import given
 
 _PAGE = 200  # threads that are looked up together
 

@@ -187,10 +187,6 @@ def side_of(saver: Any, asynchronous: bool) -> Side:
     """The side that a saver takes in a copy."""
     if hasattr(saver, "_engine") and not hasattr(saver, "_user"):  # one user's shows no others
         return Ours(saver, asynchronous)
-    if hasattr(saver, "_core"):  # of the first edition
-        from langgraph_wyrd.transfer import first
-
-        return first.Ours(saver, asynchronous)
     if isinstance(saver, InMemorySaver):
         return InMemory(saver, asynchronous)
     for cls in type(saver).__mro__:
@@ -208,8 +204,4 @@ async def carried(source: Side, target: Side, id: Any, tell: Callable[[int], Non
         report = await between(source, target, id)
         if report is not None:
             return report
-    if hasattr(target.saver, "_core"):  # of the first edition
-        from langgraph_wyrd.transfer import first
-
-        return await first.FirstPassage(source, target, id, tell).copy()
     return await Passage(source, target, id, tell).copy()

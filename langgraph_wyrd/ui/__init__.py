@@ -21,7 +21,8 @@ from langgraph_wyrd.errors import MissingExtra
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from langgraph_wyrd.edition import UserSaver, WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.users.scoped import UserSaver
 
 __all__ = ["app", "serve"]
 _HINT = "the web inspector needs Starlette and uvicorn: pip install 'langgraph-wyrd[ui]'"

@@ -30,7 +30,8 @@ from langgraph_wyrd.ui.security import Access, Guard, Refused
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-    from langgraph_wyrd.edition import UserSaver, WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.users.scoped import UserSaver
 
 logger = logging.getLogger("langgraph_wyrd")
 

@@ -17,7 +17,7 @@ from langgraph_wyrd.state.records import record
 from langgraph_wyrd.ui.data import Plain
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.edition import WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
 
 EVERY = 1.0  # seconds between two looks
 _ALIVE = 15.0  # seconds between two signs of life

@@ -11,7 +11,8 @@ from langgraph_wyrd.errors import InvalidInput
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from langgraph_wyrd.edition import Thread, WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.thread import Thread
     from langgraph_wyrd.ui.security import Access
 
 Run = Callable[["Call"], Awaitable[Any]]

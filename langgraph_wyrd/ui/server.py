@@ -14,7 +14,8 @@ from langgraph_wyrd.ui.application import make
 from langgraph_wyrd.ui.security import LOOPBACK, is_loopback
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.edition import UserSaver, WyrdSaver
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.users.scoped import UserSaver
 
 _LAST = 1  # seconds for open requests at the end: live updates never end by themselves
 

@@ -23,8 +23,8 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA
-from langgraph_wyrd.store.names import check_size, given, stored
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

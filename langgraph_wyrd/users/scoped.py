@@ -16,13 +16,13 @@ from langgraph.checkpoint.base import get_checkpoint_metadata
 
 from langgraph_wyrd.checkpoints.put import refuse_others
 from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.configs import of_user as config_of_user
+from langgraph_wyrd.configs import place, stored_place
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
-from langgraph_wyrd.next_configs import of_user as config_of_user
-from langgraph_wyrd.next_configs import place, stored_place
-from langgraph_wyrd.next_saver import WyrdSaver
-from langgraph_wyrd.next_thread import Thread
 from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
-from langgraph_wyrd.store.names import given, stored
+from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.thread import Thread
 from langgraph_wyrd.users.ownership import UserData, of_user, user_of
 
 if TYPE_CHECKING:

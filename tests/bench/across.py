@@ -20,12 +20,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.plans import query
 from langgraph_wyrd.plans.filters import Asked, cursor
-from langgraph_wyrd.store.names import thread_key
 from langgraph_wyrd.store.sql import Sql
 from langgraph_wyrd.store.values import Codec
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.storage.names import thread_key
 
 from . import machine, places
 

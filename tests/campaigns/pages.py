@@ -24,11 +24,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+
 from langgraph_wyrd import WyrdSaver, errors
-from tests.campaigns.faults import THREADS, go_on
 from tests.damage import Agent, at, talk
 
 PAGE = 4096
+THREADS = ("t", "u")
 SECONDS = 120.0  # in which a case must end, on however busy a machine
 KINDS = {
     "flip": 6, "zero": 4, "garble": 4, "swap": 2, "header": 4, "interior": 3, "freelist": 2,
@@ -37,6 +40,21 @@ KINDS = {
 }  # fmt: skip
 EARLIER = ("wal cut", "wal garbled", "wal gone")  # a WAL is used as far as it is whole
 OUTCOMES = ("healed", "found by verify", "clear error", "earlier state", "no difference", "?")
+
+
+def go_on(saver: Any, thread: str) -> None:
+    graph, run = Agent().build(saver), at(thread, user={"t": "ann", "u": "bob"}[thread])
+    if thread == "u":
+        try:
+            graph.invoke(Command(resume="yes"), run)
+        except errors.ConcurrentRun:  # a lease of nobody: a person frees the thread
+            saver.thread(thread).release()
+            graph.invoke(Command(resume="yes"), run)
+    before = saver.get_tuple(at(thread))
+    graph.invoke({"messages": [HumanMessage("and now", id="new")]}, run)
+    after = saver.get_tuple(at(thread))
+    assert after.checkpoint["id"] > (before.checkpoint["id"] if before else "")
+    assert "new" in [m.id for m in after.checkpoint["channel_values"]["messages"]]
 
 
 class Sound:

@@ -1,1 +1,0 @@
-"""Damage found on load: what was written is had back where that can be proved, else said aloud."""

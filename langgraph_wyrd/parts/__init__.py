@@ -1,1 +1,0 @@
-"""The parts that a saver is composed of, one concern each."""

@@ -1,0 +1,310 @@
+"""Damaged and deleted rows of the second edition's tables: what loads is exact, or it is said."""
+
+from __future__ import annotations
+
+import logging
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.recovery.rows import flipped_back
+from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.rows import insert, select, summed
+from langgraph_wyrd.storage.scripts import Step
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
+from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
+from tests.damage import Agent, at, talk
+
+SAMPLE = range(20_000, 20_040)
+
+
+def test_a_fair_sample_of_faults_on_sqlite() -> None:
+    """After one damaged or deleted row everything that loads is exact, or the damage is said."""
+    with sqlite_databases() as (campaign, fresh):
+        for seed in SAMPLE:
+            with fresh() as url:
+                campaign.look(url, seed)
+    assert not [place for place in campaign.counts if place[1] == SILENT], campaign.wrong
+    assert campaign.heads["exact"] >= 0.95 * campaign.heads.total()
+
+
+def test_a_fair_sample_of_faults_on_postgres(postgres_server: str) -> None:
+    """The same on Postgres."""
+    with postgres_databases(server=postgres_server) as (campaign, fresh):
+        for seed in SAMPLE[::4]:
+            with fresh() as url:
+                campaign.look(url, seed)
+    assert not [place for place in campaign.counts if place[1] == SILENT], campaign.wrong
+    assert campaign.heads["exact"] >= 0.95 * campaign.heads.total()
+
+
+def test_several_rows_at_once_are_never_wrong_silently() -> None:
+    """Three rows damaged at once may cost something, but that is said."""
+    with sqlite_databases(3) as (campaign, fresh):
+        for seed in SAMPLE[::4]:
+            with fresh() as url:
+                campaign.look(url, seed)
+    assert not [place for place in campaign.counts if place[1] == SILENT], campaign.wrong
+
+
+# ---- single cases
+
+
+class File:
+    """A database file with one thread, and its rows in plain SQL."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "wyrd.db"
+        self.url = f"sqlite:///{self.path}"
+
+    def open(self, **options: Any) -> WyrdSaver:
+        return WyrdSaver.from_conn_string(self.url, synchronous="OFF", **options)
+
+    def run(self, sql: str, *params: Any) -> list[Any]:
+        connection = sqlite3.connect(self.path, isolation_level=None, timeout=5)
+        try:
+            return connection.execute(sql, params).fetchall()
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> File:
+    made = File(tmp_path)
+    with made.open() as saver:
+        talk(saver, "t", 3)
+    return made
+
+
+def test_the_newest_checkpoint_that_is_deleted_comes_back(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A deleted head is noticed, rebuilt to the byte, written back, logged and recorded once."""
+    with file.open() as saver:
+        before = saver.get_tuple(at("t"))
+    sound = file.run(f"{select(CHECKPOINTS)} ORDER BY id DESC LIMIT 1")
+    file.run("DELETE FROM wyrd_checkpoints WHERE id = (SELECT max(id) FROM wyrd_checkpoints)")
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) == before
+        assert saver.get_tuple(at("t")) == before
+    assert before is not None
+    said = [r.getMessage() for r in caplog.records if r.name == "langgraph_wyrd"]
+    assert len(said) == 1
+    assert "'t'" in said[0]
+    assert before.checkpoint["id"] in said[0]
+    assert file.run(f"{select(CHECKPOINTS)} ORDER BY id DESC LIMIT 1") == sound
+    assert [row[0] for row in file.run("SELECT kind FROM wyrd_heals")] == ["exact"]
+
+
+def test_a_thread_whose_row_is_deleted_is_found_again(file: File) -> None:
+    """Parity knows the thread's name: neither a load nor a run begins the thread anew."""
+    with file.open() as saver:
+        before = saver.get_tuple(at("t"))
+    file.run("DELETE FROM wyrd_threads")
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) == before
+    file.run("DELETE FROM wyrd_threads")
+    with file.open() as saver:
+        said = [HumanMessage("once more", id="human-9")]
+        found = Agent().build(saver).invoke({"messages": said}, at("t"))
+    assert len(found["messages"]) > len(before.checkpoint["channel_values"]["messages"])  # type: ignore[union-attr]
+
+
+def test_a_put_on_a_damaged_parent_restores_it_first(file: File) -> None:
+    """What a write builds on goes through the same door as what a read returns."""
+    with file.open() as saver:
+        head = saver.get_tuple(at("t"))
+    assert head is not None
+    file.run("UPDATE wyrd_checkpoints SET delta = x'00' WHERE id = ?", head.checkpoint["id"])
+    with file.open() as saver:
+        checkpoint = {**head.checkpoint, "id": "1ffffff0-0000-6000-8000-000000000000"}
+        made = saver.put(head.config, checkpoint, {"source": "loop", "step": 99, "parents": {}}, {})  # type: ignore[typeddict-item]
+        found = saver.get_tuple(made)
+    assert found is not None
+    assert found.checkpoint["channel_values"] == head.checkpoint["channel_values"]
+    rows = file.run(
+        "SELECT length(delta) FROM wyrd_checkpoints WHERE id = ?", head.checkpoint["id"]
+    )
+    assert rows[0][0] > 1
+
+
+def test_on_damage_raise_changes_nothing(file: File) -> None:
+    """With on_damage="raise" damage raises CheckpointDamaged and stays as it is."""
+    file.run("UPDATE wyrd_checkpoints SET delta = x'00'")
+    with file.open(on_damage="raise") as saver, pytest.raises(CheckpointDamaged):
+        saver.get_tuple(at("t"))
+    assert file.run("SELECT DISTINCT length(delta) FROM wyrd_checkpoints") == [(1,)]
+
+
+def test_where_two_rows_of_a_group_are_lost_the_nearest_ancestor_is_taken(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Parity rebuilds one row of a group: of two, loads say what is lost and take what is whole."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    with file.open() as saver:
+        third = saver.get_tuple(at("t", ids[2]))
+    for id in ids[:2]:
+        file.run("UPDATE wyrd_checkpoints SET delta = zeroblob(100) WHERE id = ?", id)
+    with file.open() as saver:
+        found = saver.get_tuple(at("t"))
+        assert found is not None
+        assert third is not None
+        assert found.checkpoint == third.checkpoint
+        with pytest.raises(CheckpointDamaged) as raised:
+            saver.get_tuple(at("t", ids[0]))
+        assert raised.value.ancestor == ids[2]
+        assert [each.checkpoint["id"] for each in saver.list(at("t"))] == ids[2:]
+    assert any("an earlier checkpoint was taken" in r.getMessage() for r in caplog.records)
+    assert ("ancestor",) in file.run("SELECT kind FROM wyrd_heals")
+
+
+def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) -> None:
+    """Where all task writes are damaged the tasks run again; the answer of a person stays."""
+    with file.open() as saver:
+        talk(saver, "u", 1, last="approve this")
+        Agent().build(saver).invoke(Command(resume="yes"), at("u"))
+    file.run("UPDATE wyrd_writes SET payload = zeroblob(20)")
+    with file.open() as saver:
+        found = [*saver.list(at("u"))]
+        assert found
+        written = {write[1] for each in found for write in each.pending_writes or ()}
+        assert written == {"__resume__"}
+        talk(saver, "u", 1)
+
+
+def test_everything_lost_is_an_empty_thread_that_goes_on(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where nothing can be read the thread is empty, that is said, and it can be used again."""
+    file.run("UPDATE wyrd_checkpoints SET delta = zeroblob(100)")
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) is None
+        assert any("nothing could be read" in r.getMessage() for r in caplog.records)
+        talk(saver, "t", 1)
+        assert saver.get_tuple(at("t")) is not None
+
+
+def test_verify_restores_rows_and_makes_derived_tables_again(file: File) -> None:
+    """verify() finds what no load looks at, repairs it, and then finds nothing."""
+    with file.open() as saver:
+        assert saver.verify().ok
+    file.run("DELETE FROM wyrd_writes WHERE row = (SELECT min(row) FROM wyrd_writes)")
+    file.run(
+        "UPDATE wyrd_checkpoints SET step = 99 WHERE id = (SELECT min(id) FROM wyrd_checkpoints)"
+    )
+    file.run("DROP TABLE wyrd_todos")
+    with file.open() as saver:
+        report = saver.verify()
+        assert {"wyrd_todos"} <= {each.table for each in report.damages}
+        assert not report.ok
+        saver.verify(repair=True)
+        again = saver.verify(repair=True)
+        assert not any(each.repairable for each in again.findings)
+    assert file.run("SELECT count(*) FROM wyrd_todos") == [(0,)]
+
+
+def test_an_answer_is_stored_twice(file: File) -> None:
+    """A person's answer comes back also where another row of its group is lost with it."""
+    with file.open() as saver:
+        talk(saver, "u", 1, last="approve this")
+        head = saver.get_tuple(at("u"))
+        assert head is not None
+        saver.put_writes(head.config, [("__resume__", ["yes"])], "a task")
+        saver.put_writes(head.config, [("report", "done")], "another task")
+    id = head.checkpoint["id"]
+    assert len(file.run("SELECT 1 FROM wyrd_writes WHERE checkpoint = ?", id)) >= 3
+    file.run("DELETE FROM wyrd_writes WHERE checkpoint = ?", id)
+    with file.open() as saver:
+        found = saver.get_tuple(at("u"))
+    assert found is not None
+    assert ("a task", "__resume__", ["yes"]) in (found.pending_writes or [])
+
+
+def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
+    """Each process fills groups of its own; after one prunes, the other begins a new group."""
+    with file.open() as one, file.open() as other:
+        for saver in (one, other, one, other):
+            talk(saver, "t", 1)
+        assert one.verify().ok
+        one.prune(["t"], strategy="keep_latest")
+        head = other.get_tuple(at("t"))
+        assert head is not None
+        other.put_writes(head.config, [("report", "late")], "a task")
+        talk(other, "t", 1)
+        assert one.verify().findings == ()
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints")]
+    for id in ids:
+        before = file.run(select(CHECKPOINTS, "id"), id)
+        file.run("DELETE FROM wyrd_checkpoints WHERE id = ?", id)
+        with file.open() as saver:
+            saver.verify(repair=True)
+        assert file.run(select(CHECKPOINTS, "id"), id) == before
+
+
+# ---- the parts
+
+
+def test_one_flipped_bit_is_found_in_any_column() -> None:
+    """The one bit that makes a row fit is found, in texts, bytes, integers and checksums."""
+    row = summed(WRITES, WriteRow(7, "", "c", "task", 12, "p", None, 0, None, b"some bytes"))
+    dice = random.Random(1)
+    for name, change in {
+        "checkpoint": "b", "task": "uask", "seq": 12 ^ 1 << 40, "payload": b"sole bytes",
+        "sum": row.sum ^ 1 << dice.randrange(62),
+    }.items():  # fmt: skip
+        damaged = row._replace(**{name: change})
+        assert flipped_back(WRITES, damaged) == row, name
+
+
+def test_groups_survive_a_failed_write() -> None:
+    """A write that is not stored is in no group; the next one of its thread starts a new one."""
+    groups = parity.Groups()
+    rows = [
+        summed(WRITES, WriteRow(7, "", "c", "task", n, "", None, 0, None, bytes([n]) * 50))
+        for n in range(3)
+    ]
+    steps, made = groups.planned([[Step(insert(WRITES), rows[0])]])
+    assert steps[0].sql == parity.INSERT
+    groups.keep(made)
+    steps, made = groups.planned([[Step(insert(WRITES), rows[1])]])
+    assert steps[0].sql == parity.UPDATE
+    assert steps[0].must
+    groups.drop(made)
+    steps, _ = groups.planned([[Step(insert(WRITES), rows[2])]])
+    assert steps[0].sql == parity.INSERT
+
+
+def test_a_large_row_is_restored_where_one_place_is_damaged(file: File) -> None:
+    """Rows too large to share a group are protected piece by piece."""
+    data = random.Random(3).randbytes(600_000)
+    with file.open() as saver:
+        head = saver.get_tuple(at("t"))
+        assert head is not None
+        saver.put_writes(head.config, [("report", data)], "a task")
+    file.run(
+        "UPDATE wyrd_writes SET payload = CAST(substr(payload, 1, 300000) || x'0102030405' || "
+        "substr(payload, 300006) AS BLOB) WHERE length(payload) > 500000"
+    )
+    with file.open() as saver:
+        found = saver.get_tuple(at("t"))
+        assert found is not None
+        assert found.pending_writes is not None
+        assert ("a task", "report", data) in found.pending_writes
+
+
+def test_deleted_rows_are_in_no_group(file: File) -> None:
+    """What is pruned can't be rebuilt out of parity, and is not taken for lost."""
+    with file.open() as saver:
+        saver.prune(["t"], strategy="keep_latest")
+        assert saver.verify().ok
+        head = saver.get_tuple(at("t"))
+    assert file.run("SELECT count(*) FROM wyrd_checkpoints WHERE ns = ''") == [(1,)]
+    assert head is not None
+    assert logging.getLogger("langgraph_wyrd")
