@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, TypedDict
 
@@ -136,9 +136,6 @@ def flipped(data: bytes, at: int | None = None) -> bytes:
     """One bit is another."""
     place = len(data) // 2 if at is None else at
     return data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
-
-
-Spoil = Callable[[bytes], bytes]
 
 
 def splices_of(url: str, thread: str, channel_text: bytes) -> list[dict[str, Any]]:

@@ -569,19 +569,6 @@ def test_a_listed_item_tells_its_thread_as_json() -> None:
 # ---- how the databases go about it
 
 
-def _analyze(durable: Backend) -> None:
-    if durable.name == "sqlite":
-        import sqlite3
-
-        with contextlib.closing(sqlite3.connect(durable.url.removeprefix("sqlite:///"))) as db:
-            db.execute("ANALYZE")
-        return
-    import psycopg
-
-    with psycopg.connect(durable.url, autocommit=True) as server:
-        server.execute("ANALYZE")
-
-
 async def test_times_read_as_they_were_written(saver: WyrdSaver, call: Call) -> None:
     """A time without microseconds is listed without them, as LangGraph writes it."""
     put(saver, "t", {"messages": [HumanMessage("deploy the branch", id="m")]})

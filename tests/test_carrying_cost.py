@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_wyrd.transfer import passage, sides
 
 TURNS = 160  # five pages of what is held at once
-AT: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 
 
 def chat(saver: Any, thread: str = "t") -> None:

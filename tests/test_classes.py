@@ -32,8 +32,6 @@ from tests.conftest import Backend
 from tests.damage import at
 from tests.vanishing import EXAMPLES, NAME, SOURCE, App, app
 
-Call = Callable[..., Any]
-
 
 class State(TypedDict, total=False):
     held: Any

@@ -231,40 +231,6 @@ async def test_writes_come_in_the_order_of_a_run(saver: Any, call: Call) -> None
 # ---- what a walk costs, and what it rests on
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that histories ask for from now on, by name."""
-    from langgraph_wyrd.plans import read
-    from langgraph_wyrd.store.statements import Ask
-
-    asked: list[str] = []
-    history = read.delta_history
-
-    def counting(*args: Any) -> Any:
-        plan, answer = history(*args), None
-        while True:
-            try:
-                step = plan.send(answer)
-            except StopIteration as end:
-                return end.value
-            asked.extend(each.name for each in ([step] if isinstance(step, Ask) else step))
-            answer = yield step
-
-    monkeypatch.setattr(read, "delta_history", counting)
-    return asked
-
-
-COUNTERS: dict[str, Any] = {
-    "right": {"log": (249, 249), "files": (10, 249)},
-    "too small": {"log": (1, 2), "files": (1, 1)},
-    "too large": {"log": (10**18, 10**18), "files": (0, 0)},
-    "negative": {"log": (-5, -5), "files": (0, 0)},
-    "of other channels": {"rare": (1, 1)},
-    "nonsense": {"log": "much", "files": (None, None)},
-    "a list": ["log", "files"],
-    "a number": 7,
-}
-
-
 @pytest.mark.parametrize("ids", ["rising", "falling", "mixed"])
 async def test_branches_that_grow_in_turns(saver: Any, call: Call, ids: str) -> None:
     """Between the ids of one branch stand those of another, with large writes: none comes along."""

@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend
-from tests.damage import Rows, garbled, splices_of, spoil_splice, talk
+from tests.damage import Rows, talk
 from tests.outside import ROOT, environment, not_ignored, raw
 from tests.outside import run as outside
 
@@ -41,19 +41,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return code, out.splitlines(), err.splitlines()
 
     return ran
-
-
-@pytest.fixture
-def damaged(durable: Backend) -> Backend:
-    """Thread t has columns that can be put right, u an answer that nobody else holds."""
-    with durable.open(pillars=False) as saver:
-        talk(saver, "t", 2)
-        talk(saver, "u", 2)
-    Rows(durable.url, "wyrd_checkpoints").run("UPDATE {} SET parent = '1f' WHERE thread = 1")
-    Rows(durable.url, "wyrd_writes").run("DELETE FROM {} WHERE thread = 2")
-    (row,) = splices_of(durable.url, "u", b"end-7")
-    spoil_splice(durable.url, row, data=garbled(row["data"]))
-    return durable
 
 
 def test_what_is_no_database_of_ours(tmp_path: Path, run: Run) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -147,26 +146,6 @@ async def test_there_and_back(
 
 
 # ---- what is plain in an encrypted store is not its own
-
-Planted = Callable[[Backend, Backend], None]
-
-
-def moved(table: str, where: str, *columns: str) -> Planted:
-    """Columns of a plain store's row in the place of an encrypted one's."""
-
-    def plant_it(plain: Backend, sealed: Backend) -> None:
-        ours = Rows(plain.url, table).all(where)
-        assert ours
-        for row in ours:
-            keys = {"wyrd_splices": ("strand", "seq", "part")}.get(table, ())
-            match = " AND ".join(f"{key} = ?" for key in keys)
-            sets = ", ".join(f"{name} = ?" for name in columns)
-            Rows(sealed.url, table).run(
-                f"UPDATE {{}} SET {sets} {'WHERE ' + match if match else where}",
-                *(row[name] for name in columns), *(row[key] for key in keys),
-            )  # fmt: skip
-
-    return plant_it
 
 
 def one_message(saver: Any) -> Any:

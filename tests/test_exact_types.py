@@ -203,10 +203,6 @@ class Word(str, enum.Enum):
     YES = "yes"
 
 
-def repr_of(value: Any) -> str:
-    return type(value).__name__
-
-
 PLAIN = [
     [Text("a"), Number(3), Rows([1]), Fields(a=1), {Text("k"): 1}],
     {"messages": [HumanMessage("hi", id="1"), AIMessage("x", id="2")], "n": [1.5, None, (1, 2)]},

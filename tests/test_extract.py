@@ -6,7 +6,7 @@ import asyncio
 import copy
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from deepagents.middleware.rubric import RubricMiddleware
@@ -18,7 +18,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd.errors import InvalidInput
@@ -504,11 +503,6 @@ def test_channels_and_extractors_are_chosen() -> None:
     assert state.todos == ()
     state = extract(values, extractors=Extractors(off=("context",)))
     assert state.context == ()
-
-
-class Chat(TypedDict, total=False):
-    messages: Annotated[list[Any], add_messages]
-    odd: Any
 
 
 ODD: list[Any] = [

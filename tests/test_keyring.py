@@ -88,21 +88,6 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 # ---- rows that somebody changed
 
 
-SWAPS = {
-    "splice": ("wyrd_splices", ("data",), "strand IN (SELECT strand FROM wyrd_splices "
-               "GROUP BY strand HAVING count(*) > 2)"),
-    "whole splice": ("wyrd_splices", ("data", "sum", "keep", "cut", "count"), "seq = 1"),
-    "write": ("wyrd_writes", ("data", "sum"), "channel = 'messages'"),
-    "checkpoint": ("wyrd_checkpoints", ("exact", "sum", "chain"), "ns = ''"),
-    "whole checkpoint": (
-        "wyrd_checkpoints",
-        ("exact", "sum", "chain", "strand", "seq", "length", "parent", "ts", "metadata"),
-        "ns = ''",
-    ),
-    "event": ("wyrd_events", ("body", "sum", "source", "pillar", "op", "item"), "task = ''"),
-}  # fmt: skip
-
-
 # ---- a key that is not there
 
 

@@ -230,7 +230,6 @@ kwargs = st.one_of(
 )
 artifacts = anything | st.builds(lambda v: Point(v, {"k": v}), anything)
 extra_names = st.sampled_from(["example", "extra_field", "tool_calls_", "ünicode", "with space"])
-NOT_OURS = ("content", "type")
 
 common = {
     "additional_kwargs": kwargs,

@@ -27,11 +27,6 @@ SEEDS = [range(start, start + 4) for start in (0, 4, 8)]
 # ---- random graphs: every entry, by a plain reading
 
 
-def _bare(value: Any) -> Any:
-    """Without the mark of a channel that is kept as deltas."""
-    return value.value if isinstance(value, _DeltaSnapshot) else value
-
-
 class Played:
     """A random program played on a saver, and what a reading of all its checkpoints gives."""
 

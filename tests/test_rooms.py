@@ -59,18 +59,13 @@ def test_what_is_imported_later_is_there() -> None:
 
 # What a run that only stores and loads checkpoints never loads: rooms, and modules of rooms.
 ON_DEMAND = (
-    "agents transfer.files transfer.passage transfer.sides transfer.official cli demo"
-    " handle healing.copies healing.deltas healing.flips healing.found healing.mending"
-    " healing.placeholders healing.report healing.rows healing.states healing.strand"
-    " healing.telling healing.verifying leases middleware state.brief state.diff"
-    " state.editing state.listed state.merge state.pairing state.past state.records"
-    " state.values plans.arrivals plans.carry plans.comparing plans.copy plans.edits"
-    " plans.filters plans.forking plans.heads plans.keeping plans.labelling plans.leases"
-    " plans.moments plans.past plans.prune plans.query plans.retain plans.retelling plans.reweave"
-    " plans.rotation"
-    " plans.settling port redaction repair retention views.changes views.lists views.state"
-    " store.postgres store.process store.proofs store.sealed_rows store.sealed_tables"
-    " store.sealed_texts store.sealed_users store.vault thread ui"
+    "agents checkpoints.arrivals checkpoints.compare checkpoints.copy checkpoints.heads"
+    " checkpoints.history checkpoints.labels checkpoints.outline cli conversation.answers"
+    " conversation.inbox conversation.messages demo healed middleware moving otel port redaction"
+    " repair single_writer state.applying state.brief state.diff state.heals state.inbox"
+    " state.values storage.postgres storage.postgres_errors storage.rotation thread transfer.export"
+    " transfer.official transfer.ours transfer.passage transfer.sides transfer.theirs ui"
+    " users.scoped views.changes views.lines views.lists views.state views.thread"
 )
 
 
@@ -90,7 +85,7 @@ def test_a_plain_run_loads_no_more_than_it_needs() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     loaded = ended.stdout.split()
-    assert "plans.write" in loaded, ended.stderr
+    assert "checkpoints.put" in loaded, ended.stderr
     assert not [
         m for m in loaded for room in ON_DEMAND.split() if m == room or m.startswith(f"{room}.")
     ]

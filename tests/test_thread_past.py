@@ -216,11 +216,6 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
 # ---- what it costs
 
 
-class Counted(TypedDict):
-    n: int
-    todos: list[Any]
-
-
 # ---- points
 
 

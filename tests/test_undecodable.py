@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import random
-import struct
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any
 
-import ormsgpack
 import pytest
-import zstandard
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
@@ -41,13 +35,6 @@ def graph(saver: Any, ran: list[str] | None = None) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-class Made:
-    """Bytes, and the shape that they claim to have."""
-
-    def __init__(self, data: bytes, shape: str = "wmsgpack") -> None:
-        self.data, self.shape = data, shape
-
-
 class Vault(JsonPlusSerializer):
     """A user's own, which finds no more what a value stands for."""
 
@@ -68,83 +55,6 @@ async def test_a_list_names_what_a_serde_cannot_load(durable: Backend, call: Any
         with pytest.raises(KeyError, match="it is gone") as caught:
             await call(saver, *arguments)
         assert ["of thread 't1'" in each for each in caught.value.__notes__] == [True]
-
-
-@contextlib.contextmanager
-def planting() -> Iterator[None]:
-    """Whatever is `Made` is stored so, with all its checksums."""
-    from langgraph_wyrd.store.values import Codec, Packed
-
-    pack = Codec.pack
-
-    def planted(self: Codec, value: Any, channel: str) -> Packed:
-        if isinstance(value, Made):
-            return Packed(value.shape, None, [b"\0" + value.data])
-        return pack(self, value, channel)
-
-    Codec.pack = planted  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Codec.pack = pack  # type: ignore[method-assign]
-
-
-def snapshots(depth: int) -> bytes:
-    made = b"\xc0"
-    for _ in range(depth):
-        made = ormsgpack.packb(ormsgpack.Ext(7, made))
-    return made
-
-
-PLANTED = {
-    "a huge list": Made(b"\xdd\xff\xff\xff\xff"),
-    "a huge dict": Made(b"\xdf\xff\xff\xff\xff"),
-    "a huge text": Made(b"\xdb\xff\xff\xff\xff"),
-    "deep lists": Made(b"\x91" * 100_000),
-    "deep snapshots": Made(snapshots(3000)),
-    "deep marks": Made(b"x", "D" * 5000 + "w"),
-    "an unknown shape": Made(b"x", "q"),
-    "no shape": Made(b"x", ""),
-    "half a JSON": Made(b"[[", "wjson"),
-    "a user's value that is none": Made(b"\xff", "u"),
-    "large": Made(b"\xc1" + random.Random(7).randbytes(20_000)),
-}
-
-
-METADATA = {
-    "deep": ("[" * 100_000, None),
-    "half": ("{", None),
-    "empty": ("", None),
-    "exact": ("{}", b"\x08wmsgpack\0\xc1"),
-}
-
-
-def _metadata_that_is_none(backend: Backend, kind: str, patched: pytest.MonkeyPatch) -> None:
-    from langgraph_wyrd.store.values import Codec
-
-    saver = backend.open()
-    first = put(saver, "t", {"held": 1})
-    with patched.context() as context:
-        context.setattr(Codec, "metadata", lambda self, metadata: METADATA[kind])
-        put(saver, "t", {"held": 2}, parent=first)
-    saver.close()
-    saver = backend.open()
-    assert not saver.verify("t").ok
-    assert saver.get_tuple(at("t")).checkpoint["channel_values"] == {"held": 1}
-    assert len(list(saver.list(at("t")))) == 1
-
-
-def _block(sizes: list[int], body: bytes) -> bytes:
-    head = ormsgpack.packb(sizes)
-    return bytes((4,)) + struct.pack("<I", len(head)) + head + body
-
-
-BLOCKS = {
-    "a bomb": b"\x01" + zstandard.ZstdCompressor().compress(bytes(260 << 20)),
-    "a claim": b"\x01\x28\xb5\x2f\xfd\xe0" + (1 << 60).to_bytes(8, "little") + b"\x01\0\0",
-    "the same over and over": _block([1 << 20, -(1 << 20)] * 100_000, bytes(1 << 20)),
-    "sizes that are none": _block(["a"], b"a"),  # type: ignore[list-item]
-}
 
 
 @pytest.mark.parametrize("serde", ["plain", "encrypted"])

@@ -98,10 +98,3 @@ def damage(made: Backend, how: str) -> None:
     else:
         assert how == "key"
         Rows(url, "wyrd_threads").run("UPDATE {} SET key = ? WHERE id = 1", b"x" * 32)
-
-
-HOW = (
-    "splice", "missing splice", "parent", "step", "due", "write", "event", "missing event",
-    "wyrd_context", "wyrd_open_loops", "wyrd_intentions", "missing row", "extra row", "title",
-    "head", "key",
-)  # fmt: skip
