@@ -1,6 +1,6 @@
 """Hooks: functions that are told what happened to a thread, after it was stored.
 
-They run in the caller's own context, never on the core's thread: so a hook may use the saver, and
+They run in the caller's own context, never on the writer's thread: so a hook may use the saver, and
 a run has ended only when its hooks have. A hook that raises is logged and changes nothing.
 """
 
@@ -55,7 +55,7 @@ _running: contextvars.ContextVar[tuple[Hook, ...]] = contextvars.ContextVar("hoo
 
 
 class Hooks:
-    """The hooks of one core, which all clones of a saver share."""
+    """The hooks of one saver, which all its clones share."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -97,7 +97,7 @@ class Hooks:
 
 
 class HasHooks(Protocol):
-    """A core."""
+    """A saver."""
 
     @property
     def hooks(self) -> Hooks: ...

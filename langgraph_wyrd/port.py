@@ -36,7 +36,7 @@ def copy(
     """Copy threads from one LangGraph saver to another: checkpoints, pending writes, everything.
 
     It may be stopped and started again: what the target has already is not sent twice. Each page
-    is read back and compared. Between two of ours, the ledger and what people edited go along.
+    is read back and compared. Between two of ours, events and what people edited go along.
 
     Args:
         source_saver: Any LangGraph checkpointer. It is only read.

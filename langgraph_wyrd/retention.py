@@ -139,7 +139,6 @@ class SweepReport:
     checkpoints: int = 0  # with those of whole threads
     writes: int = 0
     events: int = 0
-    splices: int = 0  # pieces of values
     bytes: int = 0  # that their rows hold, at least
     orphans: int = 0  # checkpoints that are not there, but had rows
     tombstones: int = 0
@@ -152,7 +151,6 @@ class SweepReport:
             self.checkpoints + other.checkpoints,
             self.writes + other.writes,
             self.events + other.events,
-            self.splices + other.splices,
             self.bytes + other.bytes,
             self.orphans + other.orphans,
             self.tombstones + other.tombstones,
@@ -163,8 +161,7 @@ class SweepReport:
         verb = "would go" if self.dry_run else "are gone"
         text = (
             f"{count(self.checkpoints, 'checkpoint')} ({count(self.threads, 'whole thread')}) "
-            f"{verb}, with {count(self.writes, 'write')}, {count(self.events, 'ledger event')} and "
-            f"{count(self.splices, 'piece')} of values: {size(self.bytes)} or more"
+            f"{verb}, with {count(self.writes, 'write')}: {size(self.bytes)} or more"
         )
         left = count(len(self.left), "damaged thread")
         return f"{text}; {left} left alone" if self.left else text

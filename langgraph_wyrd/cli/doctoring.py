@@ -17,12 +17,11 @@ from langgraph_wyrd.views.plain import count, line
 
 _END = """\
 what a line begins with:
-  repairable  --repair puts it right, out of what proves how it was; what no load
-              can use is moved to the table wyrd_quarantine
-  stays       nothing proves how it was: loads stand in for it, or take an
-              earlier checkpoint, and say so
-  repaired    it was put right
-  note        no damage
+  repairable  --repair restores it, makes it again, or removes what no load can
+              use: the line says which
+  stays       nothing proves how it was: loads leave it out, or take an earlier
+              checkpoint, and say so
+  repaired    --repair dealt with it
 
 A repair can be run again, and while agents are at work: each thread is a
 transaction of its own. Make a copy of the database first all the same.
@@ -127,7 +126,7 @@ def _next(asked: Asked, report: Any) -> Iterator[str]:
         which = "stays: what it held" if stay == 1 else "stay: what they held"
         yield (
             f"{count(stay, 'damage')} {which} is lost; "
-            "loads stand in for it or take an earlier checkpoint, and the threads go on"
+            "loads leave it out or take an earlier checkpoint, and the threads go on"
         )
 
 

@@ -113,7 +113,7 @@ def read(dialect: str, key: Key, thread_id: str, row: ThreadRow | None) -> Scrip
 
 
 def recovered(stored: Stored) -> Recovered:
-    """What can be had of a thread's rows."""
+    """What is sound of a thread's rows, and what can be restored."""
     sound: dict[str, list[Any]] = {}
     bad: dict[str, list[Any]] = {}
     for table in TABLES:

@@ -55,7 +55,7 @@ _GROUPS = {"t": "todos", "c": "context", "l": "loops", "i": "intentions"}
 
 
 def task_of(ts: str, token: str) -> str:
-    """The name under which an edit stands in the ledger; it says when."""
+    """The name under which an edit stands among the events; it says when."""
     return f"{EDIT}{ts}:{token}"
 
 

@@ -1,4 +1,4 @@
-"""The ledger: what a put or a task's writes changed, as small plain records."""
+"""Events: what a put or a task's writes changed, as small plain records."""
 
 from __future__ import annotations
 

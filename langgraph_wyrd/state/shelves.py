@@ -11,7 +11,7 @@ from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import Event, Moment, unpacked
 from langgraph_wyrd.state.model import FINISHED, ContextItem, Intention, OpenLoop, Todo
 
-# What a state keeps of what is over. The ledger has the rest.
+# What a state keeps of what is over. The events have the rest.
 CLOSED_LOOPS = 16
 LEFT_TODOS = 16
 CLOSED_INTENTIONS = 8
