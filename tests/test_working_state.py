@@ -758,8 +758,11 @@ async def test_without_pillars(durable: Backend, call: Call) -> None:
     await call(agent, "invoke", ask("Paint the shed"), CONFIG)
     await call(agent, "invoke", Command(resume="yes"), CONFIG)
     assert (await call(agent, "get_state", CONFIG)).values["messages"][-1].text == "thank you"
-    for table in ("events", "todos", "context", "open_loops", "intentions"):
+    for table in ("todos", "context", "open_loops", "intentions"):
         assert rows(durable, f"SELECT count(*) FROM wyrd_{table}") == [(0,)], table
+    for table in ("checkpoints", "writes"):
+        found = rows(durable, f"SELECT count(*) FROM wyrd_{table} WHERE events IS NOT NULL")
+        assert found == [(0,)], table
     state = await now(call, saver)
     assert (loops(state), plan(state), knows(state), wants(state)) == ([], [], {}, None)
 
@@ -792,7 +795,7 @@ def two_lists(messages: list[BaseMessage]) -> AIMessage:
     return calls(messages, ("ask_person", {"question": "red?"}))
 
 
-@pytest.mark.parametrize("table", ["todos", "context", "open_loops", "intentions", "events"])
+@pytest.mark.parametrize("table", ["todos", "context", "open_loops", "intentions"])
 def test_the_page_names_every_column(durable: Backend, table: str) -> None:
     """The columns of a table are those that the page has for it, none more and none less."""
     durable.open().setup()
@@ -804,11 +807,8 @@ def test_the_page_names_every_column(durable: Backend, table: str) -> None:
             f"SELECT column_name FROM information_schema.columns WHERE table_name = 'wyrd_{table}'"
         )
     text = PAGE.read_text("utf-8")
-    parts = (
-        ["`wyrd_events` is append-only"] if table == "events" else ["All four", f"\n`wyrd_{table}`"]
-    )
     told: set[str] = set()
-    for part in parts:
+    for part in ("All four", f"\n`wyrd_{table}`"):
         listed = text[text.index(part) :].split("|---|---|\n")[1].split("\n\n")[0]
         for line in listed.splitlines():
             told |= set(re.findall(r"`(\w+)`", line.split("|")[1]))
