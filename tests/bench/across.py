@@ -1,4 +1,4 @@
-"""Questions across threads over a large store: milliseconds a page, and the plans.
+"""Questions across threads over a large store: milliseconds a page.
 
 python -m tests.bench.across                          10,000 threads, 200,000 checkpoints
 python -m tests.bench.across --threads 1000 --database sqlite
@@ -15,18 +15,14 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from langgraph_wyrd.plans import query
-from langgraph_wyrd.plans.filters import Asked, cursor
-from langgraph_wyrd.store.sql import Sql
-from langgraph_wyrd.store.values import Codec
-
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.storage.names import thread_key
+from langgraph_wyrd.storage.keys import new_key
+from langgraph_wyrd.storage.tables import CHECKPOINTS, INTENTIONS, OPEN_LOOPS, THREADS, TODOS, Table
 
 from . import machine, places
 
@@ -42,19 +38,8 @@ WORDS = (
     "budget",
     "order",
 )
-TABLES = {
-    "wyrd_threads": "id thread_id key created updated head tick status reason due title user_id "
-    "open_loops open_todos",
-    "wyrd_checkpoints": "thread ns id parent ts step source run_id metadata strand seq length "
-    "chain sum",
-    "wyrd_open_loops": "thread thread_id id kind description context ref opened_at changed_at "
-    "closed_at closed_in outcome checkpoint ns node rule confidence changed_in",
-    "wyrd_todos": "thread thread_id id place listed content status priority tracker opened_at "
-    "changed_at closed_at checkpoint ns node rule confidence changed_in",
-    "wyrd_intentions": "thread thread_id id text aim opened_at closed_at closed_in outcome "
-    "checkpoint ns rule confidence changed_in",
-}
-Rows = dict[str, list[tuple[Any, ...]]]
+TABLES = (THREADS, CHECKPOINTS, OPEN_LOOPS, TODOS, INTENTIONS)
+Rows = dict[Table, list[tuple[Any, ...]]]
 
 
 @dataclass
@@ -63,6 +48,7 @@ class Filling:
 
     threads: int
     checkpoints: int  # a thread
+    dialect: str
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -85,42 +71,32 @@ class Filling:
 
     def _thread(self, number: int) -> Rows:
         rng, thread_id = self.rng, f"conversation-{number:06}"
+        key = number if self.dialect == "sqlite" else new_key(self.dialect, thread_id)
         begun = START + timedelta(seconds=rng.random() * 8e6)
         times = [begun + timedelta(seconds=20 * step) for step in range(self.checkpoints)]
         ids = [self._id(at) for at in times]
         ts = [at.isoformat(timespec="microseconds") for at in times]
         metadata = json.dumps({"source": "loop", "step": 1, "parents": {}, "user_id": "u"})
-        rows: Rows = {name: [] for name in TABLES}
+        rows: Rows = {table: [] for table in TABLES}
         for step, id in enumerate(ids):
             parent = ids[step - 1] if step else None
-            rows["wyrd_checkpoints"].append(
-                (
-                    number,
-                    "",
-                    id,
-                    parent,
-                    ts[step],
-                    step - 1,
-                    "loop",
-                    None,
-                    metadata,
-                    1,
-                    step,
-                    9,
-                    7,
-                    5,
-                )
-            )
-        loops = rows["wyrd_open_loops"]
+            add(
+                rows, CHECKPOINTS, thread=key, ns="", id=id, parent=parent, stamp=step,
+                built_on=parent, built_stamp=step - 1 if step else None, seq=step + 1, ts=ts[step],
+                step=step - 1, source="loop", sum=0, events_sum=0, metadata=metadata, delta=b"",
+            )  # fmt: skip
+        shared = {"thread": key, "thread_id": thread_id, "ns": "", "node": "agent"}
 
         def loop(kind: str, at: int, closed: bool, sure: str = "structural") -> None:
             over = min(at + 1, len(ids) - 1)
-            loops.append(
-                (number, thread_id, f"l-{rng.getrandbits(48):012x}", kind, self._said(12),
-                 json.dumps({"args": {"path": self._said(3)}}), f"call_{rng.getrandbits(64):x}",
-                 ts[at], ts[at], ts[over] if closed else None, ids[over] if closed else None,
-                 "answered" if closed else None, ids[at], "", rng.choice(("agent", "tools")),
-                 "calls", sure, ids[at])
+            end: dict[str, Any] = {}
+            if closed:
+                end = {"closed_at": ts[over], "closed_in": ids[over], "outcome": "answered"}
+            add(
+                rows, OPEN_LOOPS, **shared, **end, id=f"l-{rng.getrandbits(48):012x}", kind=kind,
+                description=self._said(12), context=json.dumps({"args": {"path": self._said(3)}}),
+                ref=f"call_{rng.getrandbits(64):x}", opened_at=ts[at], changed_at=ts[at],
+                checkpoint=ids[at], rule="calls", confidence=sure, elsewhere=False,
             )  # fmt: skip
 
         last = len(ids) - 1
@@ -136,96 +112,62 @@ class Filling:
         for place in range(todos):
             status = rng.choice(("pending", "in_progress", "completed", "cancelled"))
             ended = ts[last] if status in ("completed", "cancelled") else None
-            rows["wyrd_todos"].append(
-                (number, thread_id, f"t-{rng.getrandbits(48):012x}", place, True, self._said(6),
-                 status, "medium", "todos", ts[last // 2], ts[last // 2], ended, ids[last // 2],
-                 "", "agent", "todos", "structural", ids[last])
+            add(
+                rows, TODOS, **shared, id=f"t-{rng.getrandbits(48):012x}", place=place, listed=True,
+                content=self._said(6), status=status, priority="medium", tracker="todos",
+                opened_at=ts[last // 2], changed_at=ts[last // 2], closed_at=ended,
+                checkpoint=ids[last // 2], rule="todos", confidence="structural",
             )  # fmt: skip
         for nth in range(3):
             at = last * nth // 3
-            over = (ts[at], ids[at], "superseded") if nth < 2 else (None, None, None)
-            rows["wyrd_intentions"].append(
-                (number, thread_id, f"i-{rng.getrandbits(48):012x}", self._said(10), "request",
-                 ts[at], *over, ids[at], "", "aims", "structural", ids[at])
+            end = {"closed_at": ts[at], "closed_in": ids[at], "outcome": "superseded"}
+            add(
+                rows, INTENTIONS, **shared, **(end if nth < 2 else {}), text=self._said(10),
+                id=f"i-{rng.getrandbits(48):012x}", aim="request", opened_at=ts[at],
+                checkpoint=ids[at], rule="aims", confidence="structural",
             )  # fmt: skip
         user = f"user-{rng.randrange(500) if rng.random() < 0.9 else 0}"
-        rows["wyrd_threads"].append(
-            (number, thread_id, thread_key(thread_id), ts[0], ts[-1], ids[-1], last, state,
-             f"{state}: {self._said(12)}", "[]", self._said(8), user,
-             int(is_open is not None), todos)
+        add(
+            rows, THREADS, key=key, thread_id=thread_id, version=last + 1, writer=0, head=ids[-1],
+            created=ts[0], updated=ts[-1], status=state, reason=f"{state}: {self._said(12)}",
+            due="[]", title=self._said(8), user_id=user, open_loops=int(is_open is not None),
+            open_todos=todos,
         )  # fmt: skip
         return rows
 
 
+def add(rows: Rows, table: Table, **given: Any) -> None:
+    """A row of a table; what is not given is NULL."""
+    rows[table].append(tuple(given.get(name) for name in table.names))
+
+
 def fill(url: str, filling: Filling) -> None:
     """Put the rows into an empty database that has the tables."""
-    rows: Rows = {name: [] for name in TABLES}
+    rows: Rows = {table: [] for table in TABLES}
     for made in filling.made():
-        for name, some in made.items():
-            rows[name] += some
+        for table, some in made.items():
+            rows[table] += some
     if url.startswith("sqlite"):
         import sqlite3
 
         with sqlite3.connect(url.removeprefix("sqlite:///")) as db:
-            for name, columns in TABLES.items():
-                marks = ", ".join("?" * len(columns.split()))
-                names = ", ".join(columns.split())
-                db.executemany(f"INSERT INTO {name} ({names}) VALUES ({marks})", rows[name])
+            for table in TABLES:
+                marks, names = ", ".join("?" * len(table.names)), ", ".join(table.names)
+                text = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"
+                db.executemany(text, rows[table])
         db.close()
         return
     import psycopg
 
     with psycopg.connect(url) as server:
-        for name, columns in TABLES.items():
-            names = ", ".join(columns.split())
-            how = " OVERRIDING SYSTEM VALUE" if name == "wyrd_threads" else ""
-            if how:
-                marks = ", ".join(["%s"] * len(columns.split()))
-                server.cursor().executemany(
-                    f"INSERT INTO {name} ({names}){how} VALUES ({marks})".encode(), rows[name]
-                )
-                continue
-            with server.cursor().copy(f"COPY {name} ({names}) FROM STDIN".encode()) as copy:
-                for row in rows[name]:
+        for table in TABLES:
+            names = ", ".join(table.names)
+            with server.cursor().copy(f"COPY {table.name} ({names}) FROM STDIN".encode()) as copy:
+                for row in rows[table]:
                     copy.write_row(row)
 
 
-def statement(url: str, plan: Any) -> tuple[str, tuple[Any, ...]]:
-    """The first query that a plan asks, as this database gets it."""
-    (ask, *_) = next(plan)
-    if url.startswith("sqlite"):
-        return Sql("sqlite")[ask.name], tuple(ask.params)
-    from langgraph_wyrd.store.postgres import sql_for
-
-    return sql_for(None)[ask.name], tuple(ask.params)
-
-
-def explained(url: str, plan: Any, *, run: bool = True) -> list[str]:
-    """How the database goes about the first query of a plan."""
-    text, params = statement(url, plan)
-    if url.startswith("sqlite"):
-        import sqlite3
-
-        db = sqlite3.connect(url.removeprefix("sqlite:///"))
-        try:
-            return [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {text}", params)]
-        finally:
-            db.close()
-    import psycopg
-
-    how = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON)" if run else "EXPLAIN (COSTS OFF)"
-    with psycopg.connect(url) as server:
-        return [row[0] for row in server.execute(f"{how} {text}".encode(), params).fetchall()]
-
-
 # ---- measured
-
-
-def codec() -> Codec:
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-
-    return Codec(JsonPlusSerializer())
-
 
 QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "threads": ("threads", {}),
@@ -249,18 +191,6 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "todos of a user": ("todos", {"user_id": "user-7"}),
     "intentions": ("intentions", {}),
 }
-INTERRUPTS = Asked(limit=50, status=("open",), kind=("interrupt",), sure=True)
-SHOWN = {
-    "threads": (query.threads, Asked(limit=50)),
-    "threads of a user": (query.threads, Asked(limit=50, user_id=("user-7",))),
-    "open interrupts": (query.loops, INTERRUPTS),
-    "open interrupts, a later page": (
-        query.loops,
-        replace(INTERRUPTS, after=cursor("open_loops", ("1f11", 5000, "l-0"))),
-    ),
-    "open loops": (query.loops, Asked(limit=50, status=("open",), sure=True)),
-    "open todos": (query.todos, Asked(limit=50, status=query.OPEN_TODOS, sure=True)),
-}  # fmt: skip
 
 
 def measure(url: str, times: int) -> None:
@@ -286,10 +216,6 @@ def measure(url: str, times: int) -> None:
                 break
         each = (time.perf_counter() - start) * 1000 / pages
         print(f"  {'every page of interrupts':28} {each:8.2f} ms a page, {pages} pages")
-    for name, (plan, asked) in SHOWN.items():
-        print(f"  -- {name}")
-        for line in explained(url, plan(codec(), asked)):
-            print(f"     {line}")
 
 
 def main() -> None:
@@ -311,7 +237,7 @@ def main() -> None:
                 with WyrdSaver.from_conn_string(url) as saver:
                     saver.setup()
                 start = time.perf_counter()
-                fill(url, Filling(options.threads, options.checkpoints))
+                fill(url, Filling(options.threads, options.checkpoints, name))
                 if options.analyze and name == "postgres":
                     import psycopg
 
