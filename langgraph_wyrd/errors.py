@@ -5,6 +5,46 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+__all__ = [
+    "AlreadyAnswered",
+    "AnswerNotAllowed",
+    "BadUrl",
+    "CheckpointDamaged",
+    "ConcurrentRun",
+    "ConnectionLost",
+    "CopyDiffers",
+    "DatabaseBusy",
+    "DatabaseDamaged",
+    "DatabaseFull",
+    "DatabaseGone",
+    "EditConflict",
+    "FileDamaged",
+    "ForeignDatabase",
+    "InvalidInput",
+    "InvalidTransition",
+    "ItemNotFound",
+    "KeyMissing",
+    "MigrationFailed",
+    "MissingExtra",
+    "NoAnswer",
+    "NotADatabase",
+    "PayloadTooNew",
+    "PlainStore",
+    "QuestionExpired",
+    "ReadOnlyDatabase",
+    "SaverClosed",
+    "SchemaMissing",
+    "SchemaTooNew",
+    "StoreError",
+    "ThreadDeleted",
+    "ThreadNotFound",
+    "Unserialisable",
+    "UnusableAnswer",
+    "UserMissing",
+    "WrongUser",
+    "WyrdError",
+]
+
 
 class WyrdError(Exception):
     """The root of all errors of this library."""
