@@ -79,4 +79,7 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     if wanted.users:
         yield Command(owned.PUT_USER, put.user_rows(codec, key, wanted))
     if events is not None:
+        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
+        yield Command(drop, [(key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        yield from owned.settle(key)
         yield from project.again(dialect, codec, thread)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from langgraph_wyrd.checkpoints import projection, states, working
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph_wyrd.checkpoints import path, projection, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.storage.scripts import Command, Script
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state.model import Todo, WorkingState
+from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
+from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.names import stored
+from langgraph_wyrd.storage.rows import upsert
+from langgraph_wyrd.storage.scripts import Command, Script, Step
+from langgraph_wyrd.storage.tables import INTENTIONS, OPEN_LOOPS, TODOS
 
 SHOW = (
     "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = ?, "
@@ -19,9 +28,63 @@ def again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
     yield from states.load_thread(dialect, codec, thread)
     yield [Command(projection.cleared(table), [(thread.key,)]) for table in projection.PUBLIC]
     state = working.visible(thread)
-    steps = projection.changes(
+    steps = yield from over(dialect, codec, thread, thread.head, state)
+    steps += projection.changes(
         thread.key, thread.thread_id, WorkingState(), state, thread.head or "", codec.sealer
     )
     if steps:
         yield [Command(step.sql, [step.params]) for step in steps]
     yield Command(SHOW, [(*projection.columns(state, thread.key, codec.sealer), thread.key)])
+
+
+# ---- what is over
+
+
+@dataclass(slots=True)
+class _Past:
+    """The items of all states on a path, as each was seen last."""
+
+    items: dict[str, tuple[str, int, Any]] = field(default_factory=dict)
+
+    def look(self, state: WorkingState) -> None:
+        at = state.checkpoint_id or ""
+        held = (*enumerate(state.todos), *enumerate(state.loops), *enumerate(state.intentions))
+        self.items.update((item.id, (at, place, item)) for place, item in held)
+
+
+def over(
+    dialect: str, codec: Codec, thread: Thread, id: str | None, state: WorkingState
+) -> Script[list[Step]]:
+    """The rows of what is over for so long that the state at a root checkpoint lacks it."""
+    ended = (
+        sum(loop.resolved for loop in state.loops) >= CLOSED_LOOPS
+        or sum(not each.open for each in state.intentions) >= CLOSED_INTENTIONS
+        or sum(not todo.listed for todo in state.todos) >= LEFT_TODOS
+    )
+    if not ended or id is None:
+        return []
+    by, past = found_by(dialect, thread.thread_id), _Past()
+    found = yield from path.find(dialect, by, "", id, writes=False, snapshots=False)
+    if not found.path or found.path[-1].built_on is not None:
+        return []
+    try:
+        yield from states.load_namespace(
+            dialect, codec, thread.thread_id, thread.key, "", id, found, look=past.look
+        )
+    except CheckpointDamaged:
+        return []
+    kept = {item.id for item in (*state.todos, *state.loops, *state.intentions)}
+    steps = []
+    for at, place, item in past.items.values():
+        if item.id in kept or item.source.ns:
+            continue
+        make = projection.Rows(thread.key, thread.thread_id, stored(at, "an id"), codec.sealer)
+        if isinstance(item, Todo):
+            if not item.open:
+                steps.append(Step(upsert(TODOS), make.todo(item, place)))
+        elif projection.is_over(item):
+            table, row = (
+                (OPEN_LOOPS, make.loop) if hasattr(item, "kind") else (INTENTIONS, make.intention)
+            )
+            steps.append(Step(upsert(table), row(item)))
+    return steps

@@ -115,6 +115,7 @@ class Turn:
 
     held: list[Any]  # the rows of projection.listing, of each table
     left: frozenset[str]  # the checkpoints that only the branch that is left has
+    over: list[Step]  # the rows of what is over where the put goes on, if they may be missing
 
 
 def planned(
@@ -309,6 +310,7 @@ def _read(
             steps += projection.turned(
                 thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
             )
+            steps += turn.over
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)

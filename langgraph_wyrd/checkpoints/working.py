@@ -14,7 +14,7 @@ from typing import Any
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.extraction.due import CONTROL as CONTROL
-from langgraph_wyrd.extraction.due import SENDS, due, remaining
+from langgraph_wyrd.extraction.due import JOIN, SENDS, due, remaining
 from langgraph_wyrd.extraction.extracting import messages_of
 from langgraph_wyrd.extraction.messages import has_results
 from langgraph_wyrd.extraction.policy import Channels
@@ -187,6 +187,9 @@ def view_of(
 ) -> View:
     """What extractors see of a checkpoint that is put behind `space`."""
     values = put.values
+    for name in [name for name in values if name.startswith(JOIN)]:
+        if _filled_since(put, space, name):
+            values = {other: value for other, value in values.items() if other != name}
     gone = frozenset([n for n in space.channels if n not in values and n not in space.owners])
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
@@ -198,6 +201,17 @@ def view_of(
         put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
         put.seen, names, gone, news, writes, sealed=sealed,
     )  # fmt: skip
+
+
+def _filled_since(put: Any, space: Namespace, name: str) -> bool:
+    """Whether a join has another value than at this checkpoint, though not another version.
+
+    LangGraph hands over the set that it goes on filling while the checkpoint is being stored.
+    """
+    if space.state is None or put.versions.get(name) != space.versions.get(name):
+        return False
+    node = name[name.rfind(":") + 1 :]
+    return all(each.node != node for each in space.state.due)
 
 
 # ---- a thread

@@ -17,6 +17,7 @@ from langgraph_wyrd.checkpoints import (
     late_writes,
     leases,
     path,
+    project,
     projection,
     put,
     read,
@@ -37,7 +38,6 @@ from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
-from langgraph_wyrd.storage.tables import Key
 
 _TRIES = 40
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
@@ -597,7 +597,7 @@ def load(
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
-        turn = yield from _turn(thread.key, head, wanted.parent)
+        turn = yield from _turn(dialect, codec, thread, wanted.parent, space)
     start = None
     if wanted.ns == "" and space is None and thread.version:
         rows = yield journal.query(thread.key, "")
@@ -617,14 +617,20 @@ WITH RECURSIVE line(id, parent) AS (
 ) SELECT id FROM line"""
 
 
-def _turn(key: Key, head: str, parent: str | None) -> Script[Turn]:
+def _turn(
+    dialect: str, codec: Codec, thread: Thread, parent: str | None, space: Namespace | None
+) -> Script[Turn]:
     """What the tables hold, and which checkpoints only the branch of the head has."""
+    key, head = thread.key, thread.head
     held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
     (left,) = yield [Query(LINE, (key, head, key))]
     kept: Any = ()
+    over: list[Step] = []
     if parent is not None:
         (kept,) = yield [Query(LINE, (key, parent, key))]
-    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept})
+    if space is not None and space.state is not None and (parent,) not in map(tuple, left):
+        over = yield from project.over(dialect, codec, thread, parent, space.state.seen())
+    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept}, over)
 
 
 def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Namespace:
