@@ -48,7 +48,9 @@ class _Past:
 
     def look(self, state: WorkingState) -> None:
         at = state.checkpoint_id or ""
-        held = (*enumerate(state.todos), *enumerate(state.loops), *enumerate(state.intentions))
+        held: list[tuple[int, Any]] = [
+            *enumerate(state.todos), *enumerate(state.loops), *enumerate(state.intentions),
+        ]  # fmt: skip
         self.items.update((item.id, (at, place, item)) for place, item in held)
 
 
@@ -73,7 +75,8 @@ def over(
         )
     except CheckpointDamaged:
         return []
-    kept = {item.id for item in (*state.todos, *state.loops, *state.intentions)}
+    every: tuple[Any, ...] = (*state.todos, *state.loops, *state.intentions)
+    kept = {item.id for item in every}
     steps = []
     for at, place, item in past.items.values():
         if item.id in kept or item.source.ns:

@@ -239,7 +239,7 @@ class Writing:
             codec, self._reader, self._engine.nonce, thread, wanted, space, loaded.turn,
             loaded.fork,
         )  # fmt: skip
-        yield [Command(step.sql, [step.params]) for step in steps]
+        yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -364,7 +364,8 @@ class Writing:
                     or (thread.buried is not None and wanted.checkpoint <= thread.buried)
                 ):
                     yield from self._known(make, slot, wanted)
-                job, late = self._planned_writes(codec, make, slot, wanted, payload)
+                sure = attempt >= _PATIENCE
+                job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                 if late:  # it says something about a checkpoint of which too little is known
                     row = yield self._posted(
                         make("read", lambda: thread_row(self._dialect, wanted.thread_id))
@@ -374,7 +375,7 @@ class Writing:
                     yield from self._read(
                         make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
                     )
-                    job, late = self._planned_writes(codec, make, slot, wanted, payload)
+                    job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                     if late:
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
@@ -416,7 +417,13 @@ class Writing:
                 self._cache.keep(wanted.thread_id, slot, row)
 
     def _planned_writes(
-        self, codec: Codec, make: Callable[..., Job], slot: Slot, wanted: PutWrites, payload: bytes
+        self,
+        codec: Codec,
+        make: Callable[..., Job],
+        slot: Slot,
+        wanted: PutWrites,
+        payload: bytes,
+        sure: bool,
     ) -> tuple[Job | None, bool]:
         """Plan a task's writes and hand them over; True where too little is known for that."""
         with slot.lock:
@@ -424,17 +431,17 @@ class Writing:
             if thread is None:
                 return None, False
             put.refuse_others(thread, wanted.owner)
-            me, alive = self._engine.nonce, put.ALIVE
-            if self._dialect == "postgres":
-                alive = put.ALIVE_LOCKED
+            me, locks = self._engine.nonce, self._dialect == "postgres"
             if not thread.version or thread.deleted:
                 first, thread = begin(me, thread, self._reader is not None)
-                found = put.planned_writes(codec, self._reader, me, thread, wanted, payload, alive)
+                found = put.planned_writes(
+                    codec, self._reader, me, thread, wanted, payload, locks=locks
+                )
                 assert found is not None
                 steps, after = [*first, *found[0]], found[1]
             else:
                 planned = put.planned_writes(
-                    codec, self._reader, me, thread, wanted, payload, alive
+                    codec, self._reader, me, thread, wanted, payload, locks=locks, sure=sure
                 )
                 if planned is None:
                     return None, True
@@ -514,7 +521,7 @@ def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
     return Thread(
         row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
         deleted=row.deleted_at is not None, user=row.user_id,
-        unread=row.head is not None and row.status is None,
+        unread=row.head is not None and row.status is None, waits=row.status in working.WAITS,
     )  # fmt: skip
 
 
@@ -534,7 +541,7 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     key, version, writer, head, buried, deleted_at, user, status = rows[0]
     return Thread(
         key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user,
-        unread=head is not None and status is None,
+        unread=head is not None and status is None, waits=status in working.WAITS,
     )  # fmt: skip
 
 

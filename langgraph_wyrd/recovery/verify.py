@@ -276,11 +276,12 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
         shown = [plain(step.params) for step in steps if step.sql == insert]
         held = [plain(each, parsed=dialect == "postgres") for each in rows]
         if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
-            ids = {step.params.id for step in steps if step.sql == insert}
-            kept = (each for each in map(LoopRow._make, rows) if each.id not in ids)
-            facts = {each.id for each in kept if _is_old_fact(each)}
             at = table.names.index("id")
-            held = [each for each in held if each[at] not in facts]
+            ids = {each[at] for each in shown}
+            held = [
+                each for each, row in zip(held, map(LoopRow._make, rows), strict=True)
+                if row.id in ids or not _is_old_fact(row)
+            ]  # fmt: skip
         if sorted(map(repr, shown)) != sorted(map(repr, held)):
             wrong.append((table.name, "rows differ from the events"))
     columns = ("status", "reason", "due", "title", "open_loops", "open_todos")
@@ -288,6 +289,8 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     for column, value in zip(columns, right, strict=True):
         if codec.sealer is not None and column in THREADS.encrypted:
             continue
+        if column in ("reason", "due") and row.status == state.status == "due":
+            continue  # while a step runs, the row still names the tasks of it that have ended
         if getattr(row, column) != value and (column != "title" or value is not None):
             wrong.append((THREADS.name, f"its {column} differs from the events"))
     return wrong
