@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,8 +87,10 @@ def _by(dialect: str) -> str:
 def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
     """A thread that nobody else changes until this transaction ends; its version is moved on.
 
-    Looking after a thread is no use of it: the time of its last use stays.
+    Looking after a thread is no use of it: the time of its last use stays. The row's writer is
+    nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
+    me = secrets.randbits(62)
     rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
     if not rows:
         return None

@@ -7,6 +7,7 @@ compares that with the thread's row; where another writer was quicker it is plan
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -236,7 +237,7 @@ class Writing:
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
         steps, after = put.planned(
-            codec, self._reader, self._engine.nonce, thread, wanted, space, loaded.turn,
+            codec, self._reader, secrets.randbits(62), thread, wanted, space, loaded.turn,
             loaded.fork,
         )  # fmt: skip
         yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
@@ -469,11 +470,15 @@ def _take_unread(slot: Slot, thread: Thread, space: Namespace, wanted: Put) -> N
     unread, slot.unread = slot.unread, {}
     if thread.state is None:
         return
-    for (ns, checkpoint), writes in unread.items():
-        if (ns, checkpoint) == (wanted.ns, wanted.id):
-            held = thread.state.early.setdefault((ns, checkpoint), [])
-        elif ns == wanted.ns and checkpoint == space.checkpoint and space.state is not None:
-            held = space.state.writes
+    early = thread.state.early
+    for place, writes in unread.items():
+        ns, checkpoint = place
+        at = space if ns == wanted.ns else thread.spaces.get(ns)
+        here = None if at is None else at.checkpoint
+        if at is not None and at.state is not None and checkpoint == here:
+            held = at.state.writes
+        elif place == (wanted.ns, wanted.id) or here is None or checkpoint > here:
+            held = early.setdefault(place, [])
         else:
             continue
         tasks = {write.task for write in held}
