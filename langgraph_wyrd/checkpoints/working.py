@@ -190,7 +190,15 @@ def view_of(
     for name in [name for name in values if name.startswith(JOIN)]:
         if _filled_since(put, space, name):
             values = {other: value for other, value in values.items() if other != name}
-    gone = frozenset([n for n in space.channels if n not in values and n not in space.owners])
+    gone = frozenset(
+        [
+            name
+            for name, known in space.channels.items()
+            # A DeltaChannel goes on after a snapshot: its value is in what tasks write.
+            if name not in values and name not in space.owners
+            and not (known.snapshot and name in put.versions)
+        ]
+    )  # fmt: skip
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
     if (remembered := messages_of(values)) is not None:  # a functional graph's
