@@ -33,6 +33,7 @@ from langgraph_wyrd.configs import (
     addressed,
     config_of,
     history,
+    named,
     place,
     stored_place,
     tuple_of,
@@ -256,8 +257,7 @@ class WyrdSaver(
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one conversation, by its id or a config that names it."""
-        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-        return threads.Thread(self, stored(str(name), "thread_id"))
+        return threads.Thread(self, named(thread_id))
 
     # ---- storing
 
@@ -271,7 +271,8 @@ class WyrdSaver(
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            fire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     async def aput(
@@ -284,7 +285,8 @@ class WyrdSaver(
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            await afire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     def put_writes(
@@ -348,9 +350,8 @@ class WyrdSaver(
     def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
-        found: bool = yield Read(
-            self._engine, partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "")
-        )
+        script = partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
+        found: bool = yield Read(self._engine, script)
         return found
 
     ahas_checkpoint = asynchronous(has_checkpoint)
@@ -502,10 +503,6 @@ class WyrdSaver(
         if self._made is None or self._made.serde is not self.serde:
             self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
-
-    def _stored(self, put: Put) -> None:
-        if self._keeper is not None:
-            self._keeper.wrote(put.thread_id, put.ns)
 
     def _permit(self, config: RunnableConfig | None) -> None:
         """Raise if this saver is not for what a config names. This one is for everything."""

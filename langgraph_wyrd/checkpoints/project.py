@@ -13,7 +13,7 @@ from langgraph_wyrd.state.model import Todo, WorkingState
 from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import stored
-from langgraph_wyrd.storage.rows import upsert
+from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Command, Script, Step
 from langgraph_wyrd.storage.tables import INTENTIONS, OPEN_LOOPS, TODOS
 
@@ -21,12 +21,13 @@ SHOW = (
     "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = ?, "
     "open_loops = ?, open_todos = ? WHERE key = ?"
 )
+USED = "UPDATE wyrd_threads SET updated = ? WHERE key = ?"
 
 
 def again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
     """Show the state of the thread's head, whatever the tables hold."""
     yield from states.load_thread(dialect, codec, thread)
-    yield [Command(projection.cleared(table), [(thread.key,)]) for table in projection.PUBLIC]
+    yield [Command(delete(table, "thread"), [(thread.key,)]) for table in projection.PUBLIC]
     state = working.visible(thread)
     steps = yield from over(dialect, codec, thread, thread.head, state)
     steps += projection.changes(
