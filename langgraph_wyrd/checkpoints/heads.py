@@ -174,9 +174,9 @@ class Rewinding:
             if stood != end:
                 newest = after(newest, self.fresh.id())
                 target = None if stood is None else Place(stood)
-                rows.append((yield from self._row(thread, ns, target, newest)))
+                rows.append((yield from self._row(thread, ns, target, newest, before)))
         made = after(newest, self.fresh.id())
-        rows.append((yield from self._row(thread, "", place, made)))
+        rows.append((yield from self._row(thread, "", place, made, before)))
         yield [
             Command(insert(CHECKPOINTS), rows),
             Command(_HEAD, [(made, put.now(), thread.key)]),
@@ -196,7 +196,9 @@ class Rewinding:
         then = yield from points.thread_at(self.dialect, self.codec, thread, Place(thread.head))
         return working.visible(then)
 
-    def _row(self, thread: Thread, ns: str, place: Place | None, id: str) -> Script[CheckpointRow]:
+    def _row(
+        self, thread: Thread, ns: str, place: Place | None, id: str, before: WorkingState | None
+    ) -> Script[CheckpointRow]:
         if place is None:
             return self._blank(thread, ns, id)
         found, state = yield from load_namespace(
@@ -216,7 +218,8 @@ class Rewinding:
             step = metadata["step"] = row.step + 1
         text, exact = self.codec.metadata(metadata)
         delta = Delta({}, [], {}, [], {}, [], None, exact)
-        events = working.pack_events([rewound(state)])
+        # What was not read yet is read out of the copy later.
+        events = None if before is None else working.pack_events([rewound(state)])
         return self._made(
             CheckpointRow(
                 thread.key, ns, id, row.parent, secrets.randbits(63), row.id, row.stamp,
