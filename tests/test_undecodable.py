@@ -38,9 +38,11 @@ def graph(saver: Any, ran: list[str] | None = None) -> Any:
 class Vault(JsonPlusSerializer):
     """A user's own, which finds no more what a value stands for."""
 
+    away = False
+
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         value = super().loads_typed(data)
-        if value == "poison":
+        if self.away and value == "poison":
             raise KeyError("it is gone")
         return value
 
@@ -51,7 +53,9 @@ async def test_a_list_names_what_a_serde_cannot_load(durable: Backend, call: Any
     with durable.open(serde=Vault()) as saver:
         for name in ("t0", "t1", "t2"):
             graph(saver).invoke({"held": "poison" if name == "t1" else "fine"}, at(name))
-    saver = durable.open(serde=Vault())
+    vault = Vault()
+    vault.away = True
+    saver = durable.open(serde=vault)
     for arguments in (("list", None), ("get_tuple", at("t1"))):
         with pytest.raises(KeyError, match="it is gone") as caught:
             await call(saver, *arguments)
