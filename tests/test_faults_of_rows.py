@@ -210,6 +210,77 @@ def test_verify_restores_rows_and_makes_derived_tables_again(file: File) -> None
     assert file.run("SELECT count(*) FROM wyrd_todos") == [(0,)]
 
 
+def test_a_repair_keeps_checkpoints_that_it_cannot_restore(file: File) -> None:
+    """Where only some damage can be repaired the rest stays in its rows, and verify finds it."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    for id in ids[:2]:
+        file.run("UPDATE wyrd_checkpoints SET delta = substr(delta, 1, 5) WHERE id = ?", id)
+    file.run(
+        "UPDATE wyrd_writes SET payload = substr(payload, 1, 5) "
+        "WHERE row = (SELECT min(row) FROM wyrd_writes)"
+    )
+    with file.open() as saver:
+        report = saver.verify(repair=True)
+        assert not report.ok
+        for _ in range(2):
+            left = [each for each in saver.verify(repair=True).damages if not each.repaired]
+            assert {each.place for each in left if each.table == "wyrd_checkpoints"} == {
+                f"root, {id}" for id in ids[:2]
+            }
+            assert not any(each.repairable for each in left)
+        talk(saver, "t", 1)  # the thread goes on, and another verb changes rows
+        saver.thread("t").label("here")
+        saver.verify(repair=True)
+        assert not saver.verify().ok
+    left = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints")]
+    assert set(ids) <= set(left)
+    exact = file.run("SELECT what FROM wyrd_heals WHERE kind = 'exact'")
+    assert not [what for (what,) in exact if "wyrd_checkpoints" in what]
+
+
+@pytest.mark.parametrize("column", ["sum", "ns", "id", "delta"])
+def test_a_repair_without_parity_keeps_damaged_checkpoints(file: File, column: str) -> None:
+    """The same where no group is left to say what is missing, whatever column is damaged."""
+    id = file.run("SELECT max(id) FROM wyrd_checkpoints")[0][0]
+    file.run("DELETE FROM wyrd_parity WHERE name IS NULL")
+    file.run("UPDATE wyrd_parity SET tags = x'', data = x'', sum = 1")
+    file.run(f"UPDATE wyrd_checkpoints SET {column} = x'0102' WHERE id = ?", id)
+    rows = file.run("SELECT count(*) FROM wyrd_checkpoints")
+    with file.open() as saver:
+        for _ in range(3):
+            assert not saver.verify(repair=True).ok
+        talk(saver, "t", 1)
+        saver.verify(repair=True)
+        assert not saver.verify().ok
+    assert file.run("SELECT count(*) FROM wyrd_checkpoints")[0][0] > rows[0][0]
+
+
+def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
+    """Deleted rows that can't be rebuilt are found again after a repair."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    file.run("DELETE FROM wyrd_checkpoints WHERE id IN (?, ?)", *ids[:2])
+    with file.open() as saver:
+        for _ in range(2):
+            report = saver.verify(repair=True)
+            assert [each.table for each in report.damages if not each.repaired] == ["wyrd_parity"]
+        found = saver.get_tuple(at("t"))
+        assert found is not None
+        assert found.checkpoint["id"] == ids[2]
+        talk(saver, "t", 1)
+        assert not saver.verify(repair=True).ok
+        saver.delete_thread("t")
+        assert saver.verify(repair=True).ok
+
+
+def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:
+    """A verb that deletes rows groups the others anew; what was missing before is said."""
+    file.run("DELETE FROM wyrd_writes WHERE row < (SELECT min(row) + 2 FROM wyrd_writes)")
+    with file.open() as saver:
+        saver.prune(["t"], strategy="keep_latest")
+        assert saver.verify().ok
+    assert ("left_out", "2 rows are missing") in file.run("SELECT kind, what FROM wyrd_heals")
+
+
 def test_an_answer_is_stored_twice(file: File) -> None:
     """A person's answer comes back also where another row of its group is lost with it."""
     with file.open() as saver:

@@ -18,7 +18,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, log, record
-from langgraph_wyrd.recovery.mend import mended, salvaged, without_events
+from langgraph_wyrd.recovery.mend import absent, mended, salvaged, without_events
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.engine import Engine, Job
@@ -191,6 +191,14 @@ class _Thread:
                     self.note("left_out", row.ns, row.id, "what it said is damaged", "events")
                 elif isinstance(row.ns, str) and isinstance(row.id, str):
                     self._lost.add((row.ns, row.id))
+                else:
+                    self.note("left_out", "", "", "a checkpoint is damaged: nothing says which")
+        for table, row in found.broken:
+            if table is WRITES and (row.ns, row.checkpoint) not in self._rows.keys() | self._lost:
+                what = f"what task {row.task} wrote is damaged: nothing says at which checkpoint"
+                self.note("left_out", "", "", what, str(row.task))
+        if found.missing:
+            self.note("left_out", "", "", absent(found))
 
     def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
         heal = Heal(kind, ns, id, channel, what)
@@ -301,8 +309,10 @@ class _Thread:
     def again(self, ns: str, id: str) -> frozenset[str]:
         """The tasks that run again, as something that they wrote at a checkpoint is lost."""
         tasks = set()
+        here = {row.task for row in self._found.writes if (row.ns, row.checkpoint) == (ns, id)}
         for table, row in self._found.broken:
-            if table is WRITES and (row.ns, row.checkpoint) == (ns, id):
+            if table is WRITES and ((row.ns, row.checkpoint) == (ns, id) or row.task in here):
                 tasks.add(row.task)
-                self.note("left_out", ns, id, f"what task {row.task} wrote is damaged", row.task)
+                what = f"what task {row.task} wrote is damaged"
+                self.note("left_out", ns, id, what, str(row.task))
         return frozenset(tasks)

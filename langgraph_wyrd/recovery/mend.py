@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from langgraph_wyrd.codec.payload import unpacked
@@ -10,7 +11,7 @@ from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, record
 from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, recovered
 from langgraph_wyrd.recovery.threads import Place, located, remade
-from langgraph_wyrd.storage.parity import PROTECTED, regroup, tags_of
+from langgraph_wyrd.storage.parity import PROTECTED, mark, regroup, tags_of
 from langgraph_wyrd.storage.rows import delete, insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -48,7 +49,8 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     """Restore what can be; give up what can't, so that the thread can be written again.
 
     The writes of a task of which one is damaged go (it runs again), but for answers. A checkpoint
-    whose events are damaged loses them; one whose values are damaged stays as it is.
+    whose events are damaged loses them. What else is damaged or missing stays so, and is known by
+    its tag: it is found again.
     """
     opened = yield from locked(dialect, thread_id)
     if opened is None:
@@ -56,7 +58,14 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     place, found = opened
     heals = yield from applied(dialect, place, found)
     again: set[tuple[str, str, str]] = set()
+    lost = set(found.lost)
     for table, row in found.broken:
+        if table in PROTECTED:
+            number = PROTECTED.index(table)
+            known = _known(lost, number, row)
+            lost.discard(known)
+            if table is not WRITES:
+                lost.add(known)
         if table is WRITES:
             yield from _removed(dialect, found.stored, table, row)
             again.add((row.ns, row.checkpoint, row.task))
@@ -70,14 +79,25 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             heals.append(Heal("left_out", row.ns, row.id, "events", what))
             if not unsound(table, fixed):
                 found.sound[table.name].append(fixed)
+                lost.discard(known)
     for row in list(found.writes):
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
             found.sound[WRITES.name].remove(row)
             yield Command(delete(WRITES, *WRITES.key), [[getattr(row, n) for n in WRITES.key]])
-    yield from regrouped(found)
+    yield from regrouped(found, lost)
     if heals:
         yield record(found.stored.key, heals)
     return heals
+
+
+def _known(lost: Collection[int], number: int, row: Any) -> int:
+    """By which tag a damaged row is known: one that fits its checksum, or else its place."""
+    own = mark(number, row)
+    for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
+        for each in lost:
+            if each & bits == own & bits:
+                return each
+    return own
 
 
 def _answers(codec: Codec, row: Any) -> bool:
@@ -104,6 +124,8 @@ def mended_by_key(dialect: str, key: Key) -> Script[None]:
         stored = yield from stored_rows.read(dialect, key, rows[0][0], None)
         found = recovered(stored)
         heals = yield from applied(dialect, Place(key, None), found, thread=False)
+        if found.missing:  # the groups that name them are replaced
+            heals.append(Heal("left_out", "", "", "", absent(found)))
         if heals:
             yield record(key, heals)
 
@@ -147,8 +169,8 @@ def applied(
         yield Command(insert(fix.table), [fix.new])
     for table, row in found.strays:
         yield from _removed(dialect, stored, table, row)
-        what = f"a row of {table.name} was none of this thread's: it was removed"
-        heals.append(Heal("exact", "", "", "", what))
+        what = f"a damaged row of {table.name} was none of this thread's: it was removed"
+        heals.append(Heal("left_out", "", "", "", what))
     for table, row in found.broken:
         if table is SNAPSHOTS:
             yield from _removed(dialect, stored, table, row)
@@ -165,6 +187,11 @@ def applied(
 
 def _clean(text: str) -> str:
     return text.encode(errors="replace").decode(errors="replace")
+
+
+def absent(found: Recovered) -> str:
+    """How many rows are missing, in words."""
+    return "1 row is missing" if found.missing == 1 else f"{found.missing:,} rows are missing"
 
 
 def _removed(dialect: str, stored: Stored, table: Table, row: Any) -> Script[None]:
@@ -206,7 +233,7 @@ def _groups(found: Recovered) -> Script[list[Heal]]:
     """Group the thread's rows anew where a group is damaged, and nothing is lost."""
     groups = found.sound[PARITY.name]
     bad = [row for table, row in found.broken if table is PARITY]
-    lost = found.missing or any(table in PROTECTED for table, _ in found.broken)
+    lost = found.lost or any(table in PROTECTED for table, _ in found.broken)
     if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
         return []
     yield from regrouped(found)
@@ -219,9 +246,9 @@ def ungrouped(found: Recovered) -> int:
     return sum(1 for each in found.tagged if each not in held)
 
 
-def regrouped(found: Recovered) -> Script[None]:
-    """Put all sound rows of a thread into new groups."""
+def regrouped(found: Recovered, lost: Collection[int] = ()) -> Script[None]:
+    """Put all sound rows of a thread into new groups; `lost`: the tags of those that are not."""
     rows = [
         (number, row) for number, table in enumerate(PROTECTED) for row in found.sound[table.name]
     ]
-    yield from regroup(found.stored.key, found.stored.thread_id, rows)
+    yield from regroup(found.stored.key, found.stored.thread_id, rows, sorted(lost))

@@ -178,7 +178,7 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
     if found.missing:
         what = f"{count(found.missing, 'row')} that its parity names can't be found"
         note(PARITY.name, "groups", what, STAYS)
-    elif loose := ungrouped(found):
+    elif not found.lost and (loose := ungrouped(found)):
         note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
         note(THREADS.name, "its row", what, ANEW)
