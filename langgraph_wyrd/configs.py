@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
@@ -123,6 +123,14 @@ def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
         stored(ns, "checkpoint_ns"),
         None if id is None else stored(str(id), "checkpoint_id"),
     )
+
+
+def named(thread_id: str | RunnableConfig) -> str:
+    """A thread's id in stored form, of itself or of a config."""
+    name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
+    if name is None:
+        raise InvalidInput("thread(None): pass a thread's id, or a config that has one")
+    return stored(str(name), "thread_id")
 
 
 def several(ids: Sequence[str], what: str) -> Sequence[str]:

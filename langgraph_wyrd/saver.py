@@ -33,6 +33,7 @@ from langgraph_wyrd.configs import (
     addressed,
     config_of,
     history,
+    named,
     place,
     stored_place,
     tuple_of,
@@ -256,8 +257,7 @@ class WyrdSaver(
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one conversation, by its id or a config that names it."""
-        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-        return threads.Thread(self, stored(str(name), "thread_id"))
+        return threads.Thread(self, named(thread_id))
 
     # ---- storing
 
@@ -348,9 +348,8 @@ class WyrdSaver(
     def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
-        found: bool = yield Read(
-            self._engine, partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "")
-        )
+        script = partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
+        found: bool = yield Read(self._engine, script)
         return found
 
     ahas_checkpoint = asynchronous(has_checkpoint)

@@ -115,6 +115,13 @@ def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
     return int(count[0][0])
 
 
+# Without a checkpoint or a declaration a thread is listed no more.
+_NOTHING_LEFT = (
+    "UPDATE wyrd_threads SET status = NULL, reason = NULL, title = NULL WHERE key = ? "
+    "AND NOT EXISTS (SELECT 1 FROM wyrd_journal WHERE thread = ?)"
+)
+
+
 def threads_of_runs(run_ids: Sequence[str]) -> Script[list[str]]:
     """The threads in which these runs left checkpoints."""
     answers = yield [Query(_RUNS, (run_id,)) for run_id in run_ids]
@@ -298,6 +305,8 @@ def drop(
     yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
     if show:
         yield from project.again(dialect, codec, thread)
+    if not left:
+        yield Command(_NOTHING_LEFT, [(key, key)])
 
 
 def _rebuilt(

@@ -6,7 +6,7 @@ to it is refused. Whose a thread is, is looked up in the transaction that reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -16,8 +16,8 @@ from langgraph.checkpoint.base import get_checkpoint_metadata
 
 from langgraph_wyrd.checkpoints.put import refuse_others
 from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.configs import of_user as config_of_user
-from langgraph_wyrd.configs import place, stored_place
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
@@ -140,8 +140,7 @@ class UserSaver(WyrdSaver):
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one of the user's threads; another's is not found."""
-        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-        return UserThread(self, stored(str(name), "thread_id"))
+        return UserThread(self, named(thread_id))
 
     def _each(
         self, names: Iterable[str], script: Callable[[str], Any], how: str, **detail: Any
