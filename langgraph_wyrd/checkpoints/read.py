@@ -104,6 +104,16 @@ def not_stored(dialect: str, thread_id: str) -> Script[None]:
         raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is missing")
 
 
+NEWEST = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''"
+
+
+def headed(key: Key, head: str | None) -> Script[None]:
+    """Raise CheckpointDamaged where a thread's head is not the newest that is there."""
+    ((newest,),) = yield Query(NEWEST, (key,))
+    if newest != head:
+        raise CheckpointDamaged(f"checkpoint {given(str(head))} is not the newest that is there")
+
+
 def present(key: Key, low: str, high: str) -> Script[None]:
     """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids."""
     groups = yield Query(_BETWEEN, (key, high, low))

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, record
-from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, recovered
+from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
+from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import Place, located, remade
 from langgraph_wyrd.storage.parity import PROTECTED, mark, regroup, tags_of
-from langgraph_wyrd.storage.rows import delete, insert, summed, unsound
+from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     PARITY,
     SNAPSHOTS,
+    TABLES,
     THREADS,
     WRITES,
     CheckpointRow,
@@ -80,6 +83,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             if not unsound(table, fixed):
                 found.sound[table.name].append(fixed)
                 lost.discard(known)
+    heals += yield from _headed(found)
     for row in list(found.writes):
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
             found.sound[WRITES.name].remove(row)
@@ -88,6 +92,20 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     if heals:
         yield record(found.stored.key, heals)
     return heals
+
+
+def _headed(found: Recovered) -> Script[list[Heal]]:
+    """Have the newest checkpoint that is there be the head, where the head is missing for good."""
+    rows = yield Query("SELECT head FROM wyrd_threads WHERE key = ?", (found.stored.key,))
+    ((newest,),) = yield Query(NEWEST, (found.stored.key,))
+    if not rows or rows[0][0] == newest or not (newest is None or isinstance(newest, str)):
+        return []
+    yield Command(
+        "UPDATE wyrd_threads SET head = ?, version = version + 1 WHERE key = ?",
+        [(newest, found.stored.key)],
+    )
+    what = f"it is missing: {newest or 'nothing'} is the head"
+    return [Heal("ancestor" if newest else "empty", "", str(rows[0][0]), "", what)]
 
 
 def _known(lost: Collection[int], number: int, row: Any) -> int:
@@ -139,7 +157,10 @@ def locked(
         return None
     if lock:
         yield Query(_LOCK[dialect], (place.key,))
-    stored = yield from stored_rows.read(dialect, place.key, thread_id, place.row or place.wrong)
+    row = place.row or place.wrong
+    stored = yield from stored_rows.read(dialect, place.key, thread_id, row)
+    if not any(stored.rows.values()) and (row is None or row.deleted_at is not None):
+        return None  # it never was, or was deleted
     return place, recovered(stored)
 
 
@@ -181,7 +202,25 @@ def applied(
                 heals.append(Heal("exact", at[1], at[2], "", what))
     if thread:
         heals += yield from _thread_row(place, found)
+        heals += yield from _flipped_back(stored.key)
     heals += yield from _groups(found)
+    return heals
+
+
+def _flipped_back(key: Key) -> Script[list[Heal]]:
+    """Turn back single bits of the thread's rows that are in no group: labels, users' values."""
+    heals: list[Heal] = []
+    for table in TABLES.values():
+        if table.sums and table not in RECOVERED and "thread" in table.names:
+            sets = ", ".join(f"{name} = ?" for name in table.names)
+            keys = " AND ".join(f"{name} = ?" for name in table.key)
+            for each in (yield Query(select(table, "thread"), (key,))):
+                row = table.row._make(each)
+                right = flipped_back(table, row) if unsound(table, row) else None
+                if right is not None:
+                    held = [*right, *(getattr(row, name) for name in table.key)]
+                    yield Command(f"UPDATE {table.name} SET {sets} WHERE {keys}", [held])
+                    heals.append(Heal("exact", "", "", "", f"a row of {table.name} was damaged"))
     return heals
 
 
