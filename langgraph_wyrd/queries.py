@@ -467,7 +467,7 @@ class Queries(Inbox):
 
     def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
         script = partial(points.state_at, self._dialect, self._codec, thread_id, at)
-        found: WorkingState = yield Read(self._engine, script)
+        found: WorkingState = yield Read(self._engine, script, (thread_id,))
         return found
 
 

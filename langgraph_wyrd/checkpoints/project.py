@@ -13,6 +13,7 @@ SHOW = (
     "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = ?, "
     "open_loops = ?, open_todos = ? WHERE key = ?"
 )
+USED = "UPDATE wyrd_threads SET updated = ? WHERE key = ?"
 
 
 def again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
