@@ -20,10 +20,11 @@ from langgraph_wyrd.checkpoints.arrivals import arrival
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, lock, remembers
 from langgraph_wyrd.checkpoints.points import Place, Point
+from langgraph_wyrd.checkpoints.project import LINE
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of
 from langgraph_wyrd.checkpoints.states import load_namespace, load_thread, sound_events
 from langgraph_wyrd.checkpoints.working import NamespaceState
-from langgraph_wyrd.checkpoints.writing import LINE, thread_row
+from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound

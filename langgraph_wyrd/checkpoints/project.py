@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.checkpoints import path, projection, states, working
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.checkpoints.put import Turn
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.model import Todo, WorkingState
@@ -14,7 +15,7 @@ from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_T
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import delete, upsert
-from langgraph_wyrd.storage.scripts import Command, Script, Step
+from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import INTENTIONS, OPEN_LOOPS, TODOS
 
 SHOW = (
@@ -92,3 +93,30 @@ def over(
             )
             steps.append(Step(upsert(table), row(item)))
     return steps
+
+
+# ---- another branch
+
+LINE = """
+WITH RECURSIVE line(id, parent) AS (
+  SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
+  UNION
+  SELECT c.id, c.parent FROM line JOIN wyrd_checkpoints c
+  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
+) SELECT id FROM line"""
+
+
+def turn(
+    dialect: str, codec: Codec, thread: Thread, parent: str | None, space: Namespace | None
+) -> Script[Turn]:
+    """What the tables hold, and which checkpoints only the branch of the head has."""
+    key, head = thread.key, thread.head
+    held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
+    (left,) = yield [Query(LINE, (key, head, key))]
+    kept: Any = ()
+    ended: list[Step] = []
+    if parent is not None:
+        (kept,) = yield [Query(LINE, (key, parent, key))]
+    if space is not None and space.state is not None and (parent,) not in map(tuple, left):
+        ended = yield from over(dialect, codec, thread, parent, space.state.seen())
+    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept}, ended)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.codec.delta import Operation
 from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.due import CONTROL as CONTROL
 from langgraph_wyrd.extraction.due import JOIN, SENDS, due, remaining
 from langgraph_wyrd.extraction.extracting import messages_of
@@ -176,20 +178,31 @@ def matter(writes: Iterable[tuple[str, Any]]) -> bool:
     return any(channel in CONTROL or has_results(value) for channel, value in writes)
 
 
+def joins(codec: Codec, held: dict[str, Any], changes: Mapping[str, Operation]) -> dict[str, Any]:
+    """The values of joins as they are stored: a put holds the graph's own set, in which tasks that
+    have run since are as well."""
+    for name, change in changes.items():
+        if name.startswith(JOIN):
+            held = {each: value for each, value in held.items() if each != name}
+            if change[0] == "w":
+                held[name] = codec.load(*change[2:])
+    return held
+
+
 def view_of(
     put: Any,
     space: Namespace,
     changed: Sequence[str],
     fresh: Mapping[str, Sequence[int]],
     writes: Sequence[TaskWrite],
+    joins: Mapping[str, Any],
     *,
     sealed: bool,
 ) -> View:
     """What extractors see of a checkpoint that is put behind `space`."""
     values = put.values
-    for name in [name for name in values if name.startswith(JOIN)]:
-        if _filled_since(put, space, name):
-            values = {other: value for other, value in values.items() if other != name}
+    if joins:
+        values = {**values, **{name: held for name, held in joins.items() if name in values}}
     gone = frozenset(
         [
             name
@@ -209,17 +222,6 @@ def view_of(
         put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
         put.seen, names, gone, news, writes, sealed=sealed,
     )  # fmt: skip
-
-
-def _filled_since(put: Any, space: Namespace, name: str) -> bool:
-    """Whether a join has another value than at this checkpoint, though not another version.
-
-    LangGraph hands over the set that it goes on filling while the checkpoint is being stored.
-    """
-    if space.state is None or put.versions.get(name) != space.versions.get(name):
-        return False
-    node = name[name.rfind(":") + 1 :]
-    return all(each.node != node for each in space.state.due)
 
 
 # ---- a thread

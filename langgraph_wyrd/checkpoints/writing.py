@@ -19,7 +19,6 @@ from langgraph_wyrd.checkpoints import (
     leases,
     path,
     project,
-    projection,
     put,
     read,
     reput,
@@ -34,7 +33,15 @@ from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy, SaverClosed, ThreadDeleted
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    DatabaseBusy,
+    InvalidInput,
+    SaverClosed,
+    ThreadDeleted,
+)
+from langgraph_wyrd.extraction.due import JOIN
+from langgraph_wyrd.hooks import Fire, afire, fire
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.names import given
@@ -88,7 +95,11 @@ class Writing:
             finally:
                 value = None  # an error has this frame in its traceback: no circle is to be left
             try:
-                send, value = made.send, engine.wait(job)
+                send = made.send
+                if type(job) is Fire:
+                    fire(job.hooks, *job.happenings)
+                else:
+                    value = engine.wait(job)
             except BaseException as error:
                 send, value = made.throw, error
 
@@ -106,7 +117,11 @@ class Writing:
             finally:
                 value = None  # an error has this frame in its traceback: no circle is to be left
             try:
-                send, value = made.send, await engine.await_(job)
+                send = made.send
+                if type(job) is Fire:
+                    await afire(job.hooks, *job.happenings)
+                else:
+                    value = await engine.await_(job)
             except BaseException as error:
                 send, value = made.throw, error
 
@@ -502,8 +517,16 @@ def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
             rest = () if value is None else codec.written(value, channel)
             held.append((channel, REF, [wanted.user, *rest]))
         else:
+            if channel in codec.classes.channels:
+                value = codec.marked(value, channel)
             held.append((channel, *codec.written(value, channel)))
-    return packed(held)
+    try:
+        return packed(held)
+    except TypeError as error:
+        raise InvalidInput(
+            f"what task {given(wanted.task)!r} wrote can't be stored: a channel's name is no plain "
+            f"text ({error})"
+        ) from error
 
 
 def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
@@ -582,7 +605,10 @@ def load(
         stamp = rows[0][0] if rows else None
     space = None
     if found is not None and found.target is not None:
+        renewed = codec.renewed()
         space = namespace(codec, found, strict=strict)
+        if codec.renewed() != renewed:
+            space = beginning()  # it holds objects of other versions: store them all as today's
         thread.spaces[wanted.ns] = space
     fork = yield from fork_of(thread, wanted)
     if reader is None:
@@ -609,7 +635,7 @@ def load(
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
-        turn = yield from _turn(dialect, codec, thread, wanted.parent, space)
+        turn = yield from project.turn(dialect, codec, thread, wanted.parent, space)
     start = None
     if wanted.ns == "" and space is None and thread.version:
         rows = yield journal.query(thread.key, "")
@@ -618,31 +644,6 @@ def load(
         unlabelled = yield from boundaries.counted(reader.labels, thread.key)
         thread.state = replace(thread.state, unlabelled=unlabelled)
     return Loaded(thread, space, stamp, turn, fork, start)
-
-
-LINE = """
-WITH RECURSIVE line(id, parent) AS (
-  SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
-  UNION
-  SELECT c.id, c.parent FROM line JOIN wyrd_checkpoints c
-  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
-) SELECT id FROM line"""
-
-
-def _turn(
-    dialect: str, codec: Codec, thread: Thread, parent: str | None, space: Namespace | None
-) -> Script[Turn]:
-    """What the tables hold, and which checkpoints only the branch of the head has."""
-    key, head = thread.key, thread.head
-    held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
-    (left,) = yield [Query(LINE, (key, head, key))]
-    kept: Any = ()
-    over: list[Step] = []
-    if parent is not None:
-        (kept,) = yield [Query(LINE, (key, parent, key))]
-    if space is not None and space.state is not None and (parent,) not in map(tuple, left):
-        over = yield from project.over(dialect, codec, thread, parent, space.state.seen())
-    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept}, over)
 
 
 def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Namespace:
@@ -662,6 +663,11 @@ def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Names
         restored.rows, restored.grown,
         found.path[-1].id if found.path[-1].built_on is not None else None,
         owners={name: user for name, (user, _) in restored.owners.items()},
+        joins={
+            name: value.get()
+            for name, value in restored.channels.items()
+            if name.startswith(JOIN) and name not in restored.owners
+        },
     )  # fmt: skip
 
 
