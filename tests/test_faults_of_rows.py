@@ -6,7 +6,9 @@ import logging
 import random
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +322,33 @@ def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
         with file.open() as saver:
             saver.verify(repair=True)
         assert file.run(select(CHECKPOINTS, "id"), id) == before
+
+
+class Closing(sqlite3.Connection):
+    """A connection that takes its time to close; `most`: how many did so at once."""
+
+    now, most = 0, 0
+
+    def close(self) -> None:
+        cls = type(self)
+        cls.now += 1
+        cls.most = max(cls.most, cls.now)
+        time.sleep(0.02)
+        super().close()
+        cls.now -= 1
+
+
+def test_connections_close_one_after_the_other(file: File) -> None:
+    """The last one moves the WAL into the file: of two at once neither would be the last."""
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(file.path, factory=Closing, check_same_thread=False)
+
+    for _ in range(5):
+        with file.open(connect=connect) as saver, ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(lambda _, s=saver: s.get_tuple(at("t")), range(40)))
+        assert not Path(f"{file.path}-wal").exists()
+    assert Closing.most == 1
 
 
 # ---- every verb
