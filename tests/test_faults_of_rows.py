@@ -277,6 +277,26 @@ def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
         assert saver.verify(repair=True).ok
 
 
+def test_missing_writes_that_can_not_be_rebuilt_are_given_up_aloud(file: File) -> None:
+    """A repair, or a verb that needs them, records which checkpoint's tasks run again; once."""
+    with file.open() as saver:
+        head = saver.get_tuple(at("t"))
+        assert head is not None
+        for task in ("one", "two"):
+            saver.put_writes(head.config, [("report", task)], task)
+    id = head.checkpoint["id"]
+    file.run("DELETE FROM wyrd_writes WHERE task IN ('one', 'two')")
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) == head
+        assert "2 rows of task writes" in str(saver.verify())
+        saver.copy_thread("t", "u")
+        assert saver.get_tuple(at("u")) is not None
+        assert saver.verify().ok
+        talk(saver, "t", 1)
+    heals = file.run("SELECT checkpoint, what FROM wyrd_heals WHERE kind = 'left_out'")
+    assert (id, "what a task wrote is missing: it runs again") in heals
+
+
 def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:
     """A verb that deletes rows groups the others anew; what was missing before is said."""
     file.run("DELETE FROM wyrd_writes WHERE row < (SELECT min(row) + 2 FROM wyrd_writes)")
