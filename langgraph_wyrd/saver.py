@@ -118,16 +118,18 @@ class WyrdSaver(
         self._classes = Classes() if classes is None else classes
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
+        self.hooks = Hooks() if hooks is None else hooks
+        self._healer: load.Healer | None = None
         if heals:
             engine.mend = partial(mend.mended_by_key, engine.driver.dialect)
-            self._writing.heal = load.healing(engine, lambda: self._codec)
+            engine.healer = self._healer = load.Healer(engine, lambda: self._codec, self.hooks)
+            self._writing.heal = self._healer.write
         self._heals = heals
         self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self._redaction: Redaction | None = None
         self._leases: Leases | None = None
-        self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
     def from_conn_string(
@@ -168,7 +170,7 @@ class WyrdSaver(
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
-        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         watched = boundaries.watched(labels, pillars)
         reader = Reader(chosen, channels, watched) if pillars else None
@@ -271,7 +273,8 @@ class WyrdSaver(
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            fire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     async def aput(
@@ -284,7 +287,8 @@ class WyrdSaver(
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            await afire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     def put_writes(
@@ -333,7 +337,7 @@ class WyrdSaver(
         where the thread has gone on."""
         calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
         script = partial(once.store, self._writing, self._codec, calls)
-        found = yield Write(self._engine, script)
+        found = yield Write(self._engine, script, threads=(calls[0].thread_id,))
         self._cache.drop(calls[0].thread_id)
         if found is None:
             return False
@@ -349,7 +353,7 @@ class WyrdSaver(
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
         script = partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
-        found: bool = yield Read(self._engine, script)
+        found: bool = yield Read(self._engine, script, (thread_id,))
         return found
 
     ahas_checkpoint = asynchronous(has_checkpoint)
@@ -502,10 +506,6 @@ class WyrdSaver(
             self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
 
-    def _stored(self, put: Put) -> None:
-        if self._keeper is not None:
-            self._keeper.wrote(put.thread_id, put.ns)
-
     def _permit(self, config: RunnableConfig | None) -> None:
         """Raise if this saver is not for what a config names. This one is for everything."""
 
@@ -586,9 +586,9 @@ class WyrdSaver(
 
     def _again(self, thread_ids: Sequence[str], error: Exception, script: Any) -> Any:
         """The flow that reads once more, round the damage that `error` may come from."""
-        if not self._heals or not read.is_damage(error):
+        if self._healer is None or not read.is_damage(error):
             raise error
-        return load.flow(self._engine, thread_ids, script, self._codec, error)
+        return self._healer.read(thread_ids, script, self._codec, error)
 
     def _get_again(self, config: RunnableConfig, error: Exception) -> Any:
         thread_id, ns, id = stored_place(config)

@@ -31,6 +31,7 @@ class Namespace:
     state: Any = None  # its working state (see `working`)
     known: bool = True  # False: only the working state was read
     owners: dict[str, str] = field(default_factory=dict)  # channels that hold a user's values
+    joins: dict[str, Any] = field(default_factory=dict)  # who arrived where branches meet
 
     @property
     def weight(self) -> int:
@@ -64,6 +65,7 @@ class Thread:
     deleted: bool = False  # the row is the tombstone of a deleted thread
     user: str | None = None
     unread: bool = False  # its working state was not read out of all its checkpoints yet
+    waits: bool = False  # its row says that a task asks or failed
 
     @property
     def weight(self) -> int:

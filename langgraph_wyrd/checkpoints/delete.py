@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.read import headed, not_stored
 from langgraph_wyrd.checkpoints.restore import metadata_of, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
@@ -83,21 +85,28 @@ def _by(dialect: str) -> str:
     return "key" if dialect == "postgres" else "thread_id"
 
 
-def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
+def lock(dialect: str, me: int, thread_id: str, *, whole: bool = True) -> Script[Thread | None]:
     """A thread that nobody else changes until this transaction ends; its version is moved on.
 
-    Looking after a thread is no use of it: the time of its last use stays.
+    Raises CheckpointDamaged where its row, or (`whole`) its head, is missing.
+
+    Looking after a thread is no use of it: the time of its last use stays. The row's writer is
+    nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
+    me = secrets.randbits(62)
     rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
     if not rows:
+        yield from not_stored(dialect, thread_id)
         return None
     key, version, head, buried, user = rows[0]
+    if whole:
+        yield from headed(key, head)
     return Thread(key, thread_id, version, me, head, buried, user=user)
 
 
 def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
     """Delete everything of a thread but its tombstone; how many checkpoints there were."""
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, me, thread_id, whole=False)
     if thread is None:
         return 0
     key, moment = thread.key, put.now()
@@ -368,7 +377,7 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple
     changes = {}
     for name, value in restored.channels.items():
         alike = None if name in others else known.get(name)
-        change, _ = operation(codec, alike, value.get(), name)
+        change, _ = operation(codec, alike, value.get(), name, restored=True)
         if change is not None:
             changes[name] = change
     owned.split(changes, restored.owners, held)

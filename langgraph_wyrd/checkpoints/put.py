@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -60,6 +60,10 @@ BEGIN = (
     "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
+ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
+    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
+)
 PUT_CHECKPOINT = insert(CHECKPOINTS)
 PUT_SNAPSHOT = insert(SNAPSHOTS)
 PUT_WRITES = insert(WRITES)
@@ -115,6 +119,7 @@ class Turn:
 
     held: list[Any]  # the rows of projection.listing, of each table
     left: frozenset[str]  # the checkpoints that only the branch that is left has
+    over: list[Step]  # the rows of what is over where the put goes on, if they may be missing
 
 
 def planned(
@@ -128,7 +133,10 @@ def planned(
     fork: Fork | None = None,
 ) -> tuple[list[Step], Thread]:
     """The rows that store a checkpoint behind `space`, and the thread once they are stored."""
-    versions, old_versions = put.versions, space.versions
+    versions, old_versions, old_seen = put.versions, space.versions, space.seen
+    if not set(map(type, versions.values())) <= _TEXT:  # 2 == 2.0, and each is stored as it is
+        old_versions = _of_same_type(old_versions, versions)
+        old_seen = {n: _of_same_type(held, put.seen.get(n, {})) for n, held in old_seen.items()}
     channels = dict(space.channels)
     changes: dict[str, Any] = {}
     special: Any = {**put.owned, **space.owners} if put.owned or space.owners else ()
@@ -136,8 +144,9 @@ def planned(
         known = channels.get(name)
         if (
             known is not None
+            and name in versions
             and name not in put.new_versions
-            and old_versions.get(name) == versions.get(name)
+            and old_versions.get(name) == versions[name]
         ):
             continue
         if name in special:
@@ -155,7 +164,11 @@ def planned(
         for name in channels
         if name not in put.values
         and name not in put.owned
-        and (name in put.new_versions or versions.get(name) != old_versions.get(name))
+        and (
+            name in put.new_versions
+            or name not in versions
+            or versions[name] != old_versions.get(name)
+        )
     ]
     for name in removed:
         del channels[name]
@@ -165,7 +178,7 @@ def planned(
     seen: dict[str, dict[str, Any]] = {}
     all_seen: dict[str, dict[str, Any]] = {}
     for node, held in put.seen.items():
-        before = space.seen.get(node)
+        before = old_seen.get(node)
         if before is not None and before == held:
             all_seen[node] = before
             continue
@@ -247,6 +260,14 @@ def planned(
     return steps, moved
 
 
+_TEXT = frozenset((str,))
+
+
+def _of_same_type(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The old versions without those that are now of another type."""
+    return {n: v for n, v in old.items() if n not in new or type(v) is type(new[n])}
+
+
 def _read(
     codec: Codec,
     reader: Reader,
@@ -271,7 +292,10 @@ def _read(
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
     held = () if before is None else before.writes
-    view = working.view_of(put, space, names, fresh, held, sealed=codec.sealer is not None)
+    after.joins = working.joins(codec, space.joins, changes)
+    view = working.view_of(
+        put, space, names, fresh, held, after.joins, sealed=codec.sealer is not None
+    )
     known: ThreadState = thread.state
     if put.parent is not None:
         known.early.pop((put.ns, put.parent), None)
@@ -289,6 +313,8 @@ def _read(
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
     shown, columns, unlabelled = known.shown, None, known.unlabelled
+    if before is not None and space.checkpoint is not None and _by_writes(put, versions):
+        steps.append(_all_known(thread, put.ns, space.checkpoint, before.writes))
     if working.is_shown(thread, put.ns, put.id, put.root):
         if put.ns == "":
             # A call of a subgraph has its task's id in its namespace, which never comes again;
@@ -309,9 +335,12 @@ def _read(
             steps += projection.turned(
                 thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
             )
+            steps += turn.over
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
+        if early and shown.status in working.WAITS:
+            steps.append(_all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
             names, unlabelled = boundaries.of_put(
                 reader.labels, put.ns, put.source, before, state, shown, unlabelled
@@ -327,6 +356,22 @@ def _read(
     )  # fmt: skip
     moved.state = ThreadState(shown, known.early, unlabelled)
     return working.pack_events(events, said), ahead, columns, steps
+
+
+def _by_writes(put: Put, changed: Mapping[str, Any]) -> bool:
+    """Whether only what tasks wrote says what came into a channel (a DeltaChannel)."""
+    return any(
+        name not in put.values
+        and name not in put.owned
+        and not name.startswith(("branch:to:", "__"))
+        for name in changed
+    )
+
+
+def _all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
+    """Let the write be stale if other tasks wrote at a checkpoint than those that are known."""
+    tasks = len({write.task for write in writes})
+    return Step(ALL_KNOWN, (thread.key, thread.key, ns, checkpoint, tasks), must=True)
 
 
 def thread_at(thread: Thread, space: Namespace) -> Thread:
@@ -364,9 +409,10 @@ def _of_users(
     for name in dict.fromkeys([*put.owned, *space.owners]):
         mine, values = name in put.owned, put.owned if name in put.owned else put.values
         as_it_was = (
-            name not in put.new_versions
+            name in put.versions
+            and name not in put.new_versions
             and space.checkpoint is not None
-            and space.versions.get(name) == put.versions.get(name)
+            and space.versions.get(name) == put.versions[name]
         )
         if name not in values:
             if name not in channels:
@@ -410,9 +456,10 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     small: dict[str, Any] = {}
     steps = []
     held: owned.Held = {}
-    for name, value in {**put.values, **put.owned}.items():
+    for name, held_now in {**put.values, **put.owned}.items():
         if name not in space.channels:
             continue  # it was erased
+        value = space.joins.get(name, held_now)  # as it was stored: the graph fills its own set
         whole, known = operation(codec, None, value, name)
         if name in space.owners:
             rest = None
@@ -466,7 +513,7 @@ class PutWrites:
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
-ALIVE_LOCKED = f"{ALIVE} FOR KEY SHARE"
+NO_WAIT = " AND (status IS NULL OR status NOT IN ('interrupted', 'error'))"
 ALIVE_OF_USER = f"{ALIVE} AND (user_id = ? OR (user_id IS NULL AND head IS NULL))"
 
 _last = 0
@@ -486,9 +533,14 @@ def planned_writes(
     thread: Thread,
     writes: PutWrites,
     payload: bytes,
-    alive: str,
+    *,
+    locks: bool = False,
+    sure: bool = False,
 ) -> tuple[list[Step], Thread] | None:
-    """The rows that store what a task wrote; None where too little is known for that."""
+    """The rows that store what a task wrote; None where too little is known for that.
+
+    `locks`: its thread's row has to be locked. `sure`: other savers' writes are not looked for.
+    """
     space = thread.spaces.get(writes.ns)
     state: NamespaceState | None = None if space is None else space.state
     says = reader is not None and working.matter(writes.writes)
@@ -497,10 +549,17 @@ def planned_writes(
     events: tuple[Event, ...] = ()
     after, columns, asks = thread, None, list[str]()
     steps: list[Step] = []
-    if reader is None or thread.state is None:
-        if says:
+    alive, here = ALIVE, False
+    if reader is None:
+        if working.matter(writes.writes):
+            after = _moved_on(me, thread)  # it is to be read by those who read
+    elif thread.state is None:
+        if says or thread.waits:
             return None
+        here = True
     elif state is not None and state.checkpoint == given(writes.checkpoint):
+        here = True
+        all_known = _all_known(thread, writes.ns, writes.checkpoint, state.writes)
         state.writes.extend(made)
         if says:
             name = given(writes.thread_id)
@@ -511,6 +570,8 @@ def planned_writes(
             state = state.also(at, events)
         if says or _shows(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
+            if columns is not None and after.state.shown.status in working.WAITS and not sure:
+                steps.insert(0, all_known)
             steps += boundaries.steps(
                 codec, thread.key, asks, writes.checkpoint, after.version, now()
             )
@@ -518,6 +579,7 @@ def planned_writes(
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.
         thread.state.expect(writes.ns, writes.checkpoint, made)
+        here = thread.state.shown.status not in working.WAITS
         if says:  # others have to notice
             after = _moved_on(me, thread)
     elif says:
@@ -525,10 +587,17 @@ def planned_writes(
     if after is thread:
         params: tuple[Any, ...] = (thread.key, thread.thread_id)
         if writes.owner is not None:
-            alive, params = alive.replace(ALIVE, ALIVE_OF_USER), (*params, writes.owner)
+            alive, params = ALIVE_OF_USER, (*params, writes.owner)
+        if here and not sure:
+            alive += NO_WAIT  # another saver's task asks or failed: then this has to be shown
+        if locks:
+            alive += " FOR NO KEY UPDATE"
         steps = [Step(alive, params, must=True)]
     else:
-        steps = [advanced(me, thread, thread.head, None, columns), *steps]
+        advance = advanced(me, thread, thread.head, None, columns)
+        if reader is None and advance.sql == ADVANCE:
+            advance = advance._replace(sql=ADVANCE_UNREAD)
+        steps = [advance, *steps]
     row = WriteRow(
         thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
         after.version if events else None, 0, working.pack_events_of(events), payload,

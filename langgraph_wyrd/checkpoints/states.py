@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from langgraph_wyrd.checkpoints import journal, read, working
@@ -55,6 +55,13 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
+def sound_write(row: WriteRow) -> WriteRow:
+    """The row, if it is as it was stored."""
+    if unsound(WRITES, row):
+        raise CheckpointDamaged(f"what task {given(row.task)} wrote fails its checksum")
+    return row
+
+
 def namespace_state(
     codec: Codec,
     thread_id: str,
@@ -62,9 +69,11 @@ def namespace_state(
     said: Sequence[WriteRow],
     declared: Sequence[Entry] = (),
     facts_until: int | None = None,
+    look: Callable[[WorkingState], None] | None = None,
 ) -> NamespaceState:
     """The state at the end of a path: events of its checkpoints, of their tasks, and what was
-    declared on it; and the facts that were declared on other branches until a `seq`."""
+    declared on it; and the facts that were declared on other branches until a `seq`. `look` is
+    given the states on the way."""
     path = found.path
     target = path[0]
     start = WorkingState(thread_id=given(thread_id))
@@ -72,7 +81,8 @@ def namespace_state(
     steps = []
     times = {row.id: row.ts for row in path}
     for write in said:
-        if write.checkpoint in times and not unsound(WRITES, write):
+        if write.checkpoint in times:
+            sound_write(write)
             at = Moment(
                 given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
             )
@@ -101,7 +111,7 @@ def namespace_state(
         steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
     if last.built_on is None:
         steps.insert(0, (Moment("", ns), (), unborn(declared, ns, last.seq)))
-    lasting = along(start, steps)
+    lasting = along(start, steps, look)
     state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
     if declared and target.ns == "":
         known = [e for e in declared if facts_until is None or e.seq <= facts_until]
@@ -153,6 +163,7 @@ def load_namespace(
     until: int | None = None,
     past: bool = False,
     values: bool = True,
+    look: Callable[[WorkingState], None] | None = None,
 ) -> Script[tuple[Found, NamespaceState | None]]:
     """A namespace's state at a checkpoint, with what its tasks wrote there.
 
@@ -172,7 +183,7 @@ def load_namespace(
     declared = journal.entries(codec, rows, until)
     facts_until = found.path[0].seq if past and until is None else until
     state = namespace_state(
-        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until
+        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until, look
     )
     state.writes.extend(task_writes(codec, found.writes, values))
     return found, state

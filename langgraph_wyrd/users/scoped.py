@@ -156,8 +156,8 @@ class UserSaver(WyrdSaver):
     ) -> Operation[None]:
         """Copy one of the user's threads to an id that has no checkpoints yet."""
         source, target = (stored(str(e), "id") for e in (source_thread_id, target_thread_id))
-        yield Read(self._engine, partial(self._may_begin, target))
-        if (yield Read(self._engine, partial(self._is_mine, source))):
+        yield Read(self._engine, partial(self._may_begin, target), (target,))
+        if (yield Read(self._engine, partial(self._is_mine, source), (source,))):
             copied: Any = WyrdSaver.copy_thread
             yield from copied.__wrapped__(
                 self, source_thread_id, target_thread_id, latest_only=latest_only
@@ -185,7 +185,7 @@ class UserSaver(WyrdSaver):
     ) -> Operation[None]:
         """Read the working state of one of the user's threads again; see `WyrdSaver.reextract`."""
         name = stored(str(thread_id), "thread_id")
-        yield Read(self._engine, partial(self._must_be_mine, name))
+        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
         again: Any = WyrdSaver.reextract
         yield from again.__wrapped__(self, thread_id, progress=progress)
 
@@ -215,7 +215,7 @@ class UserSaver(WyrdSaver):
         if thread_id is None:
             return self._picked((yield from found.__wrapped__(self, **asked)))
         name = stored(str(thread_id), "thread_id")
-        yield Read(self._engine, partial(self._must_be_mine, name))
+        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
         return self._picked((yield from found.__wrapped__(self._whole, thread_id, **asked)))
 
     aresume = asynchronous(resume)  # type: ignore[arg-type]
@@ -251,7 +251,7 @@ class UserThread(Thread):
     def fork(self, new_thread_id: str, at: Any = None, transform: Any = None) -> Operation[Any]:
         """A new thread of the same user; see `Thread.fork`."""
         name = stored(str(new_thread_id), "thread_id")
-        yield Read(self._mine._engine, partial(self._mine._may_begin, name))
+        yield Read(self._mine._engine, partial(self._mine._may_begin, name), (name,))
         forked: Any = Thread.fork
         made = yield from forked.__wrapped__(self, new_thread_id, at, transform)
         return UserThread(self._mine, made._stored)
