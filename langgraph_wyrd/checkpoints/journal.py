@@ -1,8 +1,8 @@
 """The journal: what a person or an agent declared, as rows of wyrd_journal.
 
 Facts about the world (decisions, their outcomes, loops opened by hand) belong to the thread: they
-are seen from every branch. Opinions about the plan (todos, context, intentions) follow the path of
-the checkpoint at which they were said.
+are seen from every branch. Opinions about the plan (todos, context, intentions), and what a model
+found in the messages, follow the path of the checkpoint at which they were said.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.editing import TRACKER, task_of
 from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import ELSEWHERE, OpenLoop, WorkingState
+from langgraph_wyrd.state.reported import RULE as BY_MODEL
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Query, Step
@@ -110,7 +111,9 @@ def kind(event: Event, declared: Mapping[str, str]) -> str:
     if event.pillar != "loop":
         return event.pillar
     if event.op == "open":
-        return "decision" if event.body.get("kind") == "decision" else "loop"
+        if event.body.get("kind") == "decision":
+            return "decision"
+        return "found" if event.source.get("rule") == BY_MODEL else "loop"
     known = declared.get(event.item)
     if known is None:
         return "resolved"

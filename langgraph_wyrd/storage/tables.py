@@ -214,7 +214,8 @@ JOURNAL = Table(
     encrypted=("body",),
     checks={
         "kind": (
-            "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "thread",
+            "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "found",
+            "thread",
         )
     },
     fed=("seq", "thread", "item"),
