@@ -76,7 +76,7 @@ class SqliteDriver:
                     self._ready = not self.keeps_open
                 raw.execute(f"PRAGMA synchronous = {self._synchronous}")
                 if writes and not self._reads_only:
-                    raw.execute("PRAGMA secure_delete = FAST")
+                    raw.execute("PRAGMA secure_delete = ON")
             except BaseException as error:
                 if raw is not None:
                     raw.close()
