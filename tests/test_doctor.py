@@ -230,7 +230,7 @@ def test_interrupted_while_it_waits(durable: Backend, tmp_path: Path) -> None:
         if durable.name == "sqlite":
             blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
             blocker.execute("BEGIN EXCLUSIVE")
-            blocker.execute("UPDATE wyrd_threads SET id = id")
+            blocker.execute("UPDATE wyrd_threads SET key = key")
         else:
             blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
         process = subprocess.Popen(

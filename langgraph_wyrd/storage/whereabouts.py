@@ -54,14 +54,17 @@ class Whereabouts:
                 self._beside[end] = found
             elif held != found:
                 self._taken = found is not None and _size(f"{self.path}{end}") > 0
-                error = self._gone(f"lost the {end} file beside it while it was open", _AGAIN)
-                error.opens_anew = True
-                raise error
+                raise self._gone(f"lost the {end} file beside it while it was open", _AGAIN)
         self.lost = False
 
     def let_go(self) -> None:
         """It is closed: what lies beside it is made anew with the next opening."""
         self._beside = {}
+
+    def forget(self) -> None:
+        """The saver was closed and is entered again: whatever lies there now is taken."""
+        self._file, self._beside = None, {}
+        self.lost = self._taken = False
 
     def save(self, raw: sqlite3.Connection) -> None:
         """What the WAL holds goes into the file that it belongs to, and not into another one that
