@@ -95,7 +95,9 @@ class Admin:
             )
         engine = self._engine
         name = None if thread_id is None else stored(str(thread_id), "thread_id")
-        found = yield Read(engine, partial(reading.threads, name))
+        found = yield Read(
+            engine, partial(reading.threads, self._dialect, name), () if name is None else (name,)
+        )
         if name is not None and not found:
             raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
         done, total = 0, sum(count for _, count in found)
@@ -113,7 +115,7 @@ class Admin:
         script = partial(
             reading.reextract, self._dialect, self._codec, self._reader, engine.nonce, id
         )
-        yield Write(engine, script, partial(self._cache.drop, id))
+        yield Write(engine, script, partial(self._cache.drop, id), (id,))
 
     reweave, areweave = reextract, areextract  # as it was called before
 

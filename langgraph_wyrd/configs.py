@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 
 from langgraph_wyrd.checkpoints import read
+from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
@@ -71,9 +72,13 @@ class Pages:
     def script(self, lenient: Any = None) -> Any:
         size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
         saver = self._saver
-        return read.page(
+        found = yield from read.page(
             saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
         )
+        if not found[0] and self._thread_id is not None and lenient is None:
+            # Raises where the thread's own row is missing.
+            yield from thread_row(saver._dialect, stored(str(self._thread_id), "thread_id"))
+        return found
 
     def again(self, error: Exception) -> Any:
         """The flow that reads the page once more, round damage."""
@@ -123,6 +128,14 @@ def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
         stored(ns, "checkpoint_ns"),
         None if id is None else stored(str(id), "checkpoint_id"),
     )
+
+
+def named(thread_id: str | RunnableConfig) -> str:
+    """A thread's id in stored form, of itself or of a config."""
+    name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
+    if name is None:
+        raise InvalidInput("thread(None): pass a thread's id, or a config that has one")
+    return stored(str(name), "thread_id")
 
 
 def several(ids: Sequence[str], what: str) -> Sequence[str]:

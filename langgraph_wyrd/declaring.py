@@ -256,7 +256,7 @@ class Declaring:
         self._refuse_without_pillars()
         saver = self._saver
         script = partial(declare.to_read, saver._dialect, saver._codec, self._stored)
-        state, messages = yield Read(saver._engine, script)
+        state, messages = yield Read(saver._engine, script, (self._stored,))
         before = None if again else _read_before(state, extractor.author)
         asked = (messages, state, before)
         said: Report = yield Call(lambda: extractor.read(*asked), lambda: extractor.aread(*asked))
@@ -282,7 +282,7 @@ class Declaring:
     def _state_to_edit(self) -> Operation[WorkingState]:
         self._refuse_without_pillars()
         script = self._declaration(None).begin
-        found: WorkingState = yield Read(self._saver._engine, script)
+        found: WorkingState = yield Read(self._saver._engine, script, (self._stored,))
         return found
 
     def _save(self, editing: Editing) -> Operation[WorkingState]:

@@ -93,7 +93,7 @@ class Discarding:
             if latest_only:
                 yield from delete.keep_latest(dialect, codec, me, new)
 
-        yield Write(self._engine, script, partial(self._forget, old, new))
+        yield Write(self._engine, script, partial(self._forget, old, new), (old, new))
 
     acopy_thread = asynchronous(copy_thread)
 
@@ -116,7 +116,8 @@ class Discarding:
         """Run a script on each thread; the hooks are called with what went."""
         for name in names:
             self._cache.drop(name)
-            count = yield Write(self._engine, partial(script, name), partial(self._forget, name))
+            forget = partial(self._forget, name)
+            count = yield Write(self._engine, partial(script, name), forget, (name,))
             if count:
                 what = {"how": how, "checkpoints": count, **detail}
                 yield Fire(self, (Happening("discard", given(name), detail=what),))

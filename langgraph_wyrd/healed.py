@@ -42,7 +42,7 @@ class Healed:
         """
         saver = self._saver
         script = partial(_heals, saver._dialect, saver._codec, self._stored)
-        found: list[Heal] = yield Read(saver._engine, script)
+        found: list[Heal] = yield Read(saver._engine, script, (self._stored,))
         return found
 
     aheals = asynchronous(heals)
@@ -57,7 +57,7 @@ class Healed:
         """
         saver, id = self._saver, heal.id if isinstance(heal, Heal) else heal
         script = partial(_acknowledge, saver._dialect, self._stored, id)
-        if not (yield Write(saver._engine, script)) and heal is not None:
+        if not (yield Write(saver._engine, script, threads=(self._stored,))) and heal is not None:
             raise InvalidInput(f"thread {self.id!r} has no heal {heal!r}: see heals()")
 
     aacknowledge = asynchronous(acknowledge)

@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
@@ -24,7 +24,7 @@ EventName = Literal[
     "save",  # a root checkpoint was stored, with its working state
     "resume",  # a thread was picked up again
     "discard",  # a thread, or checkpoints of it, were deleted
-    "heal",  # damage was found, and something was put in its place
+    "heal",  # damage was found, and something was put in its place; once each
     "fork",  # a checkpoint was stored beside the head, not behind it
     "loop_opened",
     "loop_closed",
@@ -122,6 +122,13 @@ def given(hooks: Mapping[str, Any] | None) -> list[tuple[str, Hook]]:
 
 
 # ---- telling
+
+
+class Fire(NamedTuple):
+    """Hooks to call, for who drives a generator."""
+
+    hooks: HasHooks
+    happenings: tuple[Happening, ...]
 
 
 def fire(core: HasHooks, *happenings: Happening) -> None:

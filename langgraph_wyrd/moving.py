@@ -129,7 +129,10 @@ class Moving:
                 work.given_state = heads.declared(_state(transform(state)))
         if there is not None:
             there = yield Write(
-                saver._engine, partial(work.fork, point), partial(saver._cache.drop, target)
+                saver._engine,
+                partial(work.fork, point),
+                partial(saver._cache.drop, target),
+                (self._stored, target),
             )
         saver._cache.drop(self._stored)  # copying locked it
         if not there:
@@ -164,7 +167,9 @@ class Moving:
         """
         saver = self._saver
         freed: bool = yield Write(
-            saver._engine, partial(leases.release, saver._dialect, self._stored)
+            saver._engine,
+            partial(leases.release, saver._dialect, self._stored),
+            threads=(self._stored,),
         )
         return freed
 

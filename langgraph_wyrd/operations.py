@@ -10,9 +10,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from langgraph_wyrd.errors import DatabaseBusy
+from langgraph_wyrd.checkpoints.read import is_damage
+from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WyrdError
+from langgraph_wyrd.hooks import Fire as Fire
+from langgraph_wyrd.hooks import afire, fire
 from langgraph_wyrd.storage.scripts import Script, Stale
 
 if TYPE_CHECKING:
@@ -20,7 +24,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec
 
-    from langgraph_wyrd.hooks import Happening, HasHooks
     from langgraph_wyrd.storage.engine import Engine
 
     P = ParamSpec("P")
@@ -31,26 +34,22 @@ _TRIES = 40
 
 
 class Read(NamedTuple):
-    """A script to run on one snapshot of the database."""
+    """A script to run on one snapshot of the database. `threads`: those that it reads, by their
+    stored ids; where it meets damage they are healed, and it runs again."""
 
     engine: Engine
     script: Callable[[], Script[Any]]
+    threads: tuple[str, ...] = ()
 
 
 class Write(NamedTuple):
     """A script to run in a transaction; run again where another writer was quicker. `after` is
-    called when it ended, however it ended."""
+    called when it ended, however it ended. `threads` as for `Read`."""
 
     engine: Engine
     script: Callable[[], Script[Any]]
     after: Callable[[], object] = tuple
-
-
-class Fire(NamedTuple):
-    """Hooks to call."""
-
-    hooks: HasHooks
-    happenings: tuple[Happening, ...]
+    threads: tuple[str, ...] = ()
 
 
 class Call(NamedTuple):
@@ -101,41 +100,85 @@ async def arun(made: Operation[T]) -> T:
 
 
 def _waited(wait: Wait) -> Any:
-    if isinstance(wait, Read):
-        return wait.engine.run(wait.script)
-    if isinstance(wait, Write):
-        for _ in range(_TRIES):
-            try:
-                return wait.engine.run(wait.script, writes=True)
-            except Stale:
-                continue
-            finally:
-                wait.after()
-        raise _busy()
     if isinstance(wait, Fire):
-        from langgraph_wyrd.hooks import fire
-
         return fire(wait.hooks, *wait.happenings)
-    return wait.sync()
+    if isinstance(wait, Call):
+        return wait.sync()
+    for gives_up in _TWICE:
+        try:
+            return _tried(wait)
+        except Exception as error:
+            if not _may_heal(wait, error, gives_up):
+                raise
+            engine = wait.engine
+            job = engine.job("mend", partial(engine.healer.script, wait.threads, gives_up))
+            try:
+                engine.post(job)
+                told = engine.healer.told(engine.wait(job))
+            except WyrdError as other:  # it can't be written, for one
+                raise error from other
+        fire(told.hooks, *told.happenings)
+    return _tried(wait)
 
 
 async def _awaited(wait: Wait) -> Any:
+    if isinstance(wait, Fire):
+        return await afire(wait.hooks, *wait.happenings)
+    if isinstance(wait, Call):
+        return await wait.asynchronous()
+    for gives_up in _TWICE:
+        try:
+            return await _atried(wait)
+        except Exception as error:
+            if not _may_heal(wait, error, gives_up):
+                raise
+            engine = wait.engine
+            job = engine.ajob("mend", partial(engine.healer.script, wait.threads, gives_up))
+            try:
+                engine.post(job)
+                told = engine.healer.told(await engine.await_(job))
+            except WyrdError as other:  # it can't be written, for one
+                raise error from other
+        await afire(told.hooks, *told.happenings)
+    return await _atried(wait)
+
+
+# Damaged rows are restored first; if that was not enough, what can't be restored is given up, as
+# by a repair.
+_TWICE = (False, True)
+
+
+def _may_heal(wait: Read | Write, error: Exception, gives_up: bool) -> bool:
+    """Whether an error may come from damaged or missing rows of the threads of a script."""
+    if wait.engine.healer is None or not wait.threads:
+        return False
+    return is_damage(error) or (isinstance(error, ThreadNotFound) and not gives_up)
+
+
+def _tried(wait: Read | Write) -> Any:
+    if isinstance(wait, Read):
+        return wait.engine.run(wait.script)
+    for _ in range(_TRIES):
+        try:
+            return wait.engine.run(wait.script, writes=True)
+        except Stale:
+            continue
+        finally:
+            wait.after()
+    raise _busy()
+
+
+async def _atried(wait: Read | Write) -> Any:
     if isinstance(wait, Read):
         return await wait.engine.arun(wait.script)
-    if isinstance(wait, Write):
-        for _ in range(_TRIES):
-            try:
-                return await wait.engine.arun(wait.script, writes=True)
-            except Stale:
-                continue
-            finally:
-                wait.after()
-        raise _busy()
-    if isinstance(wait, Fire):
-        from langgraph_wyrd.hooks import afire
-
-        return await afire(wait.hooks, *wait.happenings)
-    return await wait.asynchronous()
+    for _ in range(_TRIES):
+        try:
+            return await wait.engine.arun(wait.script, writes=True)
+        except Stale:
+            continue
+        finally:
+            wait.after()
+    raise _busy()
 
 
 def _busy() -> DatabaseBusy:

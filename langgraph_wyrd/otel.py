@@ -71,8 +71,8 @@ def instrument(
     # A class, and not attributes of the object: a clone has the class, and calls its own methods.
     saver.__class__ = traced
     # A saver of one user refuses hooks: they belong to the saver that it was made of.
-    on = getattr(saver, "on", None) if hasattr(plain, "from_conn_string") else None
-    removers = [on(event, telemetry.happened) for event in EVENTS] if callable(on) else []
+    on = getattr(plain, "on", None) if getattr(saver, "_user", None) is None else None
+    removers = [] if on is None else [on(saver, event, telemetry.happened) for event in EVENTS]
 
     def end() -> None:
         while removers:

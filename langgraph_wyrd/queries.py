@@ -69,6 +69,7 @@ class Queries(Inbox):
     if TYPE_CHECKING:
         _engine: Engine
         hooks: Hooks
+        _user: str | None
 
         @property
         def _codec(self) -> Codec: ...
@@ -423,7 +424,7 @@ class Queries(Inbox):
         kinds = filters.words(kind, "kind", feed.KINDS)
         asked = feed.Asked(
             filters.count(limit), since, None if kinds is None else frozenset(kinds),
-            filters.ids(thread_id, "thread_id"), filters.values(author, "author"),
+            filters.ids(thread_id, "thread_id"), filters.values(author, "author"), self._user,
         )  # fmt: skip
         script = partial(feed.page, self._dialect, self._codec, asked)
         found: Page[FeedEvent] = yield Read(self._engine, script)
@@ -466,7 +467,7 @@ class Queries(Inbox):
 
     def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
         script = partial(points.state_at, self._dialect, self._codec, thread_id, at)
-        found: WorkingState = yield Read(self._engine, script)
+        found: WorkingState = yield Read(self._engine, script, (thread_id,))
         return found
 
 

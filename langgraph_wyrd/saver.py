@@ -33,6 +33,7 @@ from langgraph_wyrd.configs import (
     addressed,
     config_of,
     history,
+    named,
     place,
     stored_place,
     tuple_of,
@@ -117,16 +118,18 @@ class WyrdSaver(
         self._classes = Classes() if classes is None else classes
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
+        self.hooks = Hooks() if hooks is None else hooks
+        self._healer: load.Healer | None = None
         if heals:
             engine.mend = partial(mend.mended_by_key, engine.driver.dialect)
-            self._writing.heal = load.healing(engine, lambda: self._codec)
+            engine.healer = self._healer = load.Healer(engine, lambda: self._codec, self.hooks)
+            self._writing.heal = self._healer.write
         self._heals = heals
         self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self._redaction: Redaction | None = None
         self._leases: Leases | None = None
-        self.hooks = Hooks() if hooks is None else hooks
 
     @classmethod
     def from_conn_string(
@@ -256,8 +259,7 @@ class WyrdSaver(
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one conversation, by its id or a config that names it."""
-        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-        return threads.Thread(self, stored(str(name), "thread_id"))
+        return threads.Thread(self, named(thread_id))
 
     # ---- storing
 
@@ -333,7 +335,7 @@ class WyrdSaver(
         where the thread has gone on."""
         calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
         script = partial(once.store, self._writing, self._codec, calls)
-        found = yield Write(self._engine, script)
+        found = yield Write(self._engine, script, threads=(calls[0].thread_id,))
         self._cache.drop(calls[0].thread_id)
         if found is None:
             return False
@@ -348,9 +350,8 @@ class WyrdSaver(
     def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
-        found: bool = yield Read(
-            self._engine, partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "")
-        )
+        script = partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
+        found: bool = yield Read(self._engine, script, (thread_id,))
         return found
 
     ahas_checkpoint = asynchronous(has_checkpoint)
@@ -587,9 +588,9 @@ class WyrdSaver(
 
     def _again(self, thread_ids: Sequence[str], error: Exception, script: Any) -> Any:
         """The flow that reads once more, round the damage that `error` may come from."""
-        if not self._heals or not read.is_damage(error):
+        if self._healer is None or not read.is_damage(error):
             raise error
-        return load.flow(self._engine, thread_ids, script, self._codec, error)
+        return self._healer.read(thread_ids, script, self._codec, error)
 
     def _get_again(self, config: RunnableConfig, error: Exception) -> Any:
         thread_id, ns, id = stored_place(config)

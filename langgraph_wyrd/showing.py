@@ -102,7 +102,7 @@ class Showing:
         todos = yield from type(saver).todos.__wrapped__(saver, **asked)
         loops = yield from type(saver).open_loops.__wrapped__(saver, **asked)
         found: list[Weight] = yield Read(
-            saver._engine, partial(weights, saver._dialect, self._stored)
+            saver._engine, partial(weights, saver._dialect, self._stored), (self._stored,)
         )
         made = plot(todos, loops, ((each.ts, each.bytes) for each in found))
         return made, {each.checkpoint_id: each.bytes for each in found if not each.ns}

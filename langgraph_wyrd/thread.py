@@ -17,7 +17,7 @@ from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.conversation.of_thread import Conversing
 from langgraph_wyrd.declaring import Declaring
 from langgraph_wyrd.edit import PERSON
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound, WyrdError
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.healed import Healed
 from langgraph_wyrd.hooks import Happening
@@ -62,7 +62,7 @@ def _name(name: str) -> str:
     return stored(checked_name(name), "a label")
 
 
-class _Unread(Exception):
+class _Unread(WyrdError):
     """The working state was not read out of all checkpoints of a thread yet."""
 
 
@@ -319,8 +319,16 @@ class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
 
     @operation
     def labels(self) -> Operation[Page[Label]]:
-        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it)."""
-        found: list[Label] = yield self._reading(self._labels().all)
+        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it).
+
+        Damaged ones that can't be restored are left out, with a warning.
+        """
+        try:
+            found: list[Label] = yield self._reading(self._labels().all)
+        except CheckpointDamaged:
+            if not self._saver._heals:
+                raise
+            found = yield self._reading(partial(self._labels().all, lenient=True))
         return Page(replace(each, thread_id=self.id) for each in found)
 
     alabels = asynchronous(labels)
@@ -364,7 +372,7 @@ class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
         return codec
 
     def _reading(self, script: Callable[[], Script[Any]]) -> Read:
-        return Read(self._saver._engine, script)
+        return Read(self._saver._engine, script, (self._stored,))
 
     def _same_as(self, other: Thread) -> bool:
         return self._saver._engine is other._saver._engine and self._stored == other._stored
@@ -375,7 +383,8 @@ class Thread(Conversing, Moving, Exporting, Healed, Showing, Declaring):
 
     def _writing(self, script: Callable[[], Script[Any]]) -> Write:
         """A write that changes the thread; what the cache knows of it is read again."""
-        return Write(self._saver._engine, script, partial(self._saver._cache.drop, self._stored))
+        forget = partial(self._saver._cache.drop, self._stored)
+        return Write(self._saver._engine, script, forget, (self._stored,))
 
     def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
         """What a script reads; what is damaged is said with the thread that it is of."""

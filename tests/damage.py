@@ -177,7 +177,7 @@ def spoil(url: str, thread_id: str) -> None:
     """Other bytes in every row of a thread from which a checkpoint is loaded."""
     rows, threads = Rows(url, PIECES[0]), Rows(url, "wyrd_threads")
     (thread,) = threads.all("WHERE thread_id = ?", thread_id)
-    for row in rows.all("WHERE thread = ?", thread["id"]):
+    for row in rows.all("WHERE thread = ?", thread["key"]):
         for name, value in row.items():
             if isinstance(value, bytes | memoryview) and name != "thread":
                 rows.run(

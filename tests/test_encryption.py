@@ -83,7 +83,7 @@ async def test_nor_after_all_that_may_happen(
     assert pruned.checkpoint["channel_values"]["items"] == ["Zq_element", "and more"]
     assert (await call(saver, "verify")).ok
     rows = Rows(durable.url, "wyrd_writes")
-    numbers = {row["thread_id"]: row["id"] for row in Rows(durable.url, "wyrd_threads").all()}
+    numbers = {row["thread_id"]: row["key"] for row in Rows(durable.url, "wyrd_threads").all()}
     row = rows.all("WHERE thread = ?", numbers["forked"])[-1]
     column = next(name for name, value in row.items() if isinstance(value, bytes) and value)
     rows.run(
@@ -105,18 +105,21 @@ def test_a_plain_word_may_be_a_channels_name(sqlite: Backend) -> None:
     assert found(sqlite) == {"Zq_key"}
 
 
-async def test_an_export_is_plain(sqlite: Backend, tmp_path: Path, caplog: Any) -> None:
-    """A file is written for reading: it says which of its parts are in the clear."""
+async def test_an_export_is_for_reading(sqlite: Backend, tmp_path: Path, caplog: Any) -> None:
+    """A file says which of its parts are in the clear; its rows stay sealed, and need the key."""
     saver = sqlite.open(**RING)
     talk(saver, "t", 1)
     with caplog.at_level(logging.WARNING):
         saver.thread("t").export(tmp_path / "t.json", payloads=True)
     assert "in the clear" in caplog.text
     text = (tmp_path / "t.json").read_text()
-    assert '"sealed": []' in text
-    assert "payloads" in text.partition('"in_the_clear"')[2].partition("]")[0]
-    other = WyrdSaver.from_conn_string(tmp_path / "other.db", keys={"b": OTHER})
-    with other:
+    assert '"sealed": ["payloads"]' in text
+    assert "payloads" not in text.partition('"in_the_clear"')[2].partition("]")[0]
+    none = WyrdSaver.from_conn_string(tmp_path / "none.db", keys={"b": OTHER})
+    with none as other, pytest.raises(errors.KeyMissing, match="2025"):
+        other.import_thread(tmp_path / "t.json")
+    both = {**RING["keys"], "b": OTHER}
+    with WyrdSaver.from_conn_string(tmp_path / "other.db", keys=both) as other:
         other.import_thread(tmp_path / "t.json")
         same = other.get_tuple(of("t"))
         assert same is not None

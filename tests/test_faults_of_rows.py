@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound
 from langgraph_wyrd.recovery.rows import flipped_back
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.storage import parity
@@ -20,7 +22,8 @@ from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
 from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
-from tests.damage import Agent, at, talk
+from tests.conftest import Backend
+from tests.damage import Agent, Rows, at, talk
 
 SAMPLE = range(20_000, 20_040)
 
@@ -210,6 +213,77 @@ def test_verify_restores_rows_and_makes_derived_tables_again(file: File) -> None
     assert file.run("SELECT count(*) FROM wyrd_todos") == [(0,)]
 
 
+def test_a_repair_keeps_checkpoints_that_it_cannot_restore(file: File) -> None:
+    """Where only some damage can be repaired the rest stays in its rows, and verify finds it."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    for id in ids[:2]:
+        file.run("UPDATE wyrd_checkpoints SET delta = substr(delta, 1, 5) WHERE id = ?", id)
+    file.run(
+        "UPDATE wyrd_writes SET payload = substr(payload, 1, 5) "
+        "WHERE row = (SELECT min(row) FROM wyrd_writes)"
+    )
+    with file.open() as saver:
+        report = saver.verify(repair=True)
+        assert not report.ok
+        for _ in range(2):
+            left = [each for each in saver.verify(repair=True).damages if not each.repaired]
+            assert {each.place for each in left if each.table == "wyrd_checkpoints"} == {
+                f"root, {id}" for id in ids[:2]
+            }
+            assert not any(each.repairable for each in left)
+        talk(saver, "t", 1)  # the thread goes on, and another verb changes rows
+        saver.thread("t").label("here")
+        saver.verify(repair=True)
+        assert not saver.verify().ok
+    left = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints")]
+    assert set(ids) <= set(left)
+    exact = file.run("SELECT what FROM wyrd_heals WHERE kind = 'exact'")
+    assert not [what for (what,) in exact if "wyrd_checkpoints" in what]
+
+
+@pytest.mark.parametrize("column", ["sum", "ns", "id", "delta"])
+def test_a_repair_without_parity_keeps_damaged_checkpoints(file: File, column: str) -> None:
+    """The same where no group is left to say what is missing, whatever column is damaged."""
+    id = file.run("SELECT max(id) FROM wyrd_checkpoints")[0][0]
+    file.run("DELETE FROM wyrd_parity WHERE name IS NULL")
+    file.run("UPDATE wyrd_parity SET tags = x'', data = x'', sum = 1")
+    file.run(f"UPDATE wyrd_checkpoints SET {column} = x'0102' WHERE id = ?", id)
+    rows = file.run("SELECT count(*) FROM wyrd_checkpoints")
+    with file.open() as saver:
+        for _ in range(3):
+            assert not saver.verify(repair=True).ok
+        talk(saver, "t", 1)
+        saver.verify(repair=True)
+        assert not saver.verify().ok
+    assert file.run("SELECT count(*) FROM wyrd_checkpoints")[0][0] > rows[0][0]
+
+
+def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
+    """Deleted rows that can't be rebuilt are found again after a repair."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    file.run("DELETE FROM wyrd_checkpoints WHERE id IN (?, ?)", *ids[:2])
+    with file.open() as saver:
+        for _ in range(2):
+            report = saver.verify(repair=True)
+            assert [each.table for each in report.damages if not each.repaired] == ["wyrd_parity"]
+        found = saver.get_tuple(at("t"))
+        assert found is not None
+        assert found.checkpoint["id"] == ids[2]
+        talk(saver, "t", 1)
+        assert not saver.verify(repair=True).ok
+        saver.delete_thread("t")
+        assert saver.verify(repair=True).ok
+
+
+def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:
+    """A verb that deletes rows groups the others anew; what was missing before is said."""
+    file.run("DELETE FROM wyrd_writes WHERE row < (SELECT min(row) + 2 FROM wyrd_writes)")
+    with file.open() as saver:
+        saver.prune(["t"], strategy="keep_latest")
+        assert saver.verify().ok
+    assert ("left_out", "2 rows are missing") in file.run("SELECT kind, what FROM wyrd_heals")
+
+
 def test_an_answer_is_stored_twice(file: File) -> None:
     """A person's answer comes back also where another row of its group is lost with it."""
     with file.open() as saver:
@@ -246,6 +320,148 @@ def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
         with file.open() as saver:
             saver.verify(repair=True)
         assert file.run(select(CHECKPOINTS, "id"), id) == before
+
+
+# ---- every verb
+
+
+def first(saver: WyrdSaver) -> str:
+    return [each.checkpoint["id"] for each in saver.list(at("t"))][-3]
+
+
+def exported(saver: WyrdSaver, folder: Path) -> Any:
+    saver.thread("t").export(folder / "t.json", payloads=True)
+    return saver.import_thread(folder / "t.json", "imported")
+
+
+VERBS: dict[str, Callable[[WyrdSaver, Path], Any]] = {
+    "working_state": lambda saver, _: saver.thread("t").working_state(),
+    "history": lambda saver, _: [each.checkpoint_id for each in saver.thread("t").history()],
+    "tree": lambda saver, _: len(saver.thread("t").tree().entries),
+    "messages": lambda saver, _: saver.thread("t").messages(),
+    "diff": lambda saver, _: str(saver.thread("t").diff(first(saver))),
+    "first_change": lambda saver, _: saver.thread("t").first_change("report").checkpoint_id,  # type: ignore[union-attr]
+    "label": lambda saver, _: saver.thread("t").label("here").checkpoint_id,
+    "labels": lambda saver, _: [each.name for each in saver.thread("t").labels()],
+    "get_label": lambda saver, _: saver.thread("t").get_label("before").name,  # type: ignore[union-attr]
+    "unlabel": lambda saver, _: saver.thread("t").unlabel("before"),
+    "rewind": lambda saver, _: saver.thread("t").rewind("before")
+    and saver.get_tuple(at("t")).checkpoint["channel_values"],  # type: ignore[union-attr]
+    "fork": lambda saver, _: saver.thread("t").fork("other").messages(),
+    "edit": lambda saver, _: saver.thread("t").decide("so be it").description,
+    "export": exported,
+    "resume": lambda saver, _: saver.resume("t").brief,
+    "list": lambda saver, _: len([*saver.list(at("t"))]),
+    "prune": lambda saver, _: saver.prune(["t"]) or len([*saver.list(at("t"))]),
+    "copy_thread": lambda saver, _: saver.copy_thread("t", "u") or saver.get_tuple(at("u")),
+    "delete_thread": lambda saver, _: saver.delete_thread("t") or saver.get_tuple(at("t")),
+    "reextract": lambda saver, _: saver.reextract("t"),
+}  # fmt: skip
+FAULTS = {
+    "head": "UPDATE wyrd_checkpoints SET delta = substr(delta, 1, 5) "
+    "WHERE id = (SELECT max(id) FROM wyrd_checkpoints)",
+    "root": "UPDATE wyrd_checkpoints SET metadata = substr(metadata, 1, 5), events = x'00' "
+    "WHERE id = (SELECT min(id) FROM wyrd_checkpoints)",
+    "no head": "DELETE FROM wyrd_checkpoints WHERE id = (SELECT max(id) FROM wyrd_checkpoints)",
+    "write": "UPDATE wyrd_writes SET payload = x'00' "
+    "WHERE row = (SELECT max(row) FROM wyrd_writes)",
+    "thread": "DELETE FROM wyrd_threads",
+    "label": "UPDATE wyrd_labels SET seq = seq + 1024",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_heals_what_a_load_heals(
+    tmp_path: Path, verb: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one damaged or deleted row a verb does what it does on a sound thread."""
+    sound, struck = tmp_path / "sound", tmp_path / "struck"
+    sound.mkdir()
+    file = File(sound)
+    with file.open() as saver:
+        talk(saver, "t", 3)
+        saver.thread("t").label("before", first(saver))
+    shutil.copytree(sound, struck)
+    with file.open() as saver:
+        expected = VERBS[verb](saver, sound)
+    file = File(struck)
+    file.run(FAULTS[fault])
+    heals: list[Any] = []
+    with file.open(hooks={"heal": heals.append}) as saver:
+        assert VERBS[verb](saver, struck) == expected
+        if verb != "delete_thread":
+            assert saver.verify(repair=True)
+            assert saver.verify().ok
+
+
+async def test_async_verbs_heal_as_well(file: File) -> None:
+    """The async versions heal, and call async hooks with each heal, once."""
+    head = file.run("SELECT max(id) FROM wyrd_checkpoints")[0][0]
+    file.run(FAULTS["head"])
+    heals: list[Any] = []
+
+    async def heard(happening: Any) -> None:
+        heals.append(happening)
+
+    async with file.open(hooks={"heal": heard}) as saver:
+        assert (await saver.thread("t").alabel("here")).checkpoint_id == head
+        assert await saver.thread("t").amessages()
+    assert [(each.checkpoint_id, each.detail["kind"]) for each in heals] == [(head, "exact")]
+
+
+def test_a_verb_of_a_thread_that_is_not_there_changes_nothing(file: File) -> None:
+    """A thread that never was is not found, and what is damaged elsewhere stays."""
+    file.run(FAULTS["head"])
+    with file.open() as saver:
+        with pytest.raises(ThreadNotFound):
+            saver.thread("x").label("here")
+        with pytest.raises(ThreadNotFound):
+            saver.thread("x").working_state()
+        assert [*saver.list(at("x"))] == []
+    assert not file.run("SELECT 1 FROM wyrd_heals")
+
+
+def test_who_asks_for_a_thread_that_never_was_stores_nothing(postgres: Backend) -> None:
+    """On Postgres too, where a thread's key needs no look-up; nor of a thread that was deleted."""
+    with postgres.open() as saver:
+        talk(saver, "t", 1)
+        saver.delete_thread("t")
+        for _ in range(2):
+            for name in ("t", "x"):
+                with pytest.raises(ThreadNotFound):
+                    saver.thread(name).working_state()
+        assert saver.verify().ok
+    assert Rows(postgres.url, "wyrd_parity").all() == []
+
+
+def test_with_on_damage_raise_verbs_raise(file: File) -> None:
+    """Nothing is healed or written by a verb of a saver that raises."""
+    file.run(FAULTS["head"])
+    with file.open(on_damage="raise") as saver, pytest.raises(CheckpointDamaged):
+        saver.thread("t").messages()
+    assert not file.run("SELECT 1 FROM wyrd_heals")
+
+
+def test_a_damaged_label_is_left_out_and_never_followed(
+    file: File, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a label can't be restored the others are listed, and nothing goes where it points."""
+    with file.open() as saver:
+        for name in ("one", "two"):
+            saver.thread("t").label(name, first(saver))
+    file.run(
+        "UPDATE wyrd_labels SET checkpoint = (SELECT max(id) FROM wyrd_checkpoints) "
+        "WHERE name = 'one'"
+    )
+    with file.open() as saver:
+        assert [each.name for each in saver.thread("t").labels()] == ["two"]
+        with pytest.raises(CheckpointDamaged):
+            saver.thread("t").rewind("one")
+        with pytest.raises(CheckpointDamaged):
+            saver.thread("t").get_label("one")
+        assert not saver.verify(repair=True).ok
+    assert any("is left out" in each.getMessage() for each in caplog.records)
 
 
 # ---- the parts

@@ -24,10 +24,18 @@ from tests.rows import put
 WHERE = {"configurable": {"thread_id": "b"}}  # bob's
 ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}
 
+
+def at_head(mine: Any) -> Any:
+    """A config of bob's newest checkpoint."""
+    found: Any = mine._whole.get_tuple(WHERE)
+    return found.config
+
+
 # What ann's saver answers when it is asked about bob's thread: a value, or what it raises.
 ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "copy_thread": (lambda mine: mine.copy_thread("b", "new"), None),
     "delete_thread": (lambda mine: mine.delete_thread("b"), None),
+    "events": (lambda mine: list(mine.events()), []),
     "get": (lambda mine: mine.get(WHERE), None),
     "get_delta_channel_history": (
         lambda mine: mine.get_delta_channel_history(config=WHERE, channels=["notes"]),
@@ -41,6 +49,8 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "open_loops": (lambda mine: list(mine.open_loops(thread_id="b")), []),
     "prune": (lambda mine: mine.prune(["b"], strategy="delete"), None),
     "put": (lambda mine: put(mine, "b", {"x": 1}, metadata={"user_id": "ann"}), WrongUser),
+    "has_checkpoint": (lambda mine: mine.has_checkpoint(at_head(mine)), False),
+    "put_once": (lambda mine: mine.put_once(at_head(mine), [("x", 1)], "t"), WrongUser),
     "put_writes": (
         lambda mine: mine.put_writes(
             {"configurable": {**ANYWHERE["configurable"], "checkpoint_id": "c"}}, [("x", 1)], "t"

@@ -197,7 +197,7 @@ def test_langgraph_sees_the_same_saver(sqlite: Backend, told: Told) -> None:
     assert type(saver) is WyrdSaver
     saver.get_tuple(at("t"))
     assert len(told.spans()) == 2
-    assert not saver._core.hooks
+    assert not saver.hooks
 
 
 async def test_a_saver_of_one_user(durable: Backend, call: Call, told: Told) -> None:

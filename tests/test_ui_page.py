@@ -168,13 +168,13 @@ def test_answering(browser: Chromium, saver: WyrdSaver) -> None:
     """Answer in words from the inbox, decide on actions, and the runs go on with it."""
     with looking(browser, writing(saver)) as (tab, url):
         tab.go(url)
-        tab.wait("document.querySelector('#waiting').innerText === '4'")
+        tab.wait("document.querySelector('#waiting').innerText === '3'")
         tab.click("li:has(a[href*='refund']) textarea")
         tab.type("yes")
         tab.key("Enter", control=True)
         tab.says("Answered: the next run goes on with it.")
         tab.wait("!document.querySelector('li a[href*=refund]')")
-        tab.wait("document.querySelector('#waiting').innerText === '3'")
+        tab.wait("document.querySelector('#waiting').innerText === '2'")
         tab.click("a", inspected.OFFICE)
         tab.says("Mail Ada her invoice")
         send = tab.element("button", "Send the decisions")
@@ -290,7 +290,7 @@ def test_filters_of_the_inbox(browser: Chromium, saver: WyrdSaver) -> None:
     """What waits is narrowed down by user, agent and age; the address says how."""
     with looking(browser, writing(saver)) as (tab, url):
         tab.go(url)
-        tab.wait("document.querySelectorAll('.card').length === 4")
+        tab.wait("document.querySelectorAll('.card').length === 3")
         tab.click("#inbox-filters input", None)
         tab.type("eve")
         tab.wait("document.querySelectorAll('.card').length === 1")

@@ -135,6 +135,7 @@ class Declaration:
         yield [
             *(Command(step.sql, [step.params]) for step in steps),
             Command(project.SHOW, [(*columns, thread.key)]),
+            Command(project.USED, [(self.at, thread.key)]),
         ]
         return Saved(current, after)
 

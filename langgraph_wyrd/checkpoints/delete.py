@@ -17,6 +17,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.read import headed, not_stored
 from langgraph_wyrd.checkpoints.restore import metadata_of, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
@@ -83,21 +84,26 @@ def _by(dialect: str) -> str:
     return "key" if dialect == "postgres" else "thread_id"
 
 
-def lock(dialect: str, me: int, thread_id: str) -> Script[Thread | None]:
+def lock(dialect: str, me: int, thread_id: str, *, whole: bool = True) -> Script[Thread | None]:
     """A thread that nobody else changes until this transaction ends; its version is moved on.
+
+    Raises CheckpointDamaged where its row, or (`whole`) its head, is missing.
 
     Looking after a thread is no use of it: the time of its last use stays.
     """
     rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
     if not rows:
+        yield from not_stored(dialect, thread_id)
         return None
     key, version, head, buried, user = rows[0]
+    if whole:
+        yield from headed(key, head)
     return Thread(key, thread_id, version, me, head, buried, user=user)
 
 
 def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
     """Delete everything of a thread but its tombstone; how many checkpoints there were."""
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, me, thread_id, whole=False)
     if thread is None:
         return 0
     key, moment = thread.key, put.now()
@@ -113,6 +119,13 @@ def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
         Command(_BURY, [(moment, moment, key)]),
     ]
     return int(count[0][0])
+
+
+# Without a checkpoint or a declaration a thread is listed no more.
+_NOTHING_LEFT = (
+    "UPDATE wyrd_threads SET status = NULL, reason = NULL, title = NULL WHERE key = ? "
+    "AND NOT EXISTS (SELECT 1 FROM wyrd_journal WHERE thread = ?)"
+)
 
 
 def threads_of_runs(run_ids: Sequence[str]) -> Script[list[str]]:
@@ -298,6 +311,8 @@ def drop(
     yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
     if show:
         yield from project.again(dialect, codec, thread)
+    if not left:
+        yield Command(_NOTHING_LEFT, [(key, key)])
 
 
 def _rebuilt(

@@ -55,7 +55,7 @@ def threads_of(user: str) -> Script[list[str]]:
 
 def erase_in(dialect: str, me: int, thread_id: str, user: str) -> Script[int]:
     """Empty a user's rows in one thread; how many. Whoever has the thread cached reads it again."""
-    thread = yield from delete.lock(dialect, me, thread_id)
+    thread = yield from delete.lock(dialect, me, thread_id, whole=False)
     if thread is None:
         return 0
     rows = yield Query(_ROWS, (user, thread.key))
@@ -78,7 +78,7 @@ def erase_outside(user: str) -> Script[int]:
 
 def delete_thread(dialect: str, me: int, thread_id: str, user: str) -> Script[dict[str, int]]:
     """Delete a thread that is still the user's; how many rows of each table went."""
-    thread = yield from delete.lock(dialect, me, thread_id)
+    thread = yield from delete.lock(dialect, me, thread_id, whole=False)
     if thread is None or thread.user != user:
         return {}
     tables = [table.name for table in TABLES.values() if "thread" in table.names]

@@ -113,6 +113,7 @@ class Asked(NamedTuple):
     kinds: frozenset[str] | None = None
     thread_ids: Sequence[str] | None = None  # in stored form
     authors: Sequence[str] | None = None
+    user: str | None = None  # of this user's threads only
 
     def wants(self, event: FeedEvent) -> bool:
         if self.kinds is not None and not {event.kind, event.kind.split(".")[0]} & self.kinds:
@@ -134,7 +135,8 @@ def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
     found: list[FeedEvent] = []
     while True:
         answers = yield [
-            _query(dialect, source, places.get(name), keys) for name, source in SOURCES.items()
+            _query(dialect, source, places.get(name), keys, asked.user)
+            for name, source in SOURCES.items()
         ]
         streams = [
             [_Row(name, dialect, row) for row in rows]
@@ -197,8 +199,9 @@ def _named(threads: dict[Any, str], keys: Iterator[Any]) -> Script[None]:
 
 
 def _query(
-    dialect: str, source: Source, place: tuple[Key, int | None] | None, keys: list[Any] | None
-) -> Query:
+    dialect: str, source: Source, place: tuple[Key, int | None] | None, keys: list[Any] | None,
+    user: str | None,
+) -> Query:  # fmt: skip
     names = ", ".join(source.table.names)
     conditions = [source.where]
     params: list[Any] = []
@@ -216,6 +219,9 @@ def _query(
         marks = ", ".join("?" * len(keys)) or "NULL"
         conditions.append(f"thread IN ({marks})")
         params += keys
+    if user is not None:
+        conditions.append("thread IN (SELECT key FROM wyrd_threads WHERE user_id = ?)")
+        params.append(user)
     row = "" if dialect == "postgres" else "row, "
     return Query(
         f"SELECT committed, {row}{names} FROM {source.table.name} "

@@ -41,7 +41,7 @@ BEFORE_INPUT = -2  # the step that LangGraph has before the first input
 
 _ENDS = "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? GROUP BY ns"
 _BEFORE = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id < ?"
-_HEAD = "UPDATE wyrd_threads SET head = ? WHERE key = ?"
+_HEAD = "UPDATE wyrd_threads SET head = ?, updated = ? WHERE key = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Rewinding:
         rows.append((yield from self._row(thread, "", place, made)))
         yield [
             Command(insert(CHECKPOINTS), rows),
-            Command(_HEAD, [(made, thread.key)]),
+            Command(_HEAD, [(made, put.now(), thread.key)]),
         ]
         self.made = made
         then = replace(thread, head=made, spaces={})

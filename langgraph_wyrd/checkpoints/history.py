@@ -29,7 +29,6 @@ from langgraph_wyrd.state.past import HistoryEntry, Tree
 from langgraph_wyrd.state.words import listing
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
 
@@ -178,7 +177,8 @@ def _pending(
     """What tasks and people said at the checkpoints of a page."""
     found: dict[str, dict[str, tuple[Moment, tuple[Any, ...]]]] = {}
     for write in said:
-        if write.checkpoint in page and not unsound(WRITES, write):
+        if write.checkpoint in page:
+            states.sound_write(write)
             at = Moment(given(write.checkpoint), "", page[write.checkpoint].ts, given(write.task))
             states.add(
                 found,

@@ -175,8 +175,6 @@ def elsewhere(seen: WorkingState, entries: Sequence[Entry]) -> list[tuple[str, E
                 body = {**event.body, "extra": extra}
                 marked = Event("loop", "open", event.item, body, source)
                 opened[event.item] = (entry.task, [marked])
-            elif event.item in opened and event.op == "close":
-                del opened[event.item]
             elif event.item in opened:
                 opened[event.item][1].append(event)
     found += [(task, event) for task, events in opened.values() for event in events]

@@ -6,6 +6,7 @@ checkpoint afterwards is not part of it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
+
+logger = logging.getLogger("langgraph_wyrd")
 
 _THERE = (
     f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
@@ -93,11 +96,22 @@ class Labelling:
         yield Command(upsert(LABELS), [row])
         return label_of(self.codec, row, whole=True)
 
-    def all(self) -> Script[list[Label]]:
-        """Every label, oldest checkpoint first, without what was promoted."""
+    def all(self, lenient: bool = False) -> Script[list[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted.
+
+        With `lenient`, damaged ones are left out, with a warning.
+        """
         thread = yield from thread_row(self.dialect, self.thread_id)
         rows = yield Query(_THERE.format(""), (thread.key,))
-        return [label_of(self.codec, row, whole=False) for row in rows]
+        found = []
+        for row in rows:
+            try:
+                found.append(label_of(self.codec, row, whole=False))
+            except CheckpointDamaged as error:
+                if not lenient:
+                    raise
+                logger.warning("thread %r: %s: it is left out", given(self.thread_id), error)
+        return found
 
     def newest(self, name: str) -> Script[Label | None]:
         """The label of that name at the newest checkpoint."""

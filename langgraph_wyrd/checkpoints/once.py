@@ -51,7 +51,11 @@ def store(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[
     return Once(before, after)
 
 
-def has_checkpoint(dialect: str, thread_id: str, ns: str, id: str) -> Script[bool]:
-    """Whether a checkpoint is stored."""
+def has_checkpoint(
+    dialect: str, thread_id: str, ns: str, id: str, user: str | None
+) -> Script[bool]:
+    """Whether a checkpoint is stored, in one of the user's threads."""
     thread = yield from thread_row(dialect, thread_id)
+    if user is not None and thread.user != user:
+        return False
     return (yield from is_there(thread.key, ns, id))

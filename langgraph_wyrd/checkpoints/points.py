@@ -9,21 +9,24 @@ from typing import NamedTuple
 from langgraph_wyrd.checkpoints import states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.read import headed
 from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.filters import moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import LABELS, LabelRow
 
 # A checkpoint id, a label, a run id (in stored form), a time; None: the head.
 Point = str | datetime | None
 
 _ONE = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?"
 _LABEL = (
-    "SELECT l.checkpoint, l.seq FROM wyrd_labels l JOIN wyrd_checkpoints c "
-    "ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint "
+    f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
+    "JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint "
     "WHERE l.thread = ? AND l.name = ? ORDER BY l.checkpoint DESC LIMIT 1"
 )
 _RUN = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?"
@@ -46,6 +49,7 @@ def known(dialect: str, thread_id: str) -> Script[Thread]:
     thread = yield from thread_row(dialect, thread_id)
     if not thread.version or thread.deleted:
         raise ThreadNotFound(f"thread {given(thread_id)!r} has no checkpoints")
+    yield from headed(thread.key, thread.head)
     return thread
 
 
@@ -58,7 +62,10 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
             return Place(at)
         labelled = yield Query(_LABEL, (thread.key, at))
         if labelled:
-            return Place(*labelled[0])
+            row = LabelRow._make(labelled[0])
+            if unsound(LABELS, row):
+                raise CheckpointDamaged(f"label {given(at)!r} is damaged")
+            return Place(row.checkpoint, row.seq)
         ((newest,),) = yield Query(_RUN, (thread.key, at))
         if newest is not None:
             return Place(newest)

@@ -213,24 +213,12 @@ def columns(state: WorkingState, key: Key, sealer: Sealer | None) -> tuple[Any, 
 
 # ---- when the head changes branch
 
-_NO_OLD_FACTS = (
-    " AND NOT ((rule = 'edit' OR kind = 'decision') "
-    "AND (closed_at IS NOT NULL OR closed_in IS NOT NULL))"
-)
 _SEEN_AT = "SELECT id, checkpoint, changed_in, ns FROM {} WHERE thread = ?"
 
 
 def listing(table: Table) -> str:
-    """Where each item of a table was opened and changed last; what was declared and is over stays
-    in the table, whatever branch it is of."""
-    text = _SEEN_AT.format(table.name)
-    return text + _NO_OLD_FACTS if table is OPEN_LOOPS else text
-
-
-def cleared(table: Table) -> str:
-    """Delete a thread's rows, but for what was declared and is over."""
-    text = delete(table, "thread")
-    return text + _NO_OLD_FACTS if table is OPEN_LOOPS else text
+    """Where each item of a table was opened and changed last."""
+    return _SEEN_AT.format(table.name)
 
 
 def turned(

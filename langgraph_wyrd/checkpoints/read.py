@@ -17,7 +17,7 @@ from langgraph_wyrd.codec.values import Codec, bare, wrapped
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.parity import place_of, tags_of
+from langgraph_wyrd.storage.parity import LAST, place_of, tags_of
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, Key, WriteRow
@@ -93,18 +93,25 @@ def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None
                 f"checkpoint {given(str(head))} is not the newest that is there"
             )
     elif id is None:
-        yield from present(thread.key, found.path[0].id if found.path else "", _LAST)
+        yield from present(thread.key, found.path[0].id if found.path else "", LAST)
     elif not found.path:
         yield from present(thread.key, id, id)
-
-
-_LAST = "\U0010ffff"
 
 
 def not_stored(dialect: str, thread_id: str) -> Script[None]:
     """Raise CheckpointDamaged where a thread's row is missing, and others of its rows are not."""
     if (yield Query(_NAMED[dialect], (found_by(dialect, thread_id),))):
         raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is missing")
+
+
+NEWEST = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''"
+
+
+def headed(key: Key, head: str | None) -> Script[None]:
+    """Raise CheckpointDamaged where a thread's head is not the newest that is there."""
+    ((newest,),) = yield Query(NEWEST, (key,))
+    if newest != head:
+        raise CheckpointDamaged(f"checkpoint {given(str(head))} is not the newest that is there")
 
 
 def present(key: Key, low: str, high: str) -> Script[None]:
@@ -300,7 +307,7 @@ def page(
         for thread, name in {(row[0], row[3]) for row in rows}:
             ids = [row[2] for row in rows if row[0] == thread]
             with naming(name):
-                yield from present(thread, min(ids), _LAST if after is None else max(ids))
+                yield from present(thread, min(ids), LAST if after is None else max(ids))
     reads: list[Read] = []
     for _, ns, id, thread_id in rows:
         if lenient is not None:

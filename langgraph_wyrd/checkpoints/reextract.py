@@ -51,10 +51,12 @@ _INSERT_JOURNAL = insert(JOURNAL)
 Place = tuple[str, str]  # namespace, id
 
 
-def threads(thread_id: str | None) -> Script[list[tuple[str, int]]]:
+def threads(dialect: str, thread_id: str | None) -> Script[list[tuple[str, int]]]:
     """The threads to read, and how many checkpoints each has."""
     one = "" if thread_id is None else " AND t.thread_id = ?"
     rows = yield Query(_THREADS.format(one), () if thread_id is None else (thread_id,))
+    if thread_id is not None and not rows:
+        yield from writing.thread_row(dialect, thread_id)  # raises where its row is missing
     return [(id, int(count)) for id, count in rows]
 
 

@@ -55,6 +55,13 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
+def sound_write(row: WriteRow) -> WriteRow:
+    """The row, if it is as it was stored."""
+    if unsound(WRITES, row):
+        raise CheckpointDamaged(f"what task {given(row.task)} wrote fails its checksum")
+    return row
+
+
 def namespace_state(
     codec: Codec,
     thread_id: str,
@@ -72,7 +79,8 @@ def namespace_state(
     steps = []
     times = {row.id: row.ts for row in path}
     for write in said:
-        if write.checkpoint in times and not unsound(WRITES, write):
+        if write.checkpoint in times:
+            sound_write(write)
             at = Moment(
                 given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
             )

@@ -33,6 +33,7 @@ from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy, SaverClosed, ThreadDeleted
+from langgraph_wyrd.hooks import Fire, afire, fire
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.names import given
@@ -87,7 +88,11 @@ class Writing:
             finally:
                 value = None  # an error has this frame in its traceback: no circle is to be left
             try:
-                send, value = made.send, engine.wait(job)
+                send = made.send
+                if type(job) is Fire:
+                    fire(job.hooks, *job.happenings)
+                else:
+                    value = engine.wait(job)
             except BaseException as error:
                 send, value = made.throw, error
 
@@ -105,7 +110,11 @@ class Writing:
             finally:
                 value = None  # an error has this frame in its traceback: no circle is to be left
             try:
-                send, value = made.send, await engine.await_(job)
+                send = made.send
+                if type(job) is Fire:
+                    await afire(job.hooks, *job.happenings)
+                else:
+                    value = await engine.await_(job)
             except BaseException as error:
                 send, value = made.throw, error
 

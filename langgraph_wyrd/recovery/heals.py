@@ -8,9 +8,10 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert
-from langgraph_wyrd.storage.scripts import Command
+from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import HEALS, HealRow, Key
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -43,6 +44,26 @@ def record(key: Key, heals: Sequence[Heal]) -> Command:
                 each.what)
         for each in heals
     ])  # fmt: skip
+
+
+def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:
+    """Record heals; those that were not recorded before."""
+    known = {row[0] for row in (yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (key,)))}
+    made = [each for each in heals if _id(each) not in known]
+    if made:
+        yield record(key, made)
+    return made
+
+
+def happenings(thread_id: str, heals: Sequence[Heal]) -> tuple[Happening, ...]:
+    """What hooks are told of heals."""
+    return tuple(
+        Happening(
+            "heal", given(thread_id), given(each.checkpoint) or None, given(each.ns),
+            detail={"id": _id(each), "kind": each.kind, "channel": each.channel, "what": each.what},
+        )
+        for each in heals
+    )  # fmt: skip
 
 
 def _id(heal: Heal) -> str:

@@ -16,9 +16,10 @@ from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
+from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.recovery import rows as stored_rows
-from langgraph_wyrd.recovery.heals import Heal, log, record
-from langgraph_wyrd.recovery.mend import mended, salvaged, without_events
+from langgraph_wyrd.recovery.heals import Heal, happenings, log, new
+from langgraph_wyrd.recovery.mend import absent, mended, salvaged, without_events
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.engine import Engine, Job
@@ -40,71 +41,94 @@ T = TypeVar("T")
 Flow = Generator[Any, Any, Any]
 
 
-def healing(
-    engine: Engine, codec: Callable[[], Codec]
-) -> Callable[[Callable[..., Job], str, bool], Flow]:
-    """What a write does that met damage: see `checkpoints.writing`."""
+class Healer:
+    """Heals the threads of one database, and tells the log and the hooks of it."""
 
-    def heal(make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
-        dialect = engine.driver.dialect
-        script = partial(mended, dialect, thread_id)
-        if gives_up:
-            script = partial(salvaged, dialect, thread_id, codec())
-        job = make("mend", script)
-        engine.post(job)
-        log(thread_id, (yield job))
+    def __init__(self, engine: Engine, codec: Callable[[], Codec], hooks: Hooks) -> None:
+        self._engine = engine
+        self._codec = codec
+        self.hooks = hooks
 
-    return heal
-
-
-def flow(
-    engine: Engine,
-    thread_ids: Sequence[str],
-    lenient: Callable[[Lenient], Script[T]],
-    codec: Codec,
-    first: BaseException,
-) -> Callable[[Callable[..., Job]], Flow]:
-    """Mend the threads, read again leniently, record and log what that had to do."""
-
-    def run(make: Callable[..., Job]) -> Flow:
-        dialect = engine.driver.dialect
-        done: list[tuple[str, list[Heal]]] = []
-        for thread_id in thread_ids:
-            try:
-                healed = yield from posted(make("mend", lambda t=thread_id: mended(dialect, t)))
-            except WyrdError:
-                continue  # it can't be written: what follows reads round the damage
-            done.append((thread_id, healed))
-        reading = Lenient(dialect, codec)
-        found = yield from posted(make("read", lambda: reading.run(lenient)))
-        for thread_id, heals in done:
-            log(thread_id, heals)
-        told = any(heals for _, heals in done)
-        for thread_id, (key, heals, drops) in reading.told.items():
-            told = told or bool(heals)
-            log(thread_id, heals)
-            try:
-                yield from posted(make("mend", lambda k=key, h=heals, d=drops: _recorded(k, h, d)))
-            except WyrdError:
-                continue
-        if not told and not isinstance(first, CheckpointDamaged):
-            raise first  # nothing is damaged: it was another error
+    def script(
+        self, thread_ids: Sequence[str], gives_up: bool
+    ) -> Script[list[tuple[str, list[Heal]]]]:
+        """Restore what can be of threads; with `gives_up`, as a repair does."""
+        dialect, found = self._engine.driver.dialect, []
+        for thread_id in dict.fromkeys(thread_ids):
+            if gives_up:
+                heals = yield from salvaged(dialect, thread_id, self._codec())
+            else:
+                heals = yield from mended(dialect, thread_id)
+            if heals:
+                found.append((thread_id, heals))
         return found
 
-    def posted(job: Job) -> Flow:
-        engine.post(job)
-        return (yield job)
+    def told(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
+        """Log heals; the hooks to call with them."""
+        for thread_id, heals in found:
+            log(thread_id, heals)
+        return self._fire(found)
 
-    return run
+    def _fire(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
+        made: list[Happening] = []
+        if self.hooks.hear("heal"):
+            for thread_id, heals in found:
+                made += happenings(thread_id, heals)
+        return Fire(self, tuple(made))
+
+    def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
+        """What a write does that met damage: see `checkpoints.writing`."""
+        found = yield self._posted(make("mend", partial(self.script, [thread_id], gives_up)))
+        yield self.told(found)
+
+    def read(
+        self,
+        thread_ids: Sequence[str],
+        lenient: Callable[[Lenient], Script[T]],
+        codec: Codec,
+        first: BaseException,
+    ) -> Callable[[Callable[..., Job]], Flow]:
+        """Mend the threads, read again leniently, record and tell what that had to do."""
+
+        def run(make: Callable[..., Job]) -> Flow:
+            done: list[tuple[str, list[Heal]]] = []
+            for thread_id in thread_ids:
+                try:
+                    script = partial(self.script, [thread_id], False)
+                    done += yield self._posted(make("mend", script))
+                except WyrdError:
+                    continue  # it can't be written: what follows reads round the damage
+            reading = Lenient(self._engine.driver.dialect, codec)
+            found = yield self._posted(make("read", lambda: reading.run(lenient)))
+            yield self.told(done)
+            for thread_id, (key, heals, drops) in reading.told.items():
+                log(thread_id, heals)
+                try:
+                    script_ = partial(_recorded, key, heals, drops)
+                    heals = yield self._posted(make("mend", script_))
+                except WyrdError:
+                    continue
+                yield self._fire([(thread_id, heals)])
+            said = done or any(heals for _, heals, _ in reading.told.values())
+            if not said and not isinstance(first, CheckpointDamaged):
+                raise first  # nothing is damaged: it was another error
+            return found
+
+        return run
+
+    def _posted(self, job: Job) -> Job:
+        self._engine.post(job)
+        return job
 
 
-def _recorded(key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]) -> Script[None]:
+def _recorded(
+    key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]
+) -> Script[list[Heal]]:
     if drops:
         yield Command(
             delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [(key, *each) for each in drops]
         )
-    if heals:
-        yield record(key, heals)
+    return (yield from new(key, heals))
 
 
 class Lenient:
@@ -191,6 +215,14 @@ class _Thread:
                     self.note("left_out", row.ns, row.id, "what it said is damaged", "events")
                 elif isinstance(row.ns, str) and isinstance(row.id, str):
                     self._lost.add((row.ns, row.id))
+                else:
+                    self.note("left_out", "", "", "a checkpoint is damaged: nothing says which")
+        for table, row in found.broken:
+            if table is WRITES and (row.ns, row.checkpoint) not in self._rows.keys() | self._lost:
+                what = f"what task {row.task} wrote is damaged: nothing says at which checkpoint"
+                self.note("left_out", "", "", what, str(row.task))
+        if found.missing:
+            self.note("left_out", "", "", absent(found))
 
     def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
         heal = Heal(kind, ns, id, channel, what)
@@ -301,8 +333,10 @@ class _Thread:
     def again(self, ns: str, id: str) -> frozenset[str]:
         """The tasks that run again, as something that they wrote at a checkpoint is lost."""
         tasks = set()
+        here = {row.task for row in self._found.writes if (row.ns, row.checkpoint) == (ns, id)}
         for table, row in self._found.broken:
-            if table is WRITES and (row.ns, row.checkpoint) == (ns, id):
+            if table is WRITES and ((row.ns, row.checkpoint) == (ns, id) or row.task in here):
                 tasks.add(row.task)
-                self.note("left_out", ns, id, f"what task {row.task} wrote is damaged", row.task)
+                what = f"what task {row.task} wrote is damaged"
+                self.note("left_out", ns, id, what, str(row.task))
         return frozenset(tasks)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, record
-from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, recovered
+from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
+from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, flipped_back, recovered
 from langgraph_wyrd.recovery.threads import Place, located, remade
-from langgraph_wyrd.storage.parity import PROTECTED, regroup, tags_of
-from langgraph_wyrd.storage.rows import delete, insert, summed, unsound
+from langgraph_wyrd.storage.parity import PROTECTED, mark, regroup, tags_of
+from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     PARITY,
     SNAPSHOTS,
+    TABLES,
     THREADS,
     WRITES,
     CheckpointRow,
@@ -48,7 +52,8 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     """Restore what can be; give up what can't, so that the thread can be written again.
 
     The writes of a task of which one is damaged go (it runs again), but for answers. A checkpoint
-    whose events are damaged loses them; one whose values are damaged stays as it is.
+    whose events are damaged loses them. What else is damaged or missing stays so, and is known by
+    its tag: it is found again.
     """
     opened = yield from locked(dialect, thread_id)
     if opened is None:
@@ -56,7 +61,14 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     place, found = opened
     heals = yield from applied(dialect, place, found)
     again: set[tuple[str, str, str]] = set()
+    lost = set(found.lost)
     for table, row in found.broken:
+        if table in PROTECTED:
+            number = PROTECTED.index(table)
+            known = _known(lost, number, row)
+            lost.discard(known)
+            if table is not WRITES:
+                lost.add(known)
         if table is WRITES:
             yield from _removed(dialect, found.stored, table, row)
             again.add((row.ns, row.checkpoint, row.task))
@@ -70,14 +82,40 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             heals.append(Heal("left_out", row.ns, row.id, "events", what))
             if not unsound(table, fixed):
                 found.sound[table.name].append(fixed)
+                lost.discard(known)
+    heals += yield from _headed(found)
     for row in list(found.writes):
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
             found.sound[WRITES.name].remove(row)
             yield Command(delete(WRITES, *WRITES.key), [[getattr(row, n) for n in WRITES.key]])
-    yield from regrouped(found)
+    yield from regrouped(found, lost)
     if heals:
         yield record(found.stored.key, heals)
     return heals
+
+
+def _headed(found: Recovered) -> Script[list[Heal]]:
+    """Have the newest checkpoint that is there be the head, where the head is missing for good."""
+    rows = yield Query("SELECT head FROM wyrd_threads WHERE key = ?", (found.stored.key,))
+    ((newest,),) = yield Query(NEWEST, (found.stored.key,))
+    if not rows or rows[0][0] == newest or not (newest is None or isinstance(newest, str)):
+        return []
+    yield Command(
+        "UPDATE wyrd_threads SET head = ?, version = version + 1 WHERE key = ?",
+        [(newest, found.stored.key)],
+    )
+    what = f"it is missing: {newest or 'nothing'} is the head"
+    return [Heal("ancestor" if newest else "empty", "", str(rows[0][0]), "", what)]
+
+
+def _known(lost: Collection[int], number: int, row: Any) -> int:
+    """By which tag a damaged row is known: one that fits its checksum, or else its place."""
+    own = mark(number, row)
+    for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
+        for each in lost:
+            if each & bits == own & bits:
+                return each
+    return own
 
 
 def _answers(codec: Codec, row: Any) -> bool:
@@ -104,6 +142,8 @@ def mended_by_key(dialect: str, key: Key) -> Script[None]:
         stored = yield from stored_rows.read(dialect, key, rows[0][0], None)
         found = recovered(stored)
         heals = yield from applied(dialect, Place(key, None), found, thread=False)
+        if found.missing:  # the groups that name them are replaced
+            heals.append(Heal("left_out", "", "", "", absent(found)))
         if heals:
             yield record(key, heals)
 
@@ -117,7 +157,10 @@ def locked(
         return None
     if lock:
         yield Query(_LOCK[dialect], (place.key,))
-    stored = yield from stored_rows.read(dialect, place.key, thread_id, place.row or place.wrong)
+    row = place.row or place.wrong
+    stored = yield from stored_rows.read(dialect, place.key, thread_id, row)
+    if not any(stored.rows.values()) and (row is None or row.deleted_at is not None):
+        return None  # it never was, or was deleted
     return place, recovered(stored)
 
 
@@ -147,8 +190,8 @@ def applied(
         yield Command(insert(fix.table), [fix.new])
     for table, row in found.strays:
         yield from _removed(dialect, stored, table, row)
-        what = f"a row of {table.name} was none of this thread's: it was removed"
-        heals.append(Heal("exact", "", "", "", what))
+        what = f"a damaged row of {table.name} was none of this thread's: it was removed"
+        heals.append(Heal("left_out", "", "", "", what))
     for table, row in found.broken:
         if table is SNAPSHOTS:
             yield from _removed(dialect, stored, table, row)
@@ -159,12 +202,35 @@ def applied(
                 heals.append(Heal("exact", at[1], at[2], "", what))
     if thread:
         heals += yield from _thread_row(place, found)
+        heals += yield from _flipped_back(stored.key)
     heals += yield from _groups(found)
+    return heals
+
+
+def _flipped_back(key: Key) -> Script[list[Heal]]:
+    """Turn back single bits of the thread's rows that are in no group: labels, users' values."""
+    heals: list[Heal] = []
+    for table in TABLES.values():
+        if table.sums and table not in RECOVERED and "thread" in table.names:
+            sets = ", ".join(f"{name} = ?" for name in table.names)
+            keys = " AND ".join(f"{name} = ?" for name in table.key)
+            for each in (yield Query(select(table, "thread"), (key,))):
+                row = table.row._make(each)
+                right = flipped_back(table, row) if unsound(table, row) else None
+                if right is not None:
+                    held = [*right, *(getattr(row, name) for name in table.key)]
+                    yield Command(f"UPDATE {table.name} SET {sets} WHERE {keys}", [held])
+                    heals.append(Heal("exact", "", "", "", f"a row of {table.name} was damaged"))
     return heals
 
 
 def _clean(text: str) -> str:
     return text.encode(errors="replace").decode(errors="replace")
+
+
+def absent(found: Recovered) -> str:
+    """How many rows are missing, in words."""
+    return "1 row is missing" if found.missing == 1 else f"{found.missing:,} rows are missing"
 
 
 def _removed(dialect: str, stored: Stored, table: Table, row: Any) -> Script[None]:
@@ -206,7 +272,7 @@ def _groups(found: Recovered) -> Script[list[Heal]]:
     """Group the thread's rows anew where a group is damaged, and nothing is lost."""
     groups = found.sound[PARITY.name]
     bad = [row for table, row in found.broken if table is PARITY]
-    lost = found.missing or any(table in PROTECTED for table, _ in found.broken)
+    lost = found.lost or any(table in PROTECTED for table, _ in found.broken)
     if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
         return []
     yield from regrouped(found)
@@ -219,9 +285,9 @@ def ungrouped(found: Recovered) -> int:
     return sum(1 for each in found.tagged if each not in held)
 
 
-def regrouped(found: Recovered) -> Script[None]:
-    """Put all sound rows of a thread into new groups."""
+def regrouped(found: Recovered, lost: Collection[int] = ()) -> Script[None]:
+    """Put all sound rows of a thread into new groups; `lost`: the tags of those that are not."""
     rows = [
         (number, row) for number, table in enumerate(PROTECTED) for row in found.sound[table.name]
     ]
-    yield from regroup(found.stored.key, found.stored.thread_id, rows)
+    yield from regroup(found.stored.key, found.stored.thread_id, rows, sorted(lost))

@@ -76,7 +76,13 @@ class Recovered:
     # Damaged rows of a thread of which parity says that nothing is missing: they are not its own.
     strays: list[tuple[Table, Any]] = field(default_factory=list)
     tagged: dict[int, tuple[int, Any]] = field(default_factory=dict)  # sound rows by their tags
-    missing: int = 0  # rows that a group names, and that can't be rebuilt
+    # The tags of rows that a group names, and that are damaged or missing and can't be rebuilt.
+    lost: frozenset[int] = frozenset()
+
+    @property
+    def missing(self) -> int:
+        """How many rows can't be rebuilt, and are not there as damaged ones."""
+        return max(0, len(self.lost) - sum(table in PROTECTED for table, _ in self.broken))
 
     @property
     def checkpoints(self) -> list[CheckpointRow]:
@@ -128,8 +134,8 @@ def recovered(stored: Stored) -> Recovered:
     while _by_parity(made, bad, groups) or _by_pairs(made, bad) or _by_flips(made, bad, groups):
         pass
     made.broken = [(table, row) for table in TABLES for row in bad.get(table.name, ())]
-    made.missing = sum(len(group.missing(made)) for group in groups)
-    if groups and not made.missing and made.tagged.keys() <= {t for g in groups for t in g.tags}:
+    made.lost = frozenset(each for group in groups for each in group.missing(made))
+    if groups and not made.lost and made.tagged.keys() <= {t for g in groups for t in g.tags}:
         made.strays = [each for each in made.broken if each[0] in PROTECTED]
         made.broken = [each for each in made.broken if each[0] not in PROTECTED]
     return made

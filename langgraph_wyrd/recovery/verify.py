@@ -179,7 +179,7 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
     if found.missing:
         what = f"{count(found.missing, 'row')} that its parity names can't be found"
         note(PARITY.name, "groups", what, STAYS)
-    elif loose := ungrouped(found):
+    elif not found.lost and (loose := ungrouped(found)):
         note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
         note(THREADS.name, "its row", what, ANEW)
@@ -333,14 +333,6 @@ def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
     if opened is None:
         return
     place, _ = opened
-    for table in TABLES.values():
-        if table.sums and table not in RECOVERED and "thread" in table.names:
-            rows = yield Query(select(table, "thread"), (place.key,))
-            for each in rows:
-                row = table.row._make(each)
-                right = flipped_back(table, row) if unsound(table, row) else None
-                if right is not None:
-                    yield _replaced(table, row, right)
     row = place.row
     if row is not None and row.deleted_at is None:
         thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
@@ -348,13 +340,6 @@ def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
             yield from project.again(dialect, codec, thread)
         except KeyMissing:
             return
-
-
-def _replaced(table: Table, old: Any, new: Any) -> Command:
-    sets = ", ".join(f"{name} = ?" for name in table.names)
-    keys = " AND ".join(f"{name} = ?" for name in table.key)
-    values = [*new, *(getattr(old, name) for name in table.key)]
-    return Command(f"UPDATE {table.name} SET {sets} WHERE {keys}", [values])
 
 
 # ---- the database

@@ -24,7 +24,7 @@ from zlib import crc32
 
 import ormsgpack
 
-from langgraph_wyrd.storage.rows import delete, insert, select, summed
+from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -43,6 +43,7 @@ MEMBERS = 64  # of a group
 # the XOR of their pieces: bytes that were damaged in one place can be rebuilt, a whole row not.
 SIZES = (4 << 10, 32 << 10, 256 << 10)
 PIECE = 16 << 10
+LAST = "\U0010ffff"  # no id sorts behind it
 PROTECTED: tuple[Table, ...] = (CHECKPOINTS, WRITES, JOURNAL)  # numbered: append, never renumber
 
 _NUMBER = {insert(table): number for number, table in enumerate(PROTECTED)}
@@ -92,6 +93,14 @@ def tag(number: int, row: Any) -> int:
     place = 0 if number == 2 else place_of(row[1], row[2])
     made: int = (row[_SUMS[number]] & _LOW) << 32 | place & ~1 | (number == 0)
     return made
+
+
+def mark(number: int, row: Any) -> int:
+    """The tag of a row that may be damaged: one of its own where its columns make none."""
+    try:
+        return tag(number, row)
+    except (TypeError, ValueError):
+        return crc32(repr(row).encode(errors="replace")) << 32 | (number == 0)
 
 
 def place_of(ns: str, checkpoint: str) -> int:
@@ -237,8 +246,11 @@ def stored(key: Key, group: Group) -> ParityRow:
     )  # fmt: skip
 
 
-def grouped(key: Key, name: str | None, rows: Iterable[tuple[int, Any]]) -> list[ParityRow]:
-    """The groups of rows that are stored already."""
+def grouped(
+    key: Key, name: str | None, rows: Iterable[tuple[int, Any]], lost: Iterable[int] = ()
+) -> list[ParityRow]:
+    """The groups of rows that are stored already. `lost`: tags of rows that can't be restored;
+    they have a group that holds nothing else, so that nobody takes the thread for sound."""
     open_: dict[int, Group] = {}
     done: list[Group] = []
     for number, row in rows:
@@ -254,6 +266,9 @@ def grouped(key: Key, name: str | None, rows: Iterable[tuple[int, Any]]) -> list
             done.append(group)
             open_.pop(size, None)
     done += open_.values()
+    if lost:
+        tags = b"".join(each.to_bytes(8, "little") for each in lost)
+        done.append(fresh()._replace(last=LAST, tags=tags))
     if name is not None:
         done = [done[0]._replace(name=name), *done[1:]] if done else [fresh(name)]
     return [summed(PARITY, stored(key, group)) for group in done]
@@ -265,10 +280,18 @@ def alone(table: Table, row: Any) -> ParityRow:
     return summed(PARITY, stored(row[0], joined(fresh(), number, row, packed(number, row))))
 
 
-def regroup(key: Key, name: str | None, rows: Iterable[tuple[int, Any]]) -> Script[None]:
-    """Replace a thread's groups by new ones of these rows."""
+def regroup(
+    key: Key, name: str | None, rows: Iterable[tuple[int, Any]], lost: Iterable[int] = ()
+) -> Script[None]:
+    """Replace a thread's groups by new ones of these rows; damaged ones are `lost`."""
     yield Command(delete(PARITY, "thread"), [(key,)])
-    made = grouped(key, name, rows)
+    sound, gone = [], dict.fromkeys(lost)
+    for number, row in rows:
+        if unsound(PROTECTED[number], row):
+            gone[mark(number, row)] = None
+        else:
+            sound.append((number, row))
+    made = grouped(key, name, sound, gone)
     if made:
         yield Command(INSERT, made)
 

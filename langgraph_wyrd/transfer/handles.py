@@ -54,7 +54,9 @@ class Exporting:
         """
         saver, codec = self._saver, self._saver._codec
         found: Export | None = yield Read(
-            saver._engine, partial(files.export, saver._dialect, codec, self._stored)
+            saver._engine,
+            partial(files.export, saver._dialect, codec, self._stored),
+            (self._stored,),
         )
         if found is None:
             raise ThreadNotFound(f"thread {self.id!r} has no checkpoints")

@@ -7,11 +7,11 @@ from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.recovery import rows as stored_rows
-from langgraph_wyrd.recovery.rows import recovered
+from langgraph_wyrd.recovery.rows import flipped_back, recovered
 from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED
-from langgraph_wyrd.storage.rows import select
+from langgraph_wyrd.storage.rows import select, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 
 _PAGE = 200  # threads that are looked up together
@@ -53,7 +53,10 @@ def stored(dialect: str, thread_id: str) -> Script[Carried | None]:
     others = [table for table in COPIED if table not in PROTECTED]
     answers = yield [Query(select(table, "thread"), (row.key,)) for table in others]
     for table, answer in zip(others, answers, strict=True):
-        rows[table.name] = [*map(table.row._make, answer)]
+        held = [*map(table.row._make, answer)]
+        rows[table.name] = [
+            (flipped_back(table, each) or each) if unsound(table, each) else each for each in held
+        ]
     return Carried(row, rows)
 
 

@@ -185,7 +185,7 @@ _KINDS: dict[str, type[Side]] = {
 
 def side_of(saver: Any, asynchronous: bool) -> Side:
     """The side that a saver takes in a copy."""
-    if hasattr(saver, "_engine") and not hasattr(saver, "_user"):  # one user's shows no others
+    if hasattr(saver, "_engine") and saver._user is None:  # one user's shows no others
         return Ours(saver, asynchronous)
     if isinstance(saver, InMemorySaver):
         return InMemory(saver, asynchronous)

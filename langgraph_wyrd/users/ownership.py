@@ -324,14 +324,16 @@ class Users:
         for _ in range(_TRIES):
             before = counts.total()
             for id in (yield Read(engine, partial(erase.threads_of, user))) if threads else ():
-                gone = yield Write(engine, partial(erase.delete_thread, dialect, me, id, user))
+                gone = yield Write(
+                    engine, partial(erase.delete_thread, dialect, me, id, user), threads=(id,)
+                )
                 self._cache.drop(id)
                 counts.update(gone)
                 if gone:
                     deleted.append((id, gone["wyrd_checkpoints"]))
             for id in (yield Read(engine, partial(erase.threads_with, user))):
                 script = partial(erase.erase_in, dialect, me, id, user)
-                counts[USER_DATA.name] += yield Write(engine, script)
+                counts[USER_DATA.name] += yield Write(engine, script, threads=(id,))
                 self._cache.drop(id)
             script = partial(erase.erase_outside, user)
             counts[USER_DATA.name] += yield Write(engine, script)

@@ -6,7 +6,7 @@ to it is refused. Whose a thread is, is looked up in the transaction that reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -16,8 +16,8 @@ from langgraph.checkpoint.base import get_checkpoint_metadata
 
 from langgraph_wyrd.checkpoints.put import refuse_others
 from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.configs import of_user as config_of_user
-from langgraph_wyrd.configs import place, stored_place
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.operations import Operation, Read, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
@@ -140,8 +140,7 @@ class UserSaver(WyrdSaver):
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one of the user's threads; another's is not found."""
-        name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-        return UserThread(self, stored(str(name), "thread_id"))
+        return UserThread(self, named(thread_id))
 
     def _each(
         self, names: Iterable[str], script: Callable[[str], Any], how: str, **detail: Any
@@ -157,8 +156,8 @@ class UserSaver(WyrdSaver):
     ) -> Operation[None]:
         """Copy one of the user's threads to an id that has no checkpoints yet."""
         source, target = (stored(str(e), "id") for e in (source_thread_id, target_thread_id))
-        yield Read(self._engine, partial(self._may_begin, target))
-        if (yield Read(self._engine, partial(self._is_mine, source))):
+        yield Read(self._engine, partial(self._may_begin, target), (target,))
+        if (yield Read(self._engine, partial(self._is_mine, source), (source,))):
             copied: Any = WyrdSaver.copy_thread
             yield from copied.__wrapped__(
                 self, source_thread_id, target_thread_id, latest_only=latest_only
@@ -186,7 +185,7 @@ class UserSaver(WyrdSaver):
     ) -> Operation[None]:
         """Read the working state of one of the user's threads again; see `WyrdSaver.reextract`."""
         name = stored(str(thread_id), "thread_id")
-        yield Read(self._engine, partial(self._must_be_mine, name))
+        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
         again: Any = WyrdSaver.reextract
         yield from again.__wrapped__(self, thread_id, progress=progress)
 
@@ -216,7 +215,7 @@ class UserSaver(WyrdSaver):
         if thread_id is None:
             return self._picked((yield from found.__wrapped__(self, **asked)))
         name = stored(str(thread_id), "thread_id")
-        yield Read(self._engine, partial(self._must_be_mine, name))
+        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
         return self._picked((yield from found.__wrapped__(self._whole, thread_id, **asked)))
 
     aresume = asynchronous(resume)  # type: ignore[arg-type]
@@ -252,7 +251,7 @@ class UserThread(Thread):
     def fork(self, new_thread_id: str, at: Any = None, transform: Any = None) -> Operation[Any]:
         """A new thread of the same user; see `Thread.fork`."""
         name = stored(str(new_thread_id), "thread_id")
-        yield Read(self._mine._engine, partial(self._mine._may_begin, name))
+        yield Read(self._mine._engine, partial(self._mine._may_begin, name), (name,))
         forked: Any = Thread.fork
         made = yield from forked.__wrapped__(self, new_thread_id, at, transform)
         return UserThread(self._mine, made._stored)
