@@ -187,7 +187,11 @@ def view_of(
 ) -> View:
     """What extractors see of a checkpoint that is put behind `space`."""
     values = put.values
-    gone = frozenset([n for n in space.channels if n not in values and n not in space.owners])
+    # A DeltaChannel's value is in a checkpoint now and then only, and is not gone in between.
+    gone = frozenset([
+        name for name, known in space.channels.items()
+        if name not in values and name not in space.owners and not known.snapshot
+    ])  # fmt: skip
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
     if (remembered := messages_of(values)) is not None:  # a functional graph's

@@ -15,6 +15,7 @@ import logging
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,6 +33,7 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
+_TIMES = 10  # tries to have the connection that a reader gave up
 _ROOM = 10.0  # seconds that a writer waits for a reader's connection
 
 
@@ -159,10 +161,18 @@ class _Worker(threading.Thread):
             except ConnectionLost as error:
                 if not self._writes or not self._engine.make_room(error):
                     raise
-                self._connection = self._driver.connect(writes=True)
+                self._connection = self._in_its_place()
             if not self._writes and not self._queue.empty():
                 self._engine.add_reader()
         return self._connection
+
+    def _in_its_place(self) -> Connection:
+        """A connection instead of one that was closed: a server needs a moment to notice that."""
+        for _ in range(_TIMES):
+            with suppress(ConnectionLost):
+                return self._driver.connect(writes=True)
+            time.sleep(0.1)
+        return self._driver.connect(writes=True)
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

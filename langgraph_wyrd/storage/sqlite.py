@@ -17,7 +17,12 @@ from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.sqlite_errors import damaged, translated
 from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.storage.url import Address
-from langgraph_wyrd.storage.whereabouts import Whereabouts, lost_its_head, needs_immutable
+from langgraph_wyrd.storage.whereabouts import (
+    BesideGone,
+    Whereabouts,
+    lost_its_head,
+    needs_immutable,
+)
 
 T = TypeVar("T")
 
@@ -26,7 +31,7 @@ _LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 
 class _Abandoned(DatabaseGone):
-    """Another thread closed this connection, because its file was gone."""
+    """Another thread closed this connection, because a file beside the database was gone."""
 
 
 class SqliteDriver:
@@ -74,7 +79,7 @@ class SqliteDriver:
     def connect(self, *, writes: bool) -> SqliteConnection:
         try:
             return self._connected(writes)
-        except DatabaseGone:
+        except BesideGone:
             self.abandon()
             raise
 
@@ -100,7 +105,7 @@ class SqliteDriver:
         return made
 
     def abandon(self) -> None:
-        """Close every connection: SQLite must not go on with a file that others do not see."""
+        """Close every connection: SQLite must not go on with a WAL that others do not see."""
         for each in list(self._open):
             each.close()
 
@@ -342,15 +347,24 @@ class SqliteConnection:
 
     @contextlib.contextmanager
     def _in_place(self) -> Generator[None, None, None]:
-        """What is done here; where the file turns out to be gone, every connection is closed."""
+        """What is done here, while the files are where they were.
+
+        Where the database is gone its connections stay open, so that no other file gets its number;
+        its WAL is emptied into it, so that nobody takes that for the WAL of what lies there now.
+        """
+        whereabouts = self._driver.whereabouts
         try:
             with self._used:
                 if self._closed:
                     raise _Abandoned(f"{self._driver._where} was gone a moment ago. Try again")
-                yield
-        except _Abandoned:
-            raise
-        except DatabaseGone:
+                try:
+                    if whereabouts.lost:
+                        whereabouts.look()
+                    yield
+                except DatabaseGone:
+                    whereabouts.save(self._raw)
+                    raise
+        except BesideGone:
             self._driver.abandon()
             raise
 

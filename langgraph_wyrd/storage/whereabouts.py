@@ -17,6 +17,10 @@ _UNSEEN = (0, 0)  # we may not look
 _BESIDE = ("-wal", "-shm")
 
 
+class BesideGone(DatabaseGone):
+    """A file beside it is gone: the next call opens the database anew."""
+
+
 class Whereabouts:
     """Of one file, and of what SQLite keeps beside it.
 
@@ -54,7 +58,8 @@ class Whereabouts:
                 self._beside[end] = found
             elif held != found:
                 self._taken = found is not None and _size(f"{self.path}{end}") > 0
-                raise self._gone(f"lost the {end} file beside it while it was open", _AGAIN)
+                what = f"lost the {end} file beside it while it was open"
+                raise self._gone(what, _AGAIN, BesideGone)
         self.lost = False
 
     def let_go(self) -> None:
@@ -73,9 +78,9 @@ class Whereabouts:
             with contextlib.suppress(sqlite3.Error):
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-    def _gone(self, what: str, then: str) -> DatabaseGone:
+    def _gone(self, what: str, then: str, kind: type[DatabaseGone] = DatabaseGone) -> DatabaseGone:
         self.lost = True
-        return DatabaseGone(f"{self._where} {what}. Nothing of this call was stored. {then}")
+        return kind(f"{self._where} {what}. Nothing of this call was stored. {then}")
 
 
 _AGAIN = "Try again: it is opened anew"
