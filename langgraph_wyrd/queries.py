@@ -293,8 +293,8 @@ class Queries(Inbox):
         On a page, what was put on a list together stands in the list's order.
 
         Args:
-            status: "open" ("pending" and "in_progress"), "pending", "in_progress", "completed",
-                "cancelled", one or several, or "any".
+            status: "open" (all but "completed" and "cancelled"), "pending", "in_progress",
+                "completed", "cancelled", one or several, or "any".
             thread_id: As for `open_loops`, like all that follow.
             user_id: In the threads of these users.
             node: Of these nodes.
@@ -476,6 +476,4 @@ def _steps(status: Some) -> tuple[str, ...] | None:
     found = filters.words(status, "status", (*get_args(TodoStatus), "open", "any"))
     if found is None or "any" in found:
         return None
-    if "open" in found:
-        found = (*(each for each in found if each != "open"), *listing.OPEN_TODOS)
     return tuple(sorted(set(found)))

@@ -170,7 +170,7 @@ class WyrdSaver(
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
-        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user)
+        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
         chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
         watched = boundaries.watched(labels, pillars)
         reader = Reader(chosen, channels, watched) if pillars else None

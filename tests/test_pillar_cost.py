@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
 from tests.conftest import Backend
-from tests.test_strands import at, prose, stored_bytes
+from tests.test_deltas import at, prose, stored_bytes
 
 
 def grown(durable: Backend, thread: str, pillars: bool, values: list[dict[str, Any]]) -> list[int]:

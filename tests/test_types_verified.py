@@ -73,7 +73,8 @@ def test_objects_are_no_damage(durable: Backend) -> None:
 
 @pytest.mark.parametrize("returned", [False, True])
 def test_what_was_said_without_a_class_is_no_damage(durable: Backend, returned: bool) -> None:
-    """The ledger marks it: neither while the class is away nor when it is back is it compared."""
+    """What was read of a value without its class stays, and is no damage: neither while the class
+    is away nor when it is back."""
     with app(MORE) as made:
         saver = durable.open()
         every = all_of(made)
@@ -94,7 +95,7 @@ def test_what_was_said_without_a_class_is_no_damage(durable: Backend, returned: 
         if returned:
             report = durable.open().verify("t")
         assert report.ok
-        assert any("can't be compared" in each.what for each in report.findings)
+        assert report.findings == ()
         durable.open().reweave("t")
         if returned:
             assert durable.open().verify("t").findings == ()

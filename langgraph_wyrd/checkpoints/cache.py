@@ -31,6 +31,7 @@ class Namespace:
     state: Any = None  # its working state (see `working`)
     known: bool = True  # False: only the working state was read
     owners: dict[str, str] = field(default_factory=dict)  # channels that hold a user's values
+    joins: dict[str, Any] = field(default_factory=dict)  # who arrived where branches meet
 
     @property
     def weight(self) -> int:

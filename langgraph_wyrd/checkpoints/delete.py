@@ -374,7 +374,7 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple
     changes = {}
     for name, value in restored.channels.items():
         alike = None if name in others else known.get(name)
-        change, _ = operation(codec, alike, value.get(), name)
+        change, _ = operation(codec, alike, value.get(), name, restored=True)
         if change is not None:
             changes[name] = change
     owned.split(changes, restored.owners, held)

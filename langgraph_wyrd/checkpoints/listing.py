@@ -32,7 +32,7 @@ from langgraph_wyrd.storage.tables import (
 
 T = TypeVar("T")
 Values = Sequence[str] | None
-OPEN_TODOS = ("in_progress", "pending")
+DONE_TODOS = ("cancelled", "completed")  # any other status is open, also one that is not known
 
 _MOST_READ = 1000  # rows in one go, where text has to be looked at here
 _FEW_THREADS = 200  # so many are looked up one by one; a user with more is met along the index
@@ -147,14 +147,15 @@ def _branches(
 ) -> list[tuple[str, tuple[Any, ...]]]:
     """Where to look: each has its index."""
     if listing is LIST_TODOS:
-        being = [each for each in OPEN_TODOS if status is None or each in status]
-        over = None if status is None else [each for each in status if each not in OPEN_TODOS]
+        if status is None:
+            return [(listing.open, ()), (listing.over, ())]
+        being = [each for each in status if each not in DONE_TODOS]
+        over = [each for each in status if each in DONE_TODOS]
         made = []
         if being:
-            narrowed = [] if len(being) == len(OPEN_TODOS) else being
-            made.append(_narrowed(listing.open, "status", narrowed))
-        if over is None or over:
-            made.append(_narrowed(listing.over, "status", over or []))
+            made.append(_narrowed(listing.open, "status", [] if "open" in being else being))
+        if over:
+            made.append(_narrowed(listing.over, "status", over))
         return made
     (chosen,) = status or ("any",)
     found = [] if chosen == "closed" else [(listing.open, ())]
@@ -388,7 +389,7 @@ LIST_LOOPS: Listing[OpenLoop] = Listing(
 )  # fmt: skip
 LIST_TODOS: Listing[Todo] = Listing(
     "todos", TODOS, _item(Todo, TODOS), lambda todo: (todo.content,), ("content",),
-    "i.status IN ('pending', 'in_progress')", "i.status NOT IN ('pending', 'in_progress')",
+    "i.status NOT IN ('completed', 'cancelled')", "i.status IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
     "intentions", INTENTIONS, _item(Intention, INTENTIONS), lambda each: (each.text,), ("text",),

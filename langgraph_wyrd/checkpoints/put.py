@@ -128,7 +128,10 @@ def planned(
     fork: Fork | None = None,
 ) -> tuple[list[Step], Thread]:
     """The rows that store a checkpoint behind `space`, and the thread once they are stored."""
-    versions, old_versions = put.versions, space.versions
+    versions, old_versions, old_seen = put.versions, space.versions, space.seen
+    if not set(map(type, versions.values())) <= _TEXT:  # 2 == 2.0, and each is stored as it is
+        old_versions = _of_same_type(old_versions, versions)
+        old_seen = {n: _of_same_type(held, put.seen.get(n, {})) for n, held in old_seen.items()}
     channels = dict(space.channels)
     changes: dict[str, Any] = {}
     special: Any = {**put.owned, **space.owners} if put.owned or space.owners else ()
@@ -136,8 +139,9 @@ def planned(
         known = channels.get(name)
         if (
             known is not None
+            and name in versions
             and name not in put.new_versions
-            and old_versions.get(name) == versions.get(name)
+            and old_versions.get(name) == versions[name]
         ):
             continue
         if name in special:
@@ -155,7 +159,11 @@ def planned(
         for name in channels
         if name not in put.values
         and name not in put.owned
-        and (name in put.new_versions or versions.get(name) != old_versions.get(name))
+        and (
+            name in put.new_versions
+            or name not in versions
+            or versions[name] != old_versions.get(name)
+        )
     ]
     for name in removed:
         del channels[name]
@@ -165,7 +173,7 @@ def planned(
     seen: dict[str, dict[str, Any]] = {}
     all_seen: dict[str, dict[str, Any]] = {}
     for node, held in put.seen.items():
-        before = space.seen.get(node)
+        before = old_seen.get(node)
         if before is not None and before == held:
             all_seen[node] = before
             continue
@@ -247,6 +255,14 @@ def planned(
     return steps, moved
 
 
+_TEXT = frozenset((str,))
+
+
+def _of_same_type(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The old versions without those that are now of another type."""
+    return {n: v for n, v in old.items() if n not in new or type(v) is type(new[n])}
+
+
 def _read(
     codec: Codec,
     reader: Reader,
@@ -271,7 +287,10 @@ def _read(
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
     held = () if before is None else before.writes
-    view = working.view_of(put, space, names, fresh, held, sealed=codec.sealer is not None)
+    after.joins = working.joins(codec, space.joins, changes)
+    view = working.view_of(
+        put, space, names, fresh, held, after.joins, sealed=codec.sealer is not None
+    )
     known: ThreadState = thread.state
     if put.parent is not None:
         known.early.pop((put.ns, put.parent), None)
@@ -364,9 +383,10 @@ def _of_users(
     for name in dict.fromkeys([*put.owned, *space.owners]):
         mine, values = name in put.owned, put.owned if name in put.owned else put.values
         as_it_was = (
-            name not in put.new_versions
+            name in put.versions
+            and name not in put.new_versions
             and space.checkpoint is not None
-            and space.versions.get(name) == put.versions.get(name)
+            and space.versions.get(name) == put.versions[name]
         )
         if name not in values:
             if name not in channels:

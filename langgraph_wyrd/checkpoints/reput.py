@@ -72,7 +72,7 @@ def whole(codec: Codec, restored: Restored, row: CheckpointRow) -> tuple[bytes, 
     metadata_of(codec, row, exact)
     changes: dict[str, Any] = {}
     for name, value in restored.channels.items():
-        change, _ = operation(codec, None, value.get(), name)
+        change, _ = operation(codec, None, value.get(), name, restored=True)
         changes[name] = change
     held: owned.Held = {}
     owned.split(changes, restored.owners, held)

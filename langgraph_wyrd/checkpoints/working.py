@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
+from langgraph_wyrd.codec.delta import Operation
 from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.due import CONTROL as CONTROL
-from langgraph_wyrd.extraction.due import SENDS, due, remaining
+from langgraph_wyrd.extraction.due import JOIN, SENDS, due, remaining
 from langgraph_wyrd.extraction.extracting import messages_of
 from langgraph_wyrd.extraction.messages import has_results
 from langgraph_wyrd.extraction.policy import Channels
@@ -176,17 +178,31 @@ def matter(writes: Iterable[tuple[str, Any]]) -> bool:
     return any(channel in CONTROL or has_results(value) for channel, value in writes)
 
 
+def joins(codec: Codec, held: dict[str, Any], changes: Mapping[str, Operation]) -> dict[str, Any]:
+    """The values of joins as they are stored: a put holds the graph's own set, in which tasks that
+    have run since are as well."""
+    for name, change in changes.items():
+        if name.startswith(JOIN):
+            held = {each: value for each, value in held.items() if each != name}
+            if change[0] == "w":
+                held[name] = codec.load(*change[2:])
+    return held
+
+
 def view_of(
     put: Any,
     space: Namespace,
     changed: Sequence[str],
     fresh: Mapping[str, Sequence[int]],
     writes: Sequence[TaskWrite],
+    joins: Mapping[str, Any],
     *,
     sealed: bool,
 ) -> View:
     """What extractors see of a checkpoint that is put behind `space`."""
     values = put.values
+    if joins:
+        values = {**values, **{name: held for name, held in joins.items() if name in values}}
     # A DeltaChannel's value is in a checkpoint now and then only, and is not gone in between.
     gone = frozenset([
         name for name, known in space.channels.items()

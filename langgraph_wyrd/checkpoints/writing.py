@@ -32,7 +32,14 @@ from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged, DatabaseBusy, SaverClosed, ThreadDeleted
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    DatabaseBusy,
+    InvalidInput,
+    SaverClosed,
+    ThreadDeleted,
+)
+from langgraph_wyrd.extraction.due import JOIN
 from langgraph_wyrd.hooks import Fire, afire, fire
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
@@ -503,8 +510,16 @@ def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
             rest = () if value is None else codec.written(value, channel)
             held.append((channel, REF, [wanted.user, *rest]))
         else:
+            if channel in codec.classes.channels:
+                value = codec.marked(value, channel)
             held.append((channel, *codec.written(value, channel)))
-    return packed(held)
+    try:
+        return packed(held)
+    except TypeError as error:
+        raise InvalidInput(
+            f"what task {given(wanted.task)!r} wrote can't be stored: a channel's name is no plain "
+            f"text ({error})"
+        ) from error
 
 
 def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
@@ -595,7 +610,10 @@ def load(
         stamp = rows[0][0] if rows else None
     space = None
     if found is not None and found.target is not None:
+        renewed = codec.renewed()
         space = namespace(codec, found, strict=strict)
+        if codec.renewed() != renewed:
+            space = beginning()  # it holds objects of other versions: store them all as today's
         thread.spaces[wanted.ns] = space
     fork = yield from fork_of(thread, wanted)
     if reader is None:
@@ -669,6 +687,11 @@ def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Names
         restored.rows, restored.grown,
         found.path[-1].id if found.path[-1].built_on is not None else None,
         owners={name: user for name, (user, _) in restored.owners.items()},
+        joins={
+            name: value.get()
+            for name, value in restored.channels.items()
+            if name.startswith(JOIN) and name not in restored.owners
+        },
     )  # fmt: skip
 
 

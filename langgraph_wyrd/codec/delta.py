@@ -76,11 +76,19 @@ Fingerprint = Whole | ListOf | DictOf
 
 
 def operation(
-    codec: Codec, before: Fingerprint | None, value: Any, channel: str
+    codec: Codec,
+    before: Fingerprint | None,
+    value: Any,
+    channel: str,
+    *,
+    restored: bool = False,
 ) -> tuple[Operation | None, Fingerprint]:
-    """What makes `value` of the value before, None if nothing does, and its fingerprint."""
+    """What makes `value` of the value before, None if nothing does, and its fingerprint.
+
+    `restored`: it is a value as it was stored, whose version for migrations stays what it is.
+    """
     snapshot, inner = bare(value) if codec.splits else (False, value)
-    if codec.classes.channels and channel in codec.classes.channels:
+    if codec.classes.channels and not restored and channel in codec.classes.channels:
         inner = codec.marked(inner, channel)
     kind = codec.splittable(inner)
     if kind != "w":
@@ -386,4 +394,5 @@ class Value:
         if type(value) is list:
             size = _size(self._parts) if self._parts is not None else 64 * len(value)
             return list_fingerprint(self._codec, value, size, self._snapshot)
-        return operation(self._codec, None, wrapped(self._snapshot, value), channel)[1]
+        held = wrapped(self._snapshot, value)
+        return operation(self._codec, None, held, channel, restored=True)[1]

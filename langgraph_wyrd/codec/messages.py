@@ -216,8 +216,18 @@ _set_extra: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_extra__"
 _set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
+_revalidated = 0
+
+
+def revalidated() -> int:
+    """How many messages of another langchain-core were loaded in this process."""
+    return _revalidated
+
+
 def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:
     """A message of another langchain-core: its class decides, as it does under the serde."""
+    global _revalidated
+    _revalidated += 1
     if max(fields, default=0) >= len(FIELDS) or code >= len(CLASSES):
         raise SchemaTooNew(
             "a message was stored with a class or field that this release does not know: upgrade "

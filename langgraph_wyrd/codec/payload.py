@@ -123,15 +123,33 @@ def decompressed(data: bytes) -> bytes:
     return made
 
 
+_PACKING = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_BIG_INT
+_LARGE = 1  # the extension that is a number over 64 bits
+
+
+def _large(value: Any) -> ormsgpack.Ext:
+    if type(value) is not int:
+        raise TypeError(f"{type(value).__name__} is no plain data")
+    return ormsgpack.Ext(_LARGE, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+
+
+def _number(kind: int, data: bytes) -> int:
+    if kind != _LARGE:
+        raise ValueError(f"there is no extension {kind}")
+    return int.from_bytes(data, "big", signed=True)
+
+
 def packed(value: Any) -> bytes:
     """Plain data as compressed msgpack."""
-    return compressed(ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS))
+    return compressed(ormsgpack.packb(value, default=_large, option=_PACKING))
 
 
 def unpacked(data: bytes) -> Any:
     """The plain data of such bytes."""
     try:
-        return ormsgpack.unpackb(decompressed(data), option=ormsgpack.OPT_NON_STR_KEYS)
+        return ormsgpack.unpackb(
+            decompressed(data), ext_hook=_number, option=ormsgpack.OPT_NON_STR_KEYS
+        )
     except CheckpointDamaged:
         raise
     except Exception as error:

@@ -291,6 +291,11 @@ class Codec:
             return [self.classes.marked(channel, each) for each in value]
         return self.classes.marked(channel, value)
 
+    def renewed(self) -> int:
+        """How many objects were loaded that are not as they are stored: they were migrated, or are
+        messages of another langchain-core."""
+        return self.classes.brought + messages.revalidated()
+
     def has_kept(self) -> bool:
         """Whether there may be values that were not rebuilt in what was loaded lately: other loads
         go on at the same time, and a page is loaded in one go, so it stays so for a while."""

@@ -131,6 +131,14 @@ def _recorded(
     return (yield from new(key, heals))
 
 
+def is_of_the_serde(codec: Codec, error: Exception) -> bool:
+    """Whether an error is what a serde of the user's own raised for a value of a sound row.
+
+    Perhaps it can't reach what it needs just now: the checkpoint is not lost by that.
+    """
+    return not codec.splits and not isinstance(error, WyrdError)
+
+
 class Lenient:
     """Reads threads from their sound rows."""
 
@@ -188,7 +196,9 @@ class Lenient:
         try:
             with Held():
                 return thread.exactly(ns, id)
-        except Exception:
+        except Exception as error:
+            if is_of_the_serde(self._codec, error):
+                raise
             thread.note("left_out", ns, id, "it can't be read: a list leaves it out")
             return None
 
@@ -251,6 +261,8 @@ class _Thread:
             try:
                 made = self.exactly(ns, at)
             except Exception as error:
+                if is_of_the_serde(self._codec, error):
+                    raise
                 first = error if at == wanted else first
                 continue
             if at == wanted:
@@ -299,6 +311,10 @@ class _Thread:
         except CheckpointDamaged:
             if not found.snapshots:
                 raise
+        except Exception as error:
+            if self.row is not None and hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"in checkpoint {given(id)} of thread {given(self.row.thread_id)!r}")
+            raise
         last = found.path[-1]
         made = read.read_of(self._codec, self.found(ns, id, snapshots=False), again)
         self.drops.append((last.ns, last.id))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -279,9 +280,28 @@ def serde_sealer(serde: Any) -> Sealer:
     counts as encrypting) by the serde itself."""
     if type(serde) is EncryptedSerializer:
         return JointSealer(SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt))
-    return JointSealer(
-        SerdeCipher(serde.dumps_typed, lambda tag, data: serde.loads_typed((tag, data)))
-    )
+    texts: bool | None = None  # whether it takes bytes only as text, as a serde of JSON does
+
+    def encrypt(data: bytes) -> tuple[str, bytes]:
+        nonlocal texts
+        if texts is None:
+            texts = not _takes_bytes(serde)
+        made: tuple[str, bytes] = serde.dumps_typed(b64encode(data).decode() if texts else data)
+        return made
+
+    def decrypt(tag: str, data: bytes) -> Any:
+        found = serde.loads_typed((tag, data))
+        return b64decode(found, validate=True) if type(found) is str else found
+
+    return JointSealer(SerdeCipher(encrypt, decrypt))
+
+
+def _takes_bytes(serde: Any) -> bool:
+    """Whether a serde gives bytes back as they were."""
+    try:
+        return bool(serde.loads_typed(serde.dumps_typed(_TEXT)) == _TEXT)
+    except Exception:
+        return False
 
 
 def proof(cipher: Cipher, id: str) -> KeyRow:

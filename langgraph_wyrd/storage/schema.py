@@ -59,8 +59,10 @@ def statements(dialect: Dialect) -> list[str]:
             made += _feed(table, dialect)
     if dialect == "sqlite":
         made.append(_FLOORS)
-        # On Postgres the key is made of the thread's id, so the primary key says the same.
+        # On Postgres the key is made of the thread's id, so the primary keys say the same. The one
+        # parity group of a thread that has its name leads back to it when its own row is gone.
         made.append("CREATE UNIQUE INDEX wyrd_threads_name ON wyrd_threads (thread_id)")
+        made.append("CREATE INDEX wyrd_parity_name ON wyrd_parity (name) WHERE name IS NOT NULL")
     return made
 
 

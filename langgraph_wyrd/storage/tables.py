@@ -286,10 +286,10 @@ TODOS = Table(
     copied=False,
     checks={"confidence": CONFIDENCE},
     indexes=(
-        Index("wyrd_todos_open", "checkpoint, thread, id", "status IN ('pending', 'in_progress')"),
         Index(
-            "wyrd_todos_over", "checkpoint, thread, id", "status NOT IN ('pending', 'in_progress')"
+            "wyrd_todos_open", "checkpoint, thread, id", "status NOT IN ('completed', 'cancelled')"
         ),
+        Index("wyrd_todos_over", "checkpoint, thread, id", "status IN ('completed', 'cancelled')"),
     ),
 )
 
@@ -506,8 +506,6 @@ PARITY = Table(
     sums={"sum": ("thread", "n", "name", "first", "last", "tags", "data")},
     copied=False,
     rowid=True,
-    # The one group of a thread that has its name leads back to it when its own row is gone.
-    indexes=(Index("wyrd_parity_name", "name", "name IS NOT NULL"),),
 )
 
 

@@ -77,6 +77,7 @@ class Classes:
     told: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
     users: frozenset[str] = frozenset()  # channels whose values belong to users
     unmarkable: str | None = None  # why no version can be stored beside a value
+    brought: int = 0  # how many objects were migrated on load
     failed: deque[Marked] = field(default_factory=lambda: deque(maxlen=1000))
 
     @classmethod
@@ -141,7 +142,11 @@ class Classes:
     def fields(self, name: Name, payload: Any) -> Any:
         """What is stored of an object, brought up to date."""
         steps = self.steps_of(name)
-        return bare(payload) if steps is None else _brought(steps, payload)
+        if steps is None:
+            return bare(payload)
+        made = _brought(steps, payload)
+        self.brought += _version_of(payload) in steps
+        return made
 
     def steps_of(self, name: Name) -> dict[int, Migration] | None:
         """The migrations of a class."""
@@ -241,14 +246,18 @@ def bare(value: Any) -> Any:
     return value
 
 
-def _brought(steps: dict[int, Migration], payload: Any, version: int = 1) -> Any:
+def _version_of(payload: Any, version: int = 1) -> int:
     if type(payload) is Marked:
         version = payload.version
     elif type(payload) is dict and type(mark := payload.get(MARK)) is int:
         version = mark
+    stated = _stated(bare(payload))
+    return version if stated is None else stated
+
+
+def _brought(steps: dict[int, Migration], payload: Any, version: int = 1) -> Any:
+    version = _version_of(payload, version)
     payload = bare(payload)
-    stated = _stated(payload)
-    version = version if stated is None else stated
     while (step := steps.get(version)) is not None:
         try:
             # A copy: one that raises half-way leaves the data as it is stored.
