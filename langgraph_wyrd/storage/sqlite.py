@@ -109,9 +109,12 @@ class SqliteDriver:
         for each in list(self._open):
             each.close()
 
-    def closed(self, connection: SqliteConnection) -> None:
-        """One connection less; with the last one, SQLite deletes what lies beside the file."""
+    def end(self, connection: SqliteConnection, raw: sqlite3.Connection) -> None:
+        """Close a connection; with the last one, SQLite deletes what lies beside the file."""
+        # One after the other: the last one moves the WAL into the file, and of two that close at
+        # once neither is the last.
         with self._lock:
+            raw.close()
             self._open.discard(connection)
             if not self._open:
                 self.whereabouts.let_go()
@@ -270,8 +273,7 @@ class SqliteConnection:
             self._closed = True
             if self._driver.whereabouts.lost:
                 self._driver.whereabouts.save(self._raw)
-            self._raw.close()
-        self._driver.closed(self)
+            self._driver.end(self, self._raw)
 
     def clean(self, tables: Sequence[str]) -> None:
         """Write the file anew, and empty its WAL: pages that were freed keep what was in them."""
