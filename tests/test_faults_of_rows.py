@@ -6,7 +6,9 @@ import logging
 import random
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +277,26 @@ def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
         assert saver.verify(repair=True).ok
 
 
+def test_missing_writes_that_can_not_be_rebuilt_are_given_up_aloud(file: File) -> None:
+    """A repair, or a verb that needs them, records which checkpoint's tasks run again; once."""
+    with file.open() as saver:
+        head = saver.get_tuple(at("t"))
+        assert head is not None
+        for task in ("one", "two"):
+            saver.put_writes(head.config, [("report", task)], task)
+    id = head.checkpoint["id"]
+    file.run("DELETE FROM wyrd_writes WHERE task IN ('one', 'two')")
+    with file.open() as saver:
+        assert saver.get_tuple(at("t")) == head
+        assert "2 rows of task writes" in str(saver.verify())
+        saver.copy_thread("t", "u")
+        assert saver.get_tuple(at("u")) is not None
+        assert saver.verify().ok
+        talk(saver, "t", 1)
+    heals = file.run("SELECT checkpoint, what FROM wyrd_heals WHERE kind = 'left_out'")
+    assert (id, "what a task wrote is missing: it runs again") in heals
+
+
 def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:
     """A verb that deletes rows groups the others anew; what was missing before is said."""
     file.run("DELETE FROM wyrd_writes WHERE row < (SELECT min(row) + 2 FROM wyrd_writes)")
@@ -320,6 +342,33 @@ def test_two_savers_of_one_thread_lose_no_parity(file: File) -> None:
         with file.open() as saver:
             saver.verify(repair=True)
         assert file.run(select(CHECKPOINTS, "id"), id) == before
+
+
+class Closing(sqlite3.Connection):
+    """A connection that takes its time to close; `most`: how many did so at once."""
+
+    now, most = 0, 0
+
+    def close(self) -> None:
+        cls = type(self)
+        cls.now += 1
+        cls.most = max(cls.most, cls.now)
+        time.sleep(0.02)
+        super().close()
+        cls.now -= 1
+
+
+def test_connections_close_one_after_the_other(file: File) -> None:
+    """The last one moves the WAL into the file: of two at once neither would be the last."""
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(file.path, factory=Closing, check_same_thread=False)
+
+    for _ in range(5):
+        with file.open(connect=connect) as saver, ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(lambda _, s=saver: s.get_tuple(at("t")), range(40)))
+        assert not Path(f"{file.path}-wal").exists()
+    assert Closing.most == 1
 
 
 # ---- every verb

@@ -578,7 +578,8 @@ def load(
 ) -> Script[Loaded]:
     """What a checkpoint builds on, and whether it is stored already.
 
-    Where it is not `strict`, a checkpoint that can't be read is not built on.
+    Where it is not `strict`, a checkpoint that can't be read is not built on, and nobody looks for
+    what is missing.
     """
     by = found_by(dialect, wanted.thread_id)
     if wanted.parent is None:
@@ -586,7 +587,8 @@ def load(
         found = None
     else:
         found = yield from path.find(dialect, by, wanted.ns, wanted.parent)
-        yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
+        if strict:
+            yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
         thread = thread_of(dialect, wanted.thread_id, found.thread)
     stamp = None
     if thread.version:

@@ -11,9 +11,17 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, record
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import Fix, Recovered, Stored, flipped_back, recovered
+from langgraph_wyrd.recovery.rows import (
+    Fix,
+    Recovered,
+    Stored,
+    flipped_back,
+    is_write,
+    known,
+    recovered,
+)
 from langgraph_wyrd.recovery.threads import Place, located, remade
-from langgraph_wyrd.storage.parity import PROTECTED, mark, regroup, tags_of
+from langgraph_wyrd.storage.parity import PROTECTED, place_of, regroup, tags_of
 from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -51,9 +59,9 @@ def mended(dialect: str, thread_id: str) -> Script[list[Heal]]:
 def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     """Restore what can be; give up what can't, so that the thread can be written again.
 
-    The writes of a task of which one is damaged go (it runs again), but for answers. A checkpoint
-    whose events are damaged loses them. What else is damaged or missing stays so, and is known by
-    its tag: it is found again.
+    The writes of a task of which one is damaged go (it runs again), but for answers. Where they are
+    missing that is said once. A checkpoint whose events are damaged loses them. What else is
+    damaged or missing stays so, and is known by its tag: it is found again.
     """
     opened = yield from locked(dialect, thread_id)
     if opened is None:
@@ -62,13 +70,19 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     heals = yield from applied(dialect, place, found)
     again: set[tuple[str, str, str]] = set()
     lost = set(found.lost)
+    places = {place_of(row.ns, row.id) & ~1: row for row in found.checkpoints}
+    for each in filter(is_write, found.absent):
+        lost.discard(each)
+        at = places.get(each & 0xFFFFFFFF)
+        ns, id = ("", "") if at is None else (at.ns, at.id)
+        heals.append(Heal("left_out", ns, id, "", "what a task wrote is missing: it runs again"))
     for table, row in found.broken:
         if table in PROTECTED:
             number = PROTECTED.index(table)
-            known = _known(lost, number, row)
-            lost.discard(known)
+            own = known(lost, number, row)
+            lost.discard(own)
             if table is not WRITES:
-                lost.add(known)
+                lost.add(own)
         if table is WRITES:
             yield from _removed(dialect, found.stored, table, row)
             again.add((row.ns, row.checkpoint, row.task))
@@ -82,7 +96,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             heals.append(Heal("left_out", row.ns, row.id, "events", what))
             if not unsound(table, fixed):
                 found.sound[table.name].append(fixed)
-                lost.discard(known)
+                lost.discard(own)
     heals += yield from _headed(found)
     for row in list(found.writes):
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
@@ -106,16 +120,6 @@ def _headed(found: Recovered) -> Script[list[Heal]]:
     )
     what = f"it is missing: {newest or 'nothing'} is the head"
     return [Heal("ancestor" if newest else "empty", "", str(rows[0][0]), "", what)]
-
-
-def _known(lost: Collection[int], number: int, row: Any) -> int:
-    """By which tag a damaged row is known: one that fits its checksum, or else its place."""
-    own = mark(number, row)
-    for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
-        for each in lost:
-            if each & bits == own & bits:
-                return each
-    return own
 
 
 def _answers(codec: Codec, row: Any) -> bool:

@@ -6,7 +6,7 @@ the byte, and what is lost. A row counts as restored only if its own checksums p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
@@ -18,6 +18,7 @@ from langgraph_wyrd.storage.parity import (
     PROTECTED,
     SIZES,
     bytes_of,
+    mark,
     number_of,
     packed,
     pieces_of,
@@ -80,9 +81,18 @@ class Recovered:
     lost: frozenset[int] = frozenset()
 
     @property
+    def absent(self) -> set[int]:
+        """The tags of rows that can't be rebuilt, and are not there as damaged ones."""
+        left = set(self.lost)
+        for table, row in self.broken:
+            if left and table in PROTECTED:
+                left.discard(known(left, PROTECTED.index(table), row))
+        return left
+
+    @property
     def missing(self) -> int:
-        """How many rows can't be rebuilt, and are not there as damaged ones."""
-        return max(0, len(self.lost) - sum(table in PROTECTED for table, _ in self.broken))
+        """How many rows these are."""
+        return len(self.absent)
 
     @property
     def checkpoints(self) -> list[CheckpointRow]:
@@ -139,6 +149,21 @@ def recovered(stored: Stored) -> Recovered:
         made.strays = [each for each in made.broken if each[0] in PROTECTED]
         made.broken = [each for each in made.broken if each[0] not in PROTECTED]
     return made
+
+
+def known(lost: Collection[int], number: int, row: Any) -> int:
+    """By which tag a damaged row is known: one that fits its checksum, or else its place."""
+    own = mark(number, row)
+    for bits in (0xFFFFFFFF << 32, 0xFFFFFFFF):
+        for each in lost:
+            if each & bits == own & bits:
+                return each
+    return own
+
+
+def is_write(tag: int) -> bool:
+    """Whether a tag is that of a row of task writes."""
+    return not tag & 1 and tag & 0xFFFFFFFF != 0
 
 
 def _take(made: Recovered, bad: dict[str, list[Any]], table: Table, old: Any, new: Any) -> None:

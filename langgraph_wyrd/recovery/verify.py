@@ -20,6 +20,7 @@ from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, W
 from langgraph_wyrd.recovery.mend import locked, salvaged, ungrouped
 from langgraph_wyrd.recovery.report import (
     AGAIN,
+    AGAIN_MISSING,
     ANEW,
     AWAY,
     DROPPED,
@@ -35,7 +36,7 @@ from langgraph_wyrd.recovery.report import (
     count,
 )
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import Recovered, flipped_back
+from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write
 from langgraph_wyrd.recovery.threads import Place, fits, remade
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
@@ -175,10 +176,17 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
         note(table.name, _where(table, row), "it fails its checksum", _remedy(table, row))
     for table, row in found.strays:
         note(table.name, _where(table, row), "it fails its checksum, and nothing is missing", AWAY)
-    if found.missing:
-        what = f"{count(found.missing, 'row')} that its parity names can't be found"
-        note(PARITY.name, "groups", what, STAYS)
-    elif not found.lost and (loose := ungrouped(found)):
+    absent = found.absent
+    writes = [*filter(is_write, absent)]
+    for number, one, remedy in (
+        (len(writes), "row of task writes", AGAIN_MISSING),
+        (len(absent) - len(writes), "row", STAYS),
+    ):
+        if number:
+            many = one if number == 1 else one.replace("row", "rows", 1)
+            what = f"{number:,} {many} that its parity names can't be found"
+            note(PARITY.name, "groups", what, remedy)
+    if not found.lost and (loose := ungrouped(found)):
         note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
         note(THREADS.name, "its row", what, ANEW)

@@ -227,7 +227,10 @@ class SqliteConnection:
     def close(self) -> None:
         if self._driver.whereabouts.lost:
             self._driver.whereabouts.save(self._raw)
-        self._raw.close()
+        # One after the other: the last one moves the WAL into the file, and of two that close at
+        # once neither is the last.
+        with self._driver._lock:
+            self._raw.close()
 
     def clean(self, tables: Sequence[str]) -> None:
         """Write the file anew, and empty its WAL: pages that were freed keep what was in them."""
