@@ -970,3 +970,36 @@ def test_a_new_store_knows_its_key(base: Backend, sealing: Any) -> None:
     assert isinstance(stored(base.url, KEYS)[0], KeyRow)
     with base.open(**sealing) as saver:
         assert ids(list(saver.list(None))) == []
+
+
+class Service:
+    """A cipher whose key is kept by a service that may be out of reach."""
+
+    down = False
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "service", bytes(byte ^ 90 for byte in plaintext)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        if self.down:
+            raise ConnectionError("no key service")
+        return bytes(byte ^ 90 for byte in ciphertext)
+
+
+def test_a_key_service_that_is_down_is_no_damage(base: Backend) -> None:
+    """Its error is raised as it is, nothing counts as lost, and later all is there."""
+    service = Service()
+    with base.open(serde=EncryptedSerializer(service)) as saver:
+        talk(saver, "t", 2)
+    with base.open(serde=EncryptedSerializer(service)) as saver:
+        saver.setup()
+        service.down = True
+        for ask in (lambda: saver.get_tuple(at("t")), lambda: list(saver.list(at("t")))):
+            with pytest.raises(ConnectionError, match="no key service"):
+                ask()
+        with pytest.raises(ConnectionError, match="no key service"):
+            saver.thread("t").working_state()
+        service.down = False
+        assert saver.get_tuple(at("t")) is not None
+        assert saver.thread("t").heals() == []
+        assert saver.verify().ok

@@ -54,10 +54,13 @@ def get(dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None) -> 
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error may come from damaged rows: all others have names of their own."""
+    """Whether an error may come from damaged rows: all others have names of their own.
+
+    An OSError comes from outside: a key service, say, that can't be reached.
+    """
     if isinstance(error, CheckpointDamaged):
         return True
-    return isinstance(error, Exception) and not isinstance(error, WyrdError)
+    return isinstance(error, Exception) and not isinstance(error, WyrdError | OSError)
 
 
 # ---- what should be there

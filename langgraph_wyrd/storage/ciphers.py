@@ -142,6 +142,8 @@ class SerdeCipher:
         end = 3 + (sealed[2] if len(sealed) > 2 else 0)
         try:
             plain = self._decrypt(sealed[3:end].decode(), sealed[end:])
+        except OSError:  # a key service that can't be reached says nothing of the row
+            raise
         except Exception as error:  # whatever a user's cipher raises
             raise NotOpened(f"the serde does not decrypt it ({type(error).__name__})") from error
         data = plain[_DIGEST:] if isinstance(plain, bytes) else b""
