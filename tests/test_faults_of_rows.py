@@ -297,6 +297,23 @@ def test_missing_writes_that_can_not_be_rebuilt_are_given_up_aloud(file: File) -
     assert (id, "what a task wrote is missing: it runs again") in heals
 
 
+@pytest.mark.parametrize("column", ["first", "last", "data", "tags"])
+@pytest.mark.parametrize("table", ["wyrd_writes", "wyrd_checkpoints"])
+def test_a_row_that_is_missing_with_its_group_is_never_missed_silently(
+    file: File, table: str, column: str
+) -> None:
+    """Where the group that names a missing row is damaged, that is said, and nothing called exact."""
+    file.run(f"DELETE FROM {table} WHERE row = (SELECT max(row) - 3 FROM {table})")
+    file.run(f"UPDATE wyrd_parity SET {column} = x'0102030405060708'")
+    heals: list[Any] = []
+    with file.open(hooks={"heal": heals.append}) as saver:
+        saver.get_tuple(at("t"))
+        [*saver.list(at("t"))]
+    assert [each.detail["kind"] for each in heals if "parity" in each.detail["what"]] == [
+        "left_out"
+    ]
+
+
 def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:
     """A verb that deletes rows groups the others anew; what was missing before is said."""
     file.run("DELETE FROM wyrd_writes WHERE row < (SELECT min(row) + 2 FROM wyrd_writes)")
