@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd.checkpoints import reextract as reading
 from langgraph_wyrd.checkpoints import retain
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.operations import Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
 from langgraph_wyrd.storage.names import given, stored
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Cache
     from langgraph_wyrd.checkpoints.working import Reader
     from langgraph_wyrd.codec.values import Codec
+    from langgraph_wyrd.hooks import Hooks
     from langgraph_wyrd.storage.engine import Engine
 
 Progress = Callable[[int, int], object]
@@ -42,6 +44,7 @@ class Admin:
         _engine: Engine
         _cache: Cache
         _reader: Reader | None
+        hooks: Hooks
 
         @property
         def _codec(self) -> Codec: ...
@@ -49,9 +52,10 @@ class Admin:
         @property
         def _dialect(self) -> str: ...
 
+    @operation
     def sweep(
         self, retention: Retention, dry_run: bool = True, progress: Progress | None = None
-    ) -> SweepReport:
+    ) -> Operation[SweepReport]:
         """Delete what a retention does not keep, in all threads; or say what that would be.
 
         It works in short transactions, so runs go on meanwhile. What is kept loads as before.
@@ -61,15 +65,60 @@ class Admin:
             dry_run: True: nothing is deleted, only counted.
             progress: Called with how many threads were looked at, of how many.
         """
-        report: SweepReport = self._done(self._sweep(retention, dry_run, progress))
+        rule = retention
+        if not isinstance(rule, Retention):
+            raise InvalidInput(f"{rule!r} is no Retention")
+        engine, dialect, me = self._engine, self._dialect, self._engine.nonce
+        report = SweepReport(dry_run)
+        expired: set[str] = set()
+        for id in (yield Read(engine, partial(retain.idle_threads, rule, _ALL))):
+            expire = partial(retain.expire, dialect, me, id, rule, dry_run=dry_run)
+            if dry_run:
+                found = yield Read(engine, expire)
+            else:
+                found = yield Write(engine, expire, partial(self._cache.drop, id))
+                yield Fire(self, _discarded(id, found.checkpoints, "sweep"))
+            if found.threads:
+                expired.add(id)
+            report += found
+        total = yield Read(engine, retain.alive)
+        done, after = 0, None
+        while threads := (yield Read(engine, partial(retain.page, after, _PAGE))):
+            after = threads[-1][0]
+            for _, id in threads:
+                try:
+                    if id not in expired:
+                        report += yield from self._swept(id, rule, dry_run)
+                except CheckpointDamaged as error:
+                    logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
+                    report += SweepReport(left=(given(id),))
+                done += 1
+                if progress is not None:
+                    progress(min(done, total), total)
+        if rule.forget_after is not None:
+            forget = partial(retain.forget_tombstones, rule.forget_after, dry_run=dry_run)
+            count = yield Read(engine, forget) if dry_run else Write(engine, forget)
+            report = replace(report, tombstones=count)
+        while not dry_run and dialect == "sqlite" and (yield Write(engine, retain.give_back)):
+            pass
         return report
 
-    async def asweep(
-        self, retention: Retention, dry_run: bool = True, progress: Progress | None = None
-    ) -> SweepReport:
-        """Async version of `sweep`."""
-        report: SweepReport = await self._adone(self._sweep(retention, dry_run, progress))
-        return report
+    asweep = asynchronous(sweep)
+
+    def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
+        """Let one thread's checkpoints go; what was found."""
+        engine, dialect, codec = self._engine, self._dialect, self._codec
+        found: SweepReport = yield Read(engine, partial(retain.weigh, dialect, codec, id, rule))
+        step = partial(retain.step, dialect, codec, engine.nonce, id, rule)
+        more, gone = not dry_run and found != SweepReport(), 0
+        try:
+            while more:
+                some, more = yield Write(engine, step, partial(self._cache.drop, id))
+                gone += some
+        finally:
+            if gone:
+                yield Fire(self, _discarded(id, gone, "sweep"))
+        return found
 
     @operation
     def reextract(
@@ -127,75 +176,11 @@ class Admin:
         """Async version of `size_report`."""
         return await self._engine.arun(partial(retain.sizes, self._dialect, limit))
 
-    # ---- what the methods share
 
-    def _done(self, jobs: Jobs) -> Any:
-        """Run jobs one after the other."""
-        try:
-            script, writes = next(jobs)
-            while True:
-                try:
-                    result = self._engine.run(script, writes=writes)
-                except Exception as error:
-                    script, writes = jobs.throw(error)
-                else:
-                    script, writes = jobs.send(result)
-        except StopIteration as end:
-            return end.value
-
-    async def _adone(self, jobs: Jobs) -> Any:
-        """Async version of `_done`."""
-        try:
-            script, writes = next(jobs)
-            while True:
-                try:
-                    result = await self._engine.arun(script, writes=writes)
-                except Exception as error:
-                    script, writes = jobs.throw(error)
-                else:
-                    script, writes = jobs.send(result)
-        except StopIteration as end:
-            return end.value
-
-    def _sweep(self, rule: Retention, dry_run: bool, progress: Progress | None) -> Jobs:
-        if not isinstance(rule, Retention):
-            raise InvalidInput(f"{rule!r} is no Retention")
-        dialect, codec, me = self._dialect, self._codec, self._engine.nonce
-        report = SweepReport(dry_run)
-        expired: set[str] = set()
-        for id in (yield partial(retain.idle_threads, rule, _ALL), False):
-            expire = partial(retain.expire, dialect, me, id, rule, dry_run=dry_run)
-            found = yield expire, not dry_run
-            if found.threads:
-                expired.add(id)
-                self._cache.drop(id)
-            report += found
-        total = yield retain.alive, False
-        done, after = 0, None
-        while threads := (yield partial(retain.page, after, _PAGE), False):
-            after = threads[-1][0]
-            for _, id in threads:
-                try:
-                    if id not in expired:
-                        found = yield partial(retain.weigh, dialect, codec, id, rule), False
-                        report += found
-                        more = not dry_run and found != SweepReport()
-                        while more:
-                            script = partial(retain.step, dialect, codec, me, id, rule)
-                            _, more = yield script, True
-                            self._cache.drop(id)
-                except CheckpointDamaged as error:
-                    logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
-                    report += SweepReport(left=(given(id),))
-                done += 1
-                if progress is not None:
-                    progress(min(done, total), total)
-        if rule.forget_after is not None:
-            script_ = partial(retain.forget_tombstones, rule.forget_after, dry_run=dry_run)
-            report = replace(report, tombstones=(yield script_, not dry_run))
-        while not dry_run and dialect == "sqlite" and (yield retain.give_back, True):
-            pass
-        return report
+def _discarded(thread_id: str, count: int, how: str) -> tuple[Happening, ...]:
+    """What hooks are told of checkpoints that went."""
+    detail = {"how": how, "checkpoints": count}
+    return (Happening("discard", given(thread_id), detail=detail),) if count else ()
 
 
 class Keeper:
@@ -208,12 +193,14 @@ class Keeper:
         self._rule = rule
         self._slack = max(16, (rule.keep_last or 0) // 2)  # each time costs a few puts
         self._since: OrderedDict[str, int] = OrderedDict()
-        self._swept = 0.0
+        self._swept = float("-inf")
+        self._gone: deque[Happening] = deque()
 
-    def wrote(self, thread_id: str, ns: str) -> None:
-        """A checkpoint was stored."""
+    def wrote(self, thread_id: str, ns: str) -> list[Happening]:
+        """A checkpoint was stored; what hooks are to be told by now."""
+        told = [self._gone.popleft() for _ in range(len(self._gone))]
         if ns:
-            return
+            return told
         since = self._since.pop(thread_id, self._slack) + 1
         due = since > self._slack
         self._since[thread_id] = 0 if due else since
@@ -221,18 +208,23 @@ class Keeper:
             self._since.popitem(last=False)
         if due:
             self._saver._engine.start(self._jobs(thread_id))
+        return told
 
     def _jobs(self, thread_id: str) -> Jobs:
         saver, rule = self._saver, self._rule
         dialect, codec, me = saver._dialect, saver._codec, saver._engine.nonce
         if rule.by_checkpoint:
             more = yield partial(retain.due, dialect, thread_id, rule, self._slack), False
+            gone = 0
             while more:
                 script = partial(retain.step, dialect, codec, me, thread_id, rule)
-                _, more = yield script, True
+                some, more = yield script, True
+                gone += some
                 saver._cache.drop(thread_id)
+            self._gone += _discarded(thread_id, gone, "retention")
         if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
             self._swept = time.monotonic()
             for id in (yield partial(retain.idle_threads, rule, _EXPIRED), False):
-                yield partial(retain.expire, dialect, me, id, rule), True
+                found = yield partial(retain.expire, dialect, me, id, rule), True
                 saver._cache.drop(id)
+                self._gone += _discarded(id, found.checkpoints, "retention")

@@ -273,7 +273,8 @@ class WyrdSaver(
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            fire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     async def aput(
@@ -286,7 +287,8 @@ class WyrdSaver(
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
-        self._stored(put)
+        if self._keeper is not None:
+            await afire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
 
     def put_writes(
@@ -503,10 +505,6 @@ class WyrdSaver(
         if self._made is None or self._made.serde is not self.serde:
             self._made = self._access.attach(Codec(self.serde, self._classes))
         return self._made
-
-    def _stored(self, put: Put) -> None:
-        if self._keeper is not None:
-            self._keeper.wrote(put.thread_id, put.ns)
 
     def _permit(self, config: RunnableConfig | None) -> None:
         """Raise if this saver is not for what a config names. This one is for everything."""

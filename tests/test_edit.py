@@ -31,7 +31,6 @@ from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.overlay import advance, moment_of, overlaid
 from tests.conftest import Backend
-from tests.outside import raw
 from tests.tables import shown_tables
 from tests.test_working_state import form
 
@@ -533,15 +532,6 @@ def test_two_processes_at_once(durable: Backend) -> None:
 # ---- and what else is done to a thread
 
 
-def tables(backend: Backend) -> list[Any]:
-    found = []
-    with raw(backend.url) as connection:
-        for name in ("todos", "context", "open_loops", "intentions"):
-            rows = connection.execute(f"SELECT * FROM wyrd_{name} ORDER BY thread, id").fetchall()
-            found += [tuple(map(str, row)) for row in rows]
-    return found
-
-
 async def test_what_is_done_to_a_thread(durable: Backend, call: Call) -> None:
     """Reweaving, copying and pruning keep what was said; deleting takes it."""
     saver = durable.open()
@@ -554,10 +544,10 @@ async def test_what_is_done_to_a_thread(durable: Backend, call: Call) -> None:
         draft.set_intention("ship")
     await call(graph, "invoke", ask("go on"), CONFIG)
     await call(thread, "set_context", "late", 1)
-    state, shown = await call(thread, "working_state"), tables(durable)
+    state, shown = await call(thread, "working_state"), shown_tables(durable.url)
     await call(saver, "reweave", "t")
     assert told(await call(thread, "working_state")) == told(state)
-    assert tables(durable) == shown
+    assert shown_tables(durable.url) == shown
     await call(saver, "copy_thread", "t", "copy")
     assert told(await call(saver.thread("copy"), "working_state")) == told(state)
     await call(saver, "prune", ["t"])

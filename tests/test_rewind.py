@@ -248,7 +248,7 @@ def test_what_is_sealed_stays_sealed(durable: Backend) -> None:
     handle.rewind("h1")
     assert handle.working_state().intentions[-1].text == "secret 0"
     with raw(durable.url) as connection:
-        for table in ("events", "labels", "checkpoints"):
+        for table in ("labels", "checkpoints", "snapshots", "journal"):
             for row in connection.execute(f"SELECT * FROM wyrd_{table}").fetchall():
                 assert "secret" not in str(row)
 

@@ -65,6 +65,7 @@ class Thread:
     deleted: bool = False  # the row is the tombstone of a deleted thread
     user: str | None = None
     unread: bool = False  # its working state was not read out of all its checkpoints yet
+    waits: bool = False  # its row says that a task asks or failed
 
     @property
     def weight(self) -> int:

@@ -24,8 +24,9 @@ from langgraph_wyrd.checkpoints.cache import Thread, beginning
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
 from langgraph_wyrd.checkpoints.points import Place
+from langgraph_wyrd.checkpoints.project import LINE
 from langgraph_wyrd.checkpoints.working import NamespaceState
-from langgraph_wyrd.checkpoints.writing import LINE, is_there, thread_row
+from langgraph_wyrd.checkpoints.writing import is_there, thread_row
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import EditConflict
 from langgraph_wyrd.extraction.messages import conversation, listed

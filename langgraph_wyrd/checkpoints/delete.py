@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,8 +90,10 @@ def lock(dialect: str, me: int, thread_id: str, *, whole: bool = True) -> Script
 
     Raises CheckpointDamaged where its row, or (`whole`) its head, is missing.
 
-    Looking after a thread is no use of it: the time of its last use stays.
+    Looking after a thread is no use of it: the time of its last use stays. The row's writer is
+    nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
+    me = secrets.randbits(62)
     rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
     if not rows:
         yield from not_stored(dialect, thread_id)

@@ -20,10 +20,11 @@ from langgraph_wyrd.checkpoints.arrivals import arrival
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, lock, remembers
 from langgraph_wyrd.checkpoints.points import Place, Point
+from langgraph_wyrd.checkpoints.project import LINE
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of
 from langgraph_wyrd.checkpoints.states import load_namespace, load_thread, sound_events
 from langgraph_wyrd.checkpoints.working import NamespaceState
-from langgraph_wyrd.checkpoints.writing import LINE, thread_row
+from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
@@ -174,9 +175,9 @@ class Rewinding:
             if stood != end:
                 newest = after(newest, self.fresh.id())
                 target = None if stood is None else Place(stood)
-                rows.append((yield from self._row(thread, ns, target, newest)))
+                rows.append((yield from self._row(thread, ns, target, newest, before)))
         made = after(newest, self.fresh.id())
-        rows.append((yield from self._row(thread, "", place, made)))
+        rows.append((yield from self._row(thread, "", place, made, before)))
         yield [
             Command(insert(CHECKPOINTS), rows),
             Command(_HEAD, [(made, put.now(), thread.key)]),
@@ -196,7 +197,9 @@ class Rewinding:
         then = yield from points.thread_at(self.dialect, self.codec, thread, Place(thread.head))
         return working.visible(then)
 
-    def _row(self, thread: Thread, ns: str, place: Place | None, id: str) -> Script[CheckpointRow]:
+    def _row(
+        self, thread: Thread, ns: str, place: Place | None, id: str, before: WorkingState | None
+    ) -> Script[CheckpointRow]:
         if place is None:
             return self._blank(thread, ns, id)
         found, state = yield from load_namespace(
@@ -216,7 +219,8 @@ class Rewinding:
             step = metadata["step"] = row.step + 1
         text, exact = self.codec.metadata(metadata)
         delta = Delta({}, [], {}, [], {}, [], None, exact)
-        events = working.pack_events([rewound(state)])
+        # What was not read yet is read out of the copy later.
+        events = None if before is None else working.pack_events([rewound(state)])
         return self._made(
             CheckpointRow(
                 thread.key, ns, id, row.parent, secrets.randbits(63), row.id, row.stamp,

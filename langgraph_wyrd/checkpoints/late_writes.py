@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.checkpoints import owned, project, put, states, working
@@ -45,16 +46,16 @@ def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None
 def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
     """Store writes of a checkpoint that is history by now; the tables show history too."""
     dialect, reader = writing._dialect, writing._reader
-    by = "key" if dialect == "postgres" else "thread_id"
+    by, me = "key" if dialect == "postgres" else "thread_id", secrets.randbits(62)
     rows = yield Query(
         "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
         f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id",
-        (writing._engine.nonce, put.now(), found_by(dialect, wanted.thread_id)),
+        (me, put.now(), found_by(dialect, wanted.thread_id)),
     )
     if not rows:
         raise put.too_late(wanted.thread_id)
     key, version, head, buried, user = rows[0]
-    thread = Thread(key, wanted.thread_id, version, writing._engine.nonce, head, buried, user=user)
+    thread = Thread(key, wanted.thread_id, version, me, head, buried, user=user)
     put.refuse_others(thread, wanted.owner)
     state = events = None
     if reader is not None:
@@ -79,4 +80,7 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     if wanted.users:
         yield Command(owned.PUT_USER, put.user_rows(codec, key, wanted))
     if events is not None:
+        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
+        yield Command(drop, [(key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        yield from owned.settle(key)
         yield from project.again(dialect, codec, thread)

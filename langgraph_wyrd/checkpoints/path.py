@@ -204,10 +204,16 @@ def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
 
 
 def find(
-    dialect: str, thread: Any, ns: str, id: str | None, *, writes: bool = True
+    dialect: str,
+    thread: Any,
+    ns: str,
+    id: str | None,
+    *,
+    writes: bool = True,
+    snapshots: bool = True,
 ) -> Script[Found]:
     """What is stored of a checkpoint, or of the latest in its namespace."""
-    rows = yield query(dialect, thread, ns, id, writes=writes)
+    rows = yield query(dialect, thread, ns, id, writes=writes, snapshots=snapshots)
     found = parsed(rows, ns, id)
     found.grouped = writes
     return found

@@ -52,10 +52,10 @@ def changes(
     steps: list[Step] = []
     make = Rows(key, thread_id, at, sealer)
     if before.loops is not after.loops:
-        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make.loop, _is_over)
+        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make.loop, is_over)
     if before.intentions is not after.intentions:
         wanted = before.intentions, after.intentions
-        _compare(steps, key, INTENTIONS, *wanted, make.intention, _is_over)
+        _compare(steps, key, INTENTIONS, *wanted, make.intention, is_over)
     if before.context is not after.context:
         held = before.context, after.context
         _compare(steps, key, CONTEXT, *held, make.context, lambda _: False)
@@ -91,7 +91,7 @@ def _compare(
             steps.append(Step(delete(table, "thread", "id"), (key, item.id)))
 
 
-def _is_over(item: OpenLoop | Intention) -> bool:
+def is_over(item: OpenLoop | Intention) -> bool:
     return item.resolved if isinstance(item, OpenLoop) else not item.open
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -60,6 +60,10 @@ BEGIN = (
     "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
+ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
+    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
+)
 PUT_CHECKPOINT = insert(CHECKPOINTS)
 PUT_SNAPSHOT = insert(SNAPSHOTS)
 PUT_WRITES = insert(WRITES)
@@ -115,6 +119,7 @@ class Turn:
 
     held: list[Any]  # the rows of projection.listing, of each table
     left: frozenset[str]  # the checkpoints that only the branch that is left has
+    over: list[Step]  # the rows of what is over where the put goes on, if they may be missing
 
 
 def planned(
@@ -308,6 +313,8 @@ def _read(
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
     shown, columns, unlabelled = known.shown, None, known.unlabelled
+    if before is not None and space.checkpoint is not None and _by_writes(put, versions):
+        steps.append(_all_known(thread, put.ns, space.checkpoint, before.writes))
     if working.is_shown(thread, put.ns, put.id, put.root):
         if put.ns == "":
             # A call of a subgraph has its task's id in its namespace, which never comes again;
@@ -328,9 +335,12 @@ def _read(
             steps += projection.turned(
                 thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
             )
+            steps += turn.over
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
+        if early and shown.status in working.WAITS:
+            steps.append(_all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
             names, unlabelled = boundaries.of_put(
                 reader.labels, put.ns, put.source, before, state, shown, unlabelled
@@ -346,6 +356,22 @@ def _read(
     )  # fmt: skip
     moved.state = ThreadState(shown, known.early, unlabelled)
     return working.pack_events(events, said), ahead, columns, steps
+
+
+def _by_writes(put: Put, changed: Mapping[str, Any]) -> bool:
+    """Whether only what tasks wrote says what came into a channel (a DeltaChannel)."""
+    return any(
+        name not in put.values
+        and name not in put.owned
+        and not name.startswith(("branch:to:", "__"))
+        for name in changed
+    )
+
+
+def _all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
+    """Let the write be stale if other tasks wrote at a checkpoint than those that are known."""
+    tasks = len({write.task for write in writes})
+    return Step(ALL_KNOWN, (thread.key, thread.key, ns, checkpoint, tasks), must=True)
 
 
 def thread_at(thread: Thread, space: Namespace) -> Thread:
@@ -430,9 +456,10 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     small: dict[str, Any] = {}
     steps = []
     held: owned.Held = {}
-    for name, value in {**put.values, **put.owned}.items():
+    for name, held_now in {**put.values, **put.owned}.items():
         if name not in space.channels:
             continue  # it was erased
+        value = space.joins.get(name, held_now)  # as it was stored: the graph fills its own set
         whole, known = operation(codec, None, value, name)
         if name in space.owners:
             rest = None
@@ -486,7 +513,7 @@ class PutWrites:
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
-ALIVE_LOCKED = f"{ALIVE} FOR KEY SHARE"
+NO_WAIT = " AND (status IS NULL OR status NOT IN ('interrupted', 'error'))"
 ALIVE_OF_USER = f"{ALIVE} AND (user_id = ? OR (user_id IS NULL AND head IS NULL))"
 
 _last = 0
@@ -506,9 +533,14 @@ def planned_writes(
     thread: Thread,
     writes: PutWrites,
     payload: bytes,
-    alive: str,
+    *,
+    locks: bool = False,
+    sure: bool = False,
 ) -> tuple[list[Step], Thread] | None:
-    """The rows that store what a task wrote; None where too little is known for that."""
+    """The rows that store what a task wrote; None where too little is known for that.
+
+    `locks`: its thread's row has to be locked. `sure`: other savers' writes are not looked for.
+    """
     space = thread.spaces.get(writes.ns)
     state: NamespaceState | None = None if space is None else space.state
     says = reader is not None and working.matter(writes.writes)
@@ -517,10 +549,17 @@ def planned_writes(
     events: tuple[Event, ...] = ()
     after, columns, asks = thread, None, list[str]()
     steps: list[Step] = []
-    if reader is None or thread.state is None:
-        if says:
+    alive, here = ALIVE, False
+    if reader is None:
+        if working.matter(writes.writes):
+            after = _moved_on(me, thread)  # it is to be read by those who read
+    elif thread.state is None:
+        if says or thread.waits:
             return None
+        here = True
     elif state is not None and state.checkpoint == given(writes.checkpoint):
+        here = True
+        all_known = _all_known(thread, writes.ns, writes.checkpoint, state.writes)
         state.writes.extend(made)
         if says:
             name = given(writes.thread_id)
@@ -531,6 +570,8 @@ def planned_writes(
             state = state.also(at, events)
         if says or _shows(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
+            if columns is not None and after.state.shown.status in working.WAITS and not sure:
+                steps.insert(0, all_known)
             steps += boundaries.steps(
                 codec, thread.key, asks, writes.checkpoint, after.version, now()
             )
@@ -538,6 +579,7 @@ def planned_writes(
         # Saves run in the background: a quick task is done before its checkpoint is stored, which
         # then says what the task said.
         thread.state.expect(writes.ns, writes.checkpoint, made)
+        here = thread.state.shown.status not in working.WAITS
         if says:  # others have to notice
             after = _moved_on(me, thread)
     elif says:
@@ -545,10 +587,17 @@ def planned_writes(
     if after is thread:
         params: tuple[Any, ...] = (thread.key, thread.thread_id)
         if writes.owner is not None:
-            alive, params = alive.replace(ALIVE, ALIVE_OF_USER), (*params, writes.owner)
+            alive, params = ALIVE_OF_USER, (*params, writes.owner)
+        if here and not sure:
+            alive += NO_WAIT  # another saver's task asks or failed: then this has to be shown
+        if locks:
+            alive += " FOR NO KEY UPDATE"
         steps = [Step(alive, params, must=True)]
     else:
-        steps = [advanced(me, thread, thread.head, None, columns), *steps]
+        advance = advanced(me, thread, thread.head, None, columns)
+        if reader is None and advance.sql == ADVANCE:
+            advance = advance._replace(sql=ADVANCE_UNREAD)
+        steps = [advance, *steps]
     row = WriteRow(
         thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
         after.version if events else None, 0, working.pack_events_of(events), payload,

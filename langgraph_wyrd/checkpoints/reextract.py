@@ -175,16 +175,17 @@ class _Reading:
     def _before(self, row: CheckpointRow) -> Script[Namespace]:
         """What a checkpoint was put behind."""
         codec, name, key = self.codec, self.thread.thread_id, self.thread.key
-        if row.parent is not None:
-            known = self.spaces.get((row.ns, row.parent))
+        parent = row.parent if row.source != "fork" else row.built_on or row.parent
+        if parent is not None:
+            known = self.spaces.get((row.ns, parent))
             if known is not None:
                 return known
             by = found_by(self.dialect, name)
-            found = yield from path.find(self.dialect, by, row.ns, row.parent)
+            found = yield from path.find(self.dialect, by, row.ns, parent)
             if found.path:
                 space = writing.namespace(codec, found, strict=True)
                 _, space.state = yield from states.load_namespace(
-                    self.dialect, codec, name, key, row.ns, row.parent, found
+                    self.dialect, codec, name, key, row.ns, parent, found
                 )
                 return space
         space = beginning()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from langgraph_wyrd.checkpoints import journal, read, working
@@ -69,9 +69,11 @@ def namespace_state(
     said: Sequence[WriteRow],
     declared: Sequence[Entry] = (),
     facts_until: int | None = None,
+    look: Callable[[WorkingState], None] | None = None,
 ) -> NamespaceState:
     """The state at the end of a path: events of its checkpoints, of their tasks, and what was
-    declared on it; and the facts that were declared on other branches until a `seq`."""
+    declared on it; and the facts that were declared on other branches until a `seq`. `look` is
+    given the states on the way."""
     path = found.path
     target = path[0]
     start = WorkingState(thread_id=given(thread_id))
@@ -109,7 +111,7 @@ def namespace_state(
         steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
     if last.built_on is None:
         steps.insert(0, (Moment("", ns), (), unborn(declared, ns, last.seq)))
-    lasting = along(start, steps)
+    lasting = along(start, steps, look)
     state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
     if declared and target.ns == "":
         known = [e for e in declared if facts_until is None or e.seq <= facts_until]
@@ -161,6 +163,7 @@ def load_namespace(
     until: int | None = None,
     past: bool = False,
     values: bool = True,
+    look: Callable[[WorkingState], None] | None = None,
 ) -> Script[tuple[Found, NamespaceState | None]]:
     """A namespace's state at a checkpoint, with what its tasks wrote there.
 
@@ -180,7 +183,7 @@ def load_namespace(
     declared = journal.entries(codec, rows, until)
     facts_until = found.path[0].seq if past and until is None else until
     state = namespace_state(
-        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until
+        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until, look
     )
     state.writes.extend(task_writes(codec, found.writes, values))
     return found, state

@@ -203,7 +203,15 @@ def view_of(
     values = put.values
     if joins:
         values = {**values, **{name: held for name, held in joins.items() if name in values}}
-    gone = frozenset([n for n in space.channels if n not in values and n not in space.owners])
+    gone = frozenset(
+        [
+            name
+            for name, known in space.channels.items()
+            # A DeltaChannel goes on after a snapshot: its value is in what tasks write.
+            if name not in values and name not in space.owners
+            and not (known.snapshot and name in put.versions)
+        ]
+    )  # fmt: skip
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
     if (remembered := messages_of(values)) is not None:  # a functional graph's

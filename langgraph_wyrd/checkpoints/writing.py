@@ -7,6 +7,7 @@ compares that with the thread's row; where another writer was quicker it is plan
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ from langgraph_wyrd.checkpoints import (
     late_writes,
     leases,
     path,
-    projection,
+    project,
     put,
     read,
     reput,
@@ -45,7 +46,6 @@ from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
-from langgraph_wyrd.storage.tables import Key
 
 _TRIES = 40
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
@@ -252,10 +252,10 @@ class Writing:
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
         steps, after = put.planned(
-            codec, self._reader, self._engine.nonce, thread, wanted, space, loaded.turn,
+            codec, self._reader, secrets.randbits(62), thread, wanted, space, loaded.turn,
             loaded.fork,
         )  # fmt: skip
-        yield [Command(step.sql, [step.params]) for step in steps]
+        yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -380,7 +380,8 @@ class Writing:
                     or (thread.buried is not None and wanted.checkpoint <= thread.buried)
                 ):
                     yield from self._known(make, slot, wanted)
-                job, late = self._planned_writes(codec, make, slot, wanted, payload)
+                sure = attempt >= _PATIENCE
+                job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                 if late:  # it says something about a checkpoint of which too little is known
                     row = yield self._posted(
                         make("read", lambda: thread_row(self._dialect, wanted.thread_id))
@@ -390,7 +391,7 @@ class Writing:
                     yield from self._read(
                         make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
                     )
-                    job, late = self._planned_writes(codec, make, slot, wanted, payload)
+                    job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                     if late:
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
@@ -432,7 +433,13 @@ class Writing:
                 self._cache.keep(wanted.thread_id, slot, row)
 
     def _planned_writes(
-        self, codec: Codec, make: Callable[..., Job], slot: Slot, wanted: PutWrites, payload: bytes
+        self,
+        codec: Codec,
+        make: Callable[..., Job],
+        slot: Slot,
+        wanted: PutWrites,
+        payload: bytes,
+        sure: bool,
     ) -> tuple[Job | None, bool]:
         """Plan a task's writes and hand them over; True where too little is known for that."""
         with slot.lock:
@@ -440,17 +447,17 @@ class Writing:
             if thread is None:
                 return None, False
             put.refuse_others(thread, wanted.owner)
-            me, alive = self._engine.nonce, put.ALIVE
-            if self._dialect == "postgres":
-                alive = put.ALIVE_LOCKED
+            me, locks = self._engine.nonce, self._dialect == "postgres"
             if not thread.version or thread.deleted:
                 first, thread = begin(me, thread, self._reader is not None)
-                found = put.planned_writes(codec, self._reader, me, thread, wanted, payload, alive)
+                found = put.planned_writes(
+                    codec, self._reader, me, thread, wanted, payload, locks=locks
+                )
                 assert found is not None
                 steps, after = [*first, *found[0]], found[1]
             else:
                 planned = put.planned_writes(
-                    codec, self._reader, me, thread, wanted, payload, alive
+                    codec, self._reader, me, thread, wanted, payload, locks=locks, sure=sure
                 )
                 if planned is None:
                     return None, True
@@ -478,11 +485,15 @@ def _take_unread(slot: Slot, thread: Thread, space: Namespace, wanted: Put) -> N
     unread, slot.unread = slot.unread, {}
     if thread.state is None:
         return
-    for (ns, checkpoint), writes in unread.items():
-        if (ns, checkpoint) == (wanted.ns, wanted.id):
-            held = thread.state.early.setdefault((ns, checkpoint), [])
-        elif ns == wanted.ns and checkpoint == space.checkpoint and space.state is not None:
-            held = space.state.writes
+    early = thread.state.early
+    for place, writes in unread.items():
+        ns, checkpoint = place
+        at = space if ns == wanted.ns else thread.spaces.get(ns)
+        here = None if at is None else at.checkpoint
+        if at is not None and at.state is not None and checkpoint == here:
+            held = at.state.writes
+        elif place == (wanted.ns, wanted.id) or here is None or checkpoint > here:
+            held = early.setdefault(place, [])
         else:
             continue
         tasks = {write.task for write in held}
@@ -538,7 +549,7 @@ def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
     return Thread(
         row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
         deleted=row.deleted_at is not None, user=row.user_id,
-        unread=row.head is not None and row.status is None,
+        unread=row.head is not None and row.status is None, waits=row.status in working.WAITS,
     )  # fmt: skip
 
 
@@ -558,7 +569,7 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     key, version, writer, head, buried, deleted_at, user, status = rows[0]
     return Thread(
         key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user,
-        unread=head is not None and status is None,
+        unread=head is not None and status is None, waits=status in working.WAITS,
     )  # fmt: skip
 
 
@@ -626,7 +637,7 @@ def load(
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
-        turn = yield from _turn(thread.key, head, wanted.parent)
+        turn = yield from project.turn(dialect, codec, thread, wanted.parent, space)
     start = None
     if wanted.ns == "" and space is None and thread.version:
         rows = yield journal.query(thread.key, "")
@@ -635,25 +646,6 @@ def load(
         unlabelled = yield from boundaries.counted(reader.labels, thread.key)
         thread.state = replace(thread.state, unlabelled=unlabelled)
     return Loaded(thread, space, stamp, turn, fork, start)
-
-
-LINE = """
-WITH RECURSIVE line(id, parent) AS (
-  SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
-  UNION
-  SELECT c.id, c.parent FROM line JOIN wyrd_checkpoints c
-  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
-) SELECT id FROM line"""
-
-
-def _turn(key: Key, head: str, parent: str | None) -> Script[Turn]:
-    """What the tables hold, and which checkpoints only the branch of the head has."""
-    held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
-    (left,) = yield [Query(LINE, (key, head, key))]
-    kept: Any = ()
-    if parent is not None:
-        (kept,) = yield [Query(LINE, (key, parent, key))]
-    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept})
 
 
 def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Namespace:

@@ -6,7 +6,7 @@ arrived: what a task opened is put there first, so that another one's answer fin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from langgraph_wyrd.state.draft import Draft
 from langgraph_wyrd.state.events import Event, Moment
@@ -98,12 +98,14 @@ def advance(lasting: WorkingState, overlay: Overlay, at: Moment) -> WorkingState
 
 
 def along(
-    start: WorkingState, path: Iterable[tuple[Moment, Sequence[Event], Overlay]]
+    start: WorkingState,
+    path: Iterable[tuple[Moment, Sequence[Event], Overlay]],
+    look: Callable[[WorkingState], None] | None = None,
 ) -> WorkingState:
     """The lasting state at the end of a path: each step's own events, and what its tasks said.
 
     The same as `advance` and `replay` step by step, but a state is only put together where one is
-    needed: a path is long, and mostly nothing passes on it.
+    needed: a path is long, and mostly nothing passes on it. `look` is given all that are seen.
     """
     draft = Draft(start)
     before: Moment | None = None
@@ -117,5 +119,7 @@ def along(
             draft.apply(event, at)
             passing = passing or event.op == "base" or event.source.get("rule") in PASSING
         draft.end_step()
+        if look is not None:
+            look(overlaid(draft.finish(at), said))
         before, overlay = at, said
     return draft.finish(before)

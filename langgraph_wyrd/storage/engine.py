@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger("langgraph_wyrd")
 
+_BACKGROUND = 5.0  # seconds that a close waits for what was started in the background
 _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
 
@@ -289,6 +290,9 @@ class Engine:
         self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._workers: list[_Worker] = []
         self._lingering: WeakKeyDictionary[Any, _Lingering] = WeakKeyDictionary()
+        self._background = 0  # generators of scripts that were started and have not ended
+        self._no_background = threading.Event()
+        self._no_background.set()
 
     # ---- handing over
 
@@ -366,11 +370,19 @@ class Engine:
                 job = Job("write" if writes else "read", script, None, None)
                 job.done = lambda: go_on(job)
                 self.post(job)
+                return
             except (StopIteration, SaverClosed):
                 pass
             except Exception:
                 logger.warning("a job in the background failed", exc_info=True)
+            with self._guard:
+                self._background -= 1
+                if not self._background:
+                    self._no_background.set()
 
+        with self._guard:
+            self._background += 1
+            self._no_background.clear()
         go_on(None)
 
     def post(self, job: Job) -> None:
@@ -459,14 +471,19 @@ class Engine:
 
     def close(self, timeout: float | None = None) -> None:
         """Let what is under way finish, close every connection, end the threads."""
+        if self._pid == os.getpid():
+            self._no_background.wait(_BACKGROUND)
         for worker in self._stop():
             worker.join(timeout)
 
     async def aclose(self) -> None:
         """Async version of `close`."""
+        loop = asyncio.get_running_loop()
+        if self._pid == os.getpid() and not self._no_background.is_set():
+            await loop.run_in_executor(None, self._no_background.wait, _BACKGROUND)
         workers = self._stop()
         if workers:
-            await asyncio.get_running_loop().run_in_executor(None, _join, workers)
+            await loop.run_in_executor(None, _join, workers)
 
     def _stop(self) -> list[_Worker]:
         self._closed = True
