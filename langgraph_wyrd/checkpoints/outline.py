@@ -116,7 +116,7 @@ def outline(codec: Codec, found: Found) -> Outline:
                 small, made.versions, made.seen, _ = unpacked(codec.opened(SNAPSHOTS, each, "data"))
                 made.shapes.update((name, reshaped(None, change)) for name, change in small.items())
             else:
-                made.shapes[each.channel] = reshaped(
+                made.shapes[given(each.channel)] = reshaped(
                     None, unpacked(codec.opened(SNAPSHOTS, each, "data"))
                 )
         made.metadata = delta_of(codec, last).metadata

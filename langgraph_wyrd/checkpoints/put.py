@@ -28,7 +28,7 @@ from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import parity
-from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
@@ -469,7 +469,8 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
             small[name] = owned.ref(space.owners[name], rest)
             continue
         if known.size > _OWN_ROW and name:
-            steps.append(_snapshot_row(codec, key, put, name, packed(whole)))
+            channel = stored(name, "a channel")
+            steps.append(_snapshot_row(codec, key, put, channel, packed(whole)))
             small[name] = None  # it must be found in a row of its own
         else:
             small[name] = whole

@@ -30,8 +30,9 @@ def replaced(engine: Engine, codec: Codec, reader: Reader | None, wanted: Put) -
     thread = yield from lock(dialect, me, wanted.thread_id)
     if thread is None:
         raise too_late(wanted.thread_id)
-    yield from freed(dialect, codec, thread.key, wanted.thread_id, wanted.ns, wanted.id)
+    # Read first: rows that are stored anew differ from their parity until this transaction ends.
     loaded = yield from load(dialect, codec, wanted, reader)
+    yield from freed(dialect, codec, thread.key, wanted.thread_id, wanted.ns, wanted.id)
     space = beginning()  # whatever it builds on: it is stored whole
     if loaded.space is not None:
         space.state = loaded.space.state

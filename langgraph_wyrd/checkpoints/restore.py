@@ -149,8 +149,8 @@ def start_from_snapshot(
                     continue
                 restored.channels.setdefault(name, Value(codec)).apply(operation)
         else:
-            restored.channels.setdefault(each.channel, Value(codec)).apply(data)
-    if apart != {each.channel for each in snapshots} - {""}:
+            restored.channels.setdefault(given(each.channel), Value(codec)).apply(data)
+    if apart != {given(each.channel) for each in snapshots} - {""}:
         raise damaged(row, "a row of its snapshot is missing")
     restored.grown = restored.rows = 0
 
