@@ -213,8 +213,6 @@ class DatabaseGone(StoreError):
     """The file was deleted, moved or replaced while it was open; nothing of this call was stored.
     The saver goes on when that file is there again; another one needs another saver."""
 
-    opens_anew = False  # it was a file beside it: the next call just works
-
 
 class ForeignDatabase(StoreError):
     """The database, or tables of our names, belong to another program. Nothing was touched."""

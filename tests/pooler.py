@@ -83,10 +83,16 @@ class Pooler:
         coming: asyncio.Future[tuple[bytes, bytes]],
     ) -> asyncio.Future[tuple[bytes, bytes]]:
         """Both ways, until the session is idle and all is answered; what the client says next."""
-        owed, open_ = 0, False
+        owed, open_, idle = 0, False, False
         going = asyncio.ensure_future(_message(session.reader))
         while True:
-            await asyncio.wait([coming, going], return_when=asyncio.FIRST_COMPLETED)
+            left = coming.done() and coming.result()[0] == b"X"  # never passed on to the session
+            if left and idle and not owed:
+                going.cancel()
+                return coming
+            await asyncio.wait(
+                [going] if left else [coming, going], return_when=asyncio.FIRST_COMPLETED
+            )
             if going.done():
                 kind, message = going.result()
                 writer.write(message)
@@ -96,7 +102,7 @@ class Pooler:
                 if idle and not owed and not open_ and not coming.done():
                     going.cancel()
                     return coming
-            if coming.done():
+            if coming.done() and coming.result()[0] != b"X":
                 kind, message = coming.result()
                 owed += kind in _ENDS
                 open_ = open_ if kind == b"H" else kind not in _ENDS  # "H": flush

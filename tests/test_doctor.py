@@ -115,7 +115,9 @@ def test_a_file_of_another_user() -> None:
     try:
         with WyrdSaver.from_conn_string(f"sqlite:///{path}") as saver:
             talk(saver, "t", 1)
-        Rows(f"sqlite:///{path}", "wyrd_checkpoints").run("UPDATE {} SET parent = '1f'")
+        Rows(f"sqlite:///{path}", "wyrd_checkpoints").run(
+            "UPDATE {} SET parent = '1f' WHERE rowid = 1"
+        )
         path.chmod(0o644)
         folder.chmod(0o755)
         done = outside("-c", AS_ANOTHER_USER, str(path))
@@ -186,7 +188,7 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
         talk(saver, "t", 1)
     env = environment()
     if when == "while it loads":
-        (tmp_path / "aiosqlite.py").write_text(SLOW)
+        (tmp_path / "ormsgpack.py").write_text(SLOW)
         env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
     else:
         (tmp_path / "looking.py").write_text(
@@ -230,7 +232,7 @@ def test_interrupted_while_it_waits(durable: Backend, tmp_path: Path) -> None:
         if durable.name == "sqlite":
             blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
             blocker.execute("BEGIN EXCLUSIVE")
-            blocker.execute("UPDATE wyrd_threads SET id = id")
+            blocker.execute("UPDATE wyrd_threads SET key = key")
         else:
             blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
         process = subprocess.Popen(

@@ -658,15 +658,14 @@ def test_nobody_at_the_address(tmp_path: Path) -> None:
                 assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
-def test_a_missing_extra(missing: str, tmp_path: Path) -> None:
-    """Without psycopg, or its pool, Postgres raises MissingExtra and says what to install."""
-    code = f"""
+def test_a_missing_extra(tmp_path: Path) -> None:
+    """Without psycopg, Postgres raises MissingExtra and says what to install."""
+    code = """
 import sys
 class Gone:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == {missing!r}:
-            raise ImportError(f"No module named {{name!r}}", name=name)
+        if name.partition(".")[0] == "psycopg":
+            raise ImportError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Gone())
 from langgraph_wyrd import WyrdSaver, errors
 from tests.steps import append, head_tokens
@@ -732,10 +731,10 @@ async def test_a_backend_terminated_between_calls(postgres: Any, call: Any) -> N
 
 async def test_a_stale_pool(postgres: Any) -> None:
     """Every idle connection killed: as many calls at once all work."""
-    saver = postgres.open(min_size=4, max_size=4)
+    saver = postgres.open(max_size=4)
     await asyncio.gather(*(aappend(saver, f"t{n}", "a") for n in range(12)))
     for round_ in range(3):
-        assert terminate_backends(postgres.url) >= 4
+        assert terminate_backends(postgres.url) >= 2  # one that writes, and those that read
         await asyncio.gather(*(aappend(saver, f"t{n}", f"b{round_}") for n in range(12)))
     expected = ["a", "b0", "b1", "b2"]
     assert [head_tokens(saver, f"t{n}") for n in range(12)] == [expected] * 12

@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from psycopg import AsyncConnection
+from psycopg import Connection
 from psycopg.rows import dict_row
 
 import langgraph_wyrd
@@ -66,8 +66,8 @@ def test_the_options_of_the_official_postgres_saver(postgres: Backend) -> None:
 def test_connections_with_rows_of_their_own(durable: Backend) -> None:
     """`connect=` may give connections whose rows are no tuples."""
 
-    async def dict_rows() -> Any:
-        return await AsyncConnection.connect(durable.url, row_factory=dict_row)
+    def dict_rows() -> Any:
+        return Connection.connect(durable.url, row_factory=dict_row)
 
     def named_rows() -> Any:
         path = durable.url.removeprefix("sqlite:///")

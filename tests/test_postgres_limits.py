@@ -15,6 +15,7 @@ from langchain_core.messages import HumanMessage
 from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd.storage import postgres_watch
 from tests.damage import Agent, at
 from tests.outside import at_rest, raw, tables
 from tests.pooler import pooled
@@ -28,10 +29,10 @@ class Sessions:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.made: list[psycopg.AsyncConnection[Any]] = []
+        self.made: list[psycopg.Connection[Any]] = []
 
-    async def connect(self) -> psycopg.AsyncConnection[Any]:
-        made = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+    def connect(self) -> psycopg.Connection[Any]:
+        made = psycopg.Connection.connect(self.url, autocommit=True)
         self.made.append(made)
         return made
 
@@ -71,7 +72,7 @@ async def test_what_was_prepared_is_gone(
     at_rest(postgres.url)
 
 
-class Forgetful(psycopg.AsyncConnection[Any]):
+class Forgetful(psycopg.Connection[Any]):
     """Before each transaction, its session is another one."""
 
     def pipeline(self) -> Any:
@@ -162,6 +163,8 @@ def test_opening_while_the_tables_are_locked(postgres: Any, prepare: bool) -> No
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the connection and says nothing: ConnectionLost after `timeout`."""
+    monkeypatch.setattr(postgres_watch, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres_watch, "SECOND", 0.2)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd.storage import postgres_watch
 from tests.outside import at_rest, raw
 from tests.relay import Relay, relayed
 from tests.steps import aappend, append, config, head_tokens, tree
@@ -29,6 +30,8 @@ CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
 @pytest.fixture
 def way(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Relay, WyrdSaver]]:
     """A saver with little patience, and its way to the server."""
+    monkeypatch.setattr(postgres_watch, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres_watch, "SECOND", 0.2)
     with relayed(postgres.url) as (relay, url):
         saver = WyrdSaver.from_conn_string(url, timeout=0.3, max_size=2)
         append(saver, "t", "a")

@@ -405,6 +405,10 @@ class Writing:
                 except Stale:
                     self._doubt(wanted)
                     self._cache.drop(wanted.thread_id)
+                    if (
+                        yield self._posted(make("read", lambda: are_stored(self._dialect, wanted)))
+                    ):
+                        return  # the answer to the first try's commit was lost
                     if attempt > 3:
                         yield from self._pause(make, attempt)
                 except BaseException:
@@ -577,6 +581,18 @@ def is_there(key: Any, ns: str, id: str) -> Script[bool]:
     """Whether a checkpoint is stored."""
     rows = yield Query(
         "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?", (key, ns, id)
+    )
+    return bool(rows)
+
+
+def are_stored(dialect: str, writes: PutWrites) -> Script[bool]:
+    """Whether this very call's writes are stored."""
+    by = found_by(dialect, writes.thread_id)
+    column = "key" if dialect == "postgres" else "thread_id"
+    rows = yield Query(
+        f"SELECT 1 FROM wyrd_writes w JOIN wyrd_threads t ON t.key = w.thread WHERE t.{column} = ? "
+        "AND w.ns = ? AND w.checkpoint = ? AND w.task = ? AND w.seq = ?",
+        (by, writes.ns, writes.checkpoint, writes.task, writes.seq),
     )
     return bool(rows)
 

@@ -26,6 +26,7 @@ from langgraph_wyrd.recovery.report import (
     DROPPED,
     EARLIER,
     EVENTS,
+    NONE,
     RIGHT,
     STAYS,
     UNNAMED,
@@ -207,6 +208,10 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
     if not made and not missing and place.row is not None and place.row.deleted_at is None:
         for where, what in (yield from _shown(dialect, codec, name, place.row)):
             note(where, "rows", what, ANEW)
+    for row in found.checkpoints:
+        if row.parent is not None and row.parent >= row.id:
+            what = f"it sorts before its parent {given(row.parent)}: two clocks differed"
+            note(CHECKPOINTS.name, given(row.id), what, NONE, damage=False)
     return made
 
 

@@ -361,6 +361,7 @@ class _Admitting:
         self.keeps_open: bool = inner.keeps_open
         self.set_up = inner.set_up
         self.gone = inner.gone
+        self.forget = inner.forget
 
     def connect(self, *, writes: bool) -> Any:
         connection = self._inner.connect(writes=writes)

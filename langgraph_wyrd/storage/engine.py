@@ -15,6 +15,7 @@ import logging
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,7 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from langgraph_wyrd.errors import SaverClosed, WyrdError
+from langgraph_wyrd.errors import ConnectionLost, NoAnswer, SaverClosed, WyrdError
 from langgraph_wyrd.storage.parity import Groups, watched
 from langgraph_wyrd.storage.scripts import Script, Step
 
@@ -33,6 +34,8 @@ logger = logging.getLogger("langgraph_wyrd")
 _BACKGROUND = 5.0  # seconds that a close waits for what was started in the background
 _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
+_TIMES = 10  # tries to have the connection that a reader gave up
+_ROOM = 10.0  # seconds that a writer waits for a reader's connection
 
 
 class Connection(Protocol):
@@ -59,15 +62,18 @@ class Driver(Protocol):
     dialect: str
     writers: int  # threads that write at the same time
     readers: int  # threads that read at the same time; 0: the writer reads as well
-    keeps_open: bool  # whether connections must live as long as the engine (in memory)
+    keeps_open: bool  # whether connections stay open while the process forks
 
     def set_up(self) -> None:
         """Look at the database, and make what is missing."""
 
     def connect(self, *, writes: bool) -> Connection: ...
 
-    def gone(self, error: BaseException) -> bool:
-        """Whether a connection is of no more use after this error."""
+    def gone(self, error: BaseException, *, fresh: bool) -> bool:
+        """Whether a new connection may do what this one could not; `fresh`: it was new itself."""
+
+    def forget(self) -> None:
+        """Look at the database anew with the next connection."""
 
 
 class Job:
@@ -112,12 +118,13 @@ class _Worker(threading.Thread):
         self._writes = writes
         self._connection: Connection | None = None
         self._groups = Groups()
+        self._silence: NoAnswer | None = None  # what the jobs at hand met
 
     def run(self) -> None:
         queue = self._queue
         while (jobs := queue.get()) is not None:
-            ends = False
-            while len(jobs) < _TOGETHER:
+            ends, self._silence = False, None
+            while self._writes and len(jobs) < _TOGETHER:  # reads are shared out one by one
                 try:
                     more = queue.get_nowait()
                 except Empty:
@@ -134,11 +141,14 @@ class _Worker(threading.Thread):
                 if stores:
                     self._store(stores)
                     stores = []
-                if job.kind == "pause":
-                    self._disconnect()
+                if job.kind in ("pause", "rest"):
+                    if job.kind == "rest" or not self._driver.keeps_open:
+                        self._disconnect()
                     job.done()
-                else:
-                    self._run(job)
+                elif self._silence is not None:
+                    job.end(None, _again(self._silence))
+                elif not self._run(job):
+                    return
             if stores:
                 self._store(stores)
             if ends:
@@ -147,8 +157,23 @@ class _Worker(threading.Thread):
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            self._connection = self._driver.connect(writes=self._writes)
+            try:
+                self._connection = self._driver.connect(writes=self._writes)
+            except ConnectionLost as error:
+                if not self._writes or not self._engine.make_room(error):
+                    raise
+                self._connection = self._in_its_place()
+            if not self._writes and not self._queue.empty():
+                self._engine.add_reader()
         return self._connection
+
+    def _in_its_place(self) -> Connection:
+        """A connection instead of one that was closed: a server needs a moment to notice that."""
+        for _ in range(_TIMES):
+            with suppress(ConnectionLost):
+                return self._driver.connect(writes=True)
+            time.sleep(0.1)
+        return self._driver.connect(writes=True)
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -157,25 +182,46 @@ class _Worker(threading.Thread):
                 connection.close()
 
     def _tried(self, work: Callable[[Connection], T]) -> T:
-        """Run work; once more with a new connection if the one at hand was lost before it ran."""
+        """Run work; once more with a new connection if the one at hand was lost."""
         fresh = self._connection is None
         try:
             return work(self._connected())
         except BaseException as error:
-            if not self._driver.gone(error):
+            if not self._driver.gone(error, fresh=fresh):
                 raise
             self._disconnect()
-            if fresh:
-                raise
         return work(self._connected())
 
-    def _run(self, job: Job) -> None:
+    def _fail_waiting(self, error: NoAnswer) -> None:
+        """Whoever waits behind a call that met silence has waited for the server as long."""
+        self._silence = error
+        for _ in range(self._queue.qsize()):
+            with suppress(Empty):
+                jobs = self._queue.get_nowait()
+                if jobs is None or jobs[0].kind in ("pause", "rest"):
+                    self._queue.put(jobs)
+                else:
+                    for job in jobs:
+                        job.end(None, _again(error))
+
+    def _run(self, job: Job) -> bool:
+        """Run a job; False if this thread gets no connection, and left it to others."""
         try:
             result = self._tried(partial(self._script, job))
         except BaseException as error:
+            if self._connection is None and self._engine.leave(self, error):
+                self._queue.put([job])
+                return False
+            if isinstance(error, NoAnswer):
+                self._fail_waiting(error)
             job.end(None, error)
         else:
             job.end(result, None)
+        return True
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
 
     def _script(self, job: Job, connection: Connection) -> Any:
         if job.kind == "read":
@@ -188,8 +234,14 @@ class _Worker(threading.Thread):
 
     def _store(self, jobs: list[Job]) -> None:
         try:
+            if self._silence is not None:
+                raise _again(self._silence)
             self._merge([job.work for job in jobs])
         except BaseException as error:
+            if isinstance(error, NoAnswer):
+                self._fail_waiting(error)
+                _settle([(job, _again(error)) for job in jobs])
+                return
             if len(jobs) == 1:
                 _settle([(jobs[0], error)])
                 return
@@ -216,6 +268,11 @@ class _Worker(threading.Thread):
             self._groups.drop(groups)
             raise
         self._groups.keep(groups)
+
+
+def _again(error: NoAnswer) -> NoAnswer:
+    """The same error for another caller, who gets a traceback of his own."""
+    return NoAnswer(*error.args)
 
 
 def _settle(outcomes: Sequence[tuple[Job, BaseException | None]]) -> None:
@@ -289,6 +346,7 @@ class Engine:
         self._write_queues: list[SimpleQueue[list[Job] | None]] = []
         self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._workers: list[_Worker] = []
+        self._most = self.driver.writers + self.driver.readers
         self._lingering: WeakKeyDictionary[Any, _Lingering] = WeakKeyDictionary()
         self._background = 0  # generators of scripts that were started and have not ended
         self._no_background = threading.Event()
@@ -392,7 +450,7 @@ class Engine:
         if job.kind == "read" and self.driver.readers:
             self._read_queue.put([job])
             if not self._read_queue.empty() and len(self._workers) < self._most:
-                self._add_reader()
+                self.add_reader()
             return
         self._hand_over(job, urgent=True)
 
@@ -425,10 +483,6 @@ class Engine:
 
     # ---- life
 
-    @property
-    def _most(self) -> int:
-        return self.driver.writers + self.driver.readers
-
     def _start(self) -> None:
         """Start the threads; the first job of each opens its connection."""
         if self._pid != os.getpid():  # a forked child has none of its parent's threads
@@ -452,10 +506,40 @@ class Engine:
         self._workers.append(worker)
         worker.start()
 
-    def _add_reader(self) -> None:
+    def add_reader(self) -> None:
+        """Start one more reader, once those that there are have a connection."""
         with self._guard:
-            if len(self._workers) < self._most:
+            readers = self._workers[len(self._write_queues) :]
+            if (
+                self._ready
+                and len(self._workers) < self._most
+                and all(each.is_connected for each in readers)
+            ):
                 self._add(_Worker(self, self._read_queue, writes=False))
+
+    def leave(self, reader: _Worker, error: BaseException) -> bool:
+        """Go on with fewer readers where the server lets no more in; False if it is the last."""
+        if not isinstance(error, ConnectionLost) or isinstance(error, NoAnswer):
+            return False
+        with self._guard:
+            others = [each for each in self._workers[len(self._write_queues) :] if each != reader]
+            if reader not in self._workers or not any(each.is_connected for each in others):
+                return False
+            self._workers.remove(reader)
+            self._most = len(self._workers)
+            return True
+
+    def make_room(self, error: ConnectionLost) -> bool:
+        """Have a reader give up its connection, so that a writer gets one; False if none has."""
+        with self._guard:
+            readers = self._workers[len(self._write_queues) :]
+            if isinstance(error, NoAnswer) or not any(each.is_connected for each in readers):
+                return False
+        rested = threading.Event()
+        job = Job("rest", None, None, None)
+        job.done = rested.set
+        self._read_queue.put([job])
+        return rested.wait(_ROOM)
 
     def open(self) -> None:
         """Meet the database: connect, and make what is missing."""
@@ -467,7 +551,9 @@ class Engine:
 
     def reopen(self) -> None:
         """Allow use again after a close."""
-        self._closed = False
+        if self._closed:
+            self.driver.forget()
+            self._closed = False
 
     def close(self, timeout: float | None = None) -> None:
         """Let what is under way finish, close every connection, end the threads."""
@@ -501,15 +587,16 @@ class Engine:
                 self._read_queue.put(None)
             self._ready = False
             self._read_queue = SimpleQueue()
+            self._most = self.driver.writers + self.driver.readers
         _ENGINES.discard(self)
         return workers
 
     # ---- while the process forks
 
     def pause(self, timeout: float) -> threading.Event:
-        """Close every connection and hold the threads until the event is set."""
+        """Hold the threads until the event is set, where need be without connections."""
         go_on = threading.Event()
-        if self.driver.keeps_open or not self._ready:
+        if not self._ready:
             return go_on
         paused = threading.Semaphore(0)
 

@@ -7,14 +7,18 @@ share a pipeline: a merged write is one round trip, whatever it holds.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
+import math
 import secrets
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_wyrd.errors import ConnectionLost, MissingExtra, WyrdError
+from langgraph_wyrd.errors import ConnectionLost, InvalidInput, MissingExtra, NoAnswer, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.tables import MIGRATIONS
@@ -30,6 +34,7 @@ try:
 except ImportError as error:
     raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
 
+from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_errors import check_options, lost, said, translated
 
 T = TypeVar("T")
@@ -38,9 +43,18 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_XID = "SELECT pg_current_xact_id_if_assigned()::text"
+_STATUS = b"SELECT pg_xact_status(%s::text::xid8)"
+_ASKED = 100  # times, while a transaction has not ended yet
 _LOCK = 0x77797264  # "wyrd"
 _POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
          "max_waiting", "name")  # fmt: skip
+
+
+_UNPREPARED = (
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.DuplicatePreparedStatement,
+)
 
 
 class PostgresDriver:
@@ -48,7 +62,7 @@ class PostgresDriver:
 
     dialect = "postgres"
     writers = 1
-    keeps_open = False
+    keeps_open = True  # a forked child leaves the connections of its parent alone
 
     def __init__(
         self,
@@ -78,6 +92,7 @@ class PostgresDriver:
         self._limit = f"lock_timeout = {max(1, int(timeout * 1000))}"
         self._lock = threading.Lock()
         self._ready = False
+        self.age = 0
         self._texts: dict[str, bytes] = {}
         self._prefix = "" if schema is None else f"{quoting.Identifier(schema).as_string(None)}."
 
@@ -108,9 +123,15 @@ class PostgresDriver:
 
     def connect(self, *, writes: bool) -> PostgresConnection:
         try:
-            raw = self._dial()
+            raw = self._dial(self._patience)
+        except psycopg.errors.ConnectionTimeout as error:
+            raise NoAnswer(
+                f"no connection to Postgres: no answer for {self._patience:g} s"
+            ) from error
         except psycopg.Error as error:
             raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
+        second = partial(self._dial, postgres_watch.SECOND)
+        watch = postgres_watch.Watch(raw, self._patience, second)
         try:
             raw.prepare_threshold = 0 if self.prepares else None
             raw.prepared_max = 400
@@ -125,23 +146,31 @@ class PostgresDriver:
                     self._ready = True
         except psycopg.Error as error:
             raw.close()
+            self.refuse_silence(watch)
             raise self.translated(error) from error
         except BaseException:
             raw.close()
             raise
-        return PostgresConnection(self, raw)
+        return PostgresConnection(self, raw, watch)
 
-    def _dial(self) -> psycopg.Connection[Any]:
+    @property
+    def _patience(self) -> float:
+        """How long an answer is waited for before anybody asks why."""
+        return max(self._timeout, postgres_watch.PATIENCE)
+
+    def _dial(self, patience: float) -> psycopg.Connection[Any]:
         conninfo = self._conninfo
         if self._connect is not None:
             made = self._connect()
             if not isinstance(made, str):
+                if not isinstance(made, psycopg.Connection):
+                    raise _not_a_connection(made)
                 made.autocommit = True
                 made.row_factory = tuple_row
                 found: psycopg.Connection[Any] = made
                 return found
             conninfo = made
-        limit = max(2, int(self._timeout) + 1)
+        limit = max(2, math.ceil(patience))
         given = conninfo_to_dict(conninfo)
         kept = {
             "connect_timeout": limit, "keepalives_idle": max(1, limit // 2),
@@ -160,7 +189,9 @@ class PostgresDriver:
         def run(sql: str, params: Any = None) -> psycopg.Cursor[Any]:
             return raw.execute(sql.encode(), params, prepare=False)
 
-        wanted = self._pending(run)
+        with raw.transaction():
+            run(f"SET LOCAL {self._limit}")
+            wanted = self._pending(run)
         if not wanted:
             return
         ((reads, official),) = run(
@@ -212,9 +243,44 @@ class PostgresDriver:
     def translated(self, error: psycopg.Error) -> WyrdError:
         return translated(error, self._where, self._timeout)
 
-    def gone(self, error: BaseException) -> bool:
+    def gone(self, error: BaseException, *, fresh: bool) -> bool:
         cause = error.__cause__
-        return isinstance(cause, psycopg.Error) and lost(cause)
+        if not isinstance(cause, psycopg.Error):
+            return False
+        if isinstance(cause, _UNPREPARED):  # nothing is prepared from now on
+            return True
+        # After a fail-over, only a new session learns whether it may write.
+        return not fresh and (
+            lost(cause) or isinstance(cause, psycopg.errors.ReadOnlySqlTransaction)
+        )
+
+    def refuse_silence(self, watch: postgres_watch.Watch) -> None:
+        """Raise if a connection was cut because nobody spoke; that is not tried a second time."""
+        why, watch.lost = watch.lost, ""
+        if why:
+            self.age += 1  # those that were opened when this one was may be cut off as well
+            kind = NoAnswer if why is postgres_watch.NOTHING else ConnectionLost
+            raise kind(
+                f"{self._where}: the server has not answered for {self._patience:g} s, and {why}"
+            ) from None
+
+    def has_committed(self, xid: str) -> bool:
+        """Whether a transaction is stored whose COMMIT was sent and never answered."""
+        with contextlib.suppress(psycopg.Error):
+            raw = self._dial(self._patience)
+            try:
+                for _ in range(_ASKED):
+                    row = raw.execute(_STATUS, (xid,), prepare=False).fetchone()
+                    if row is None or row[0] != "in progress":
+                        return row is not None and row[0] == "committed"
+                    time.sleep(0.05)
+            finally:
+                raw.close()
+        return False
+
+    def forget(self) -> None:
+        """Look at the database anew with the next connection."""
+        self._ready = False
 
     def stop_preparing(self, error: psycopg.Error) -> None:
         """Prepared statements do not survive here, as behind a pooler: go on without them."""
@@ -230,9 +296,15 @@ class PostgresDriver:
 class PostgresConnection:
     """See `storage.engine.Connection`."""
 
-    def __init__(self, driver: PostgresDriver, raw: psycopg.Connection[Any]) -> None:
+    def __init__(
+        self, driver: PostgresDriver, raw: psycopg.Connection[Any], watch: postgres_watch.Watch
+    ) -> None:
         self._driver = driver
         self._raw = raw
+        self._watch = watch
+        self._age = driver.age
+        # The number of the transaction that is about to be committed, and what its script returns.
+        self._ending: tuple[str, Any] | None = None
         self._cursor = raw.cursor(binary=True)
 
     def close(self) -> None:
@@ -244,13 +316,24 @@ class PostgresConnection:
         try:
             self._raw.execute(text, prepare=False)
         except psycopg.Error as error:
+            self._driver.refuse_silence(self._watch)
             raise self._driver.translated(error) from error
 
     def read(self, script: Script[T]) -> T:
         return self._run(_READ, script)
 
     def write(self, script: Script[T]) -> T:
-        return self._run(_WRITE, script)
+        self._ending = None
+        try:
+            return self._run(_WRITE, script)
+        except WyrdError as error:
+            ending, driver = self._ending, self._driver
+            if ending is None or not driver.gone(error, fresh=False):
+                raise
+            if not driver.has_committed(ending[0]):
+                raise
+            result: T = ending[1]
+            return result
 
     def _run(self, begin: str, script: Script[T]) -> T:
         with self._transaction(begin):
@@ -263,6 +346,10 @@ class PostgresConnection:
                         step = script.send(self._execute(step))
             except StopIteration as end:
                 result: T = end.value
+            if begin is _WRITE:
+                rows = self._execute([Query(_XID)])[0]
+                if rows and rows[0][0] is not None:
+                    self._ending = rows[0][0], result
         return result
 
     def _execute(self, statements: Sequence[Any]) -> list[list[Row] | None]:
@@ -294,6 +381,8 @@ class PostgresConnection:
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Generator[None, None, None]:
         raw, driver = self._raw, self._driver
+        if self._age != driver.age:
+            raw.close()
         raw.prepare_threshold = 0 if driver.prepares else None
         try:
             with _pipeline(raw):
@@ -310,12 +399,10 @@ class PostgresConnection:
                 raise Stale from error
             if isinstance(error, psycopg.errors.DivisionByZero):
                 raise
-            if isinstance(
-                error,
-                (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement),
-            ):
+            if isinstance(error, _UNPREPARED):
                 driver.stop_preparing(error)
             if isinstance(error, psycopg.Error):
+                driver.refuse_silence(self._watch)
                 raise driver.translated(error) from error
             raise
 
@@ -336,6 +423,15 @@ def _pipeline(raw: psycopg.Connection[Any]) -> Generator[None, None, None]:
             raise
     if failed is not None:
         raise failed
+
+
+def _not_a_connection(made: Any) -> InvalidInput:
+    if inspect.iscoroutine(made):
+        made.close()
+    return InvalidInput(
+        f"connect= made a {type(made).__name__}: it must return a psycopg.Connection, as "
+        "psycopg.connect does, or a connection string"
+    )
 
 
 def _now() -> str:

@@ -11,18 +11,27 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from langgraph_wyrd.errors import DatabaseBusy, ForeignDatabase, WyrdError
+from langgraph_wyrd.errors import DatabaseBusy, DatabaseGone, ForeignDatabase, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.sqlite_errors import damaged, translated
 from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.storage.url import Address
-from langgraph_wyrd.storage.whereabouts import Whereabouts, lost_its_head, needs_immutable
+from langgraph_wyrd.storage.whereabouts import (
+    BesideGone,
+    Whereabouts,
+    lost_its_head,
+    needs_immutable,
+)
 
 T = TypeVar("T")
 
 APPLICATION_ID = 0x57595244  # "WYRD": in the file's header
 _LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
+
+
+class _Abandoned(DatabaseGone):
+    """Another thread closed this connection, because a file beside the database was gone."""
 
 
 class SqliteDriver:
@@ -57,6 +66,7 @@ class SqliteDriver:
         )
         self._lock = threading.Lock()
         self._ready = False
+        self._open: set[SqliteConnection] = set()
         self.whereabouts = Whereabouts(self._where)
         self.keeps_open = address.in_memory
         self.readers = 0 if address.in_memory else max(1, readers)
@@ -67,6 +77,13 @@ class SqliteDriver:
         """Look at the file before touching it; then WAL, and the tables that are missing."""
 
     def connect(self, *, writes: bool) -> SqliteConnection:
+        try:
+            return self._connected(writes)
+        except BesideGone:
+            self.abandon()
+            raise
+
+    def _connected(self, writes: bool) -> SqliteConnection:
         with self._lock:
             raw = None
             try:
@@ -83,14 +100,37 @@ class SqliteDriver:
                 if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
                     raise self.translated(error) from error
                 raise
-        return SqliteConnection(self, raw)
+            made = SqliteConnection(self, raw)
+            self._open.add(made)
+        return made
+
+    def abandon(self) -> None:
+        """Close every connection: SQLite must not go on with a WAL that others do not see."""
+        for each in list(self._open):
+            each.close()
+
+    def end(self, connection: SqliteConnection, raw: sqlite3.Connection) -> None:
+        """Close a connection; with the last one, SQLite deletes what lies beside the file."""
+        # One after the other: the last one moves the WAL into the file, and of two that close at
+        # once neither is the last.
+        with self._lock:
+            raw.close()
+            self._open.discard(connection)
+            if not self._open:
+                self.whereabouts.let_go()
+
+    def forget(self) -> None:
+        """Look at the file anew with the next connection."""
+        self._ready = False
+        self.whereabouts.forget()
 
     @property
     def _reads_only(self) -> bool:
         return self._address.mode == "ro"
 
     def _raw(self) -> sqlite3.Connection:
-        self.whereabouts.look()  # before SQLite makes a file, or a WAL, where one is missing
+        # Before SQLite makes a file, or a WAL, where one is missing.
+        self.whereabouts.look(beside=bool(self._open))
         options: dict[str, Any] = {
             "cached_statements": 256,
             **self._options,
@@ -205,8 +245,8 @@ class SqliteDriver:
     def translated(self, error: Exception) -> WyrdError:
         return translated(error, self._where, self._address.target, self._timeout)
 
-    def gone(self, error: BaseException) -> bool:
-        return getattr(error, "opens_anew", False) is True
+    def gone(self, error: BaseException, *, fresh: bool) -> bool:
+        return isinstance(error, _Abandoned)
 
 
 def _holds_official(raw: sqlite3.Connection) -> bool:
@@ -223,14 +263,17 @@ class SqliteConnection:
     def __init__(self, driver: SqliteDriver, raw: sqlite3.Connection) -> None:
         self._driver = driver
         self._raw = raw
+        self._used = threading.Lock()  # another thread closes it where the file was lost
+        self._closed = False
 
     def close(self) -> None:
-        if self._driver.whereabouts.lost:
-            self._driver.whereabouts.save(self._raw)
-        # One after the other: the last one moves the WAL into the file, and of two that close at
-        # once neither is the last.
-        with self._driver._lock:
-            self._raw.close()
+        with self._used:
+            if self._closed:
+                return
+            self._closed = True
+            if self._driver.whereabouts.lost:
+                self._driver.whereabouts.save(self._raw)
+            self._driver.end(self, self._raw)
 
     def clean(self, tables: Sequence[str]) -> None:
         """Write the file anew, and empty its WAL: pages that were freed keep what was in them."""
@@ -238,9 +281,10 @@ class SqliteConnection:
         if driver.keeps_open:
             return
         try:
-            driver.whereabouts.look()
-            self._raw.execute("VACUUM")
-            busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            with self._in_place():
+                driver.whereabouts.look()
+                self._raw.execute("VACUUM")
+                busy, _, _ = self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error as error:
             raise driver.translated(error) from error
         if busy:
@@ -256,7 +300,7 @@ class SqliteConnection:
         return self._run("BEGIN IMMEDIATE", script)
 
     def _run(self, begin: str, script: Script[T]) -> T:
-        with self._transaction(begin):
+        with self._in_place(), self._transaction(begin):
             try:
                 step = next(script)
                 while True:
@@ -292,7 +336,7 @@ class SqliteConnection:
 
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
         execute = self._raw.execute
-        with self._transaction("BEGIN IMMEDIATE"):
+        with self._in_place(), self._transaction("BEGIN IMMEDIATE"):
             for steps in writes:
                 for sql, params, must in steps:
                     cursor = execute(sql, params)
@@ -302,6 +346,29 @@ class SqliteConnection:
                         and (cursor.rowcount >= 0 or cursor.fetchone() is None)
                     ):
                         raise Stale
+
+    @contextlib.contextmanager
+    def _in_place(self) -> Generator[None, None, None]:
+        """What is done here, while the files are where they were.
+
+        Where the database is gone its connections stay open, so that no other file gets its number;
+        its WAL is emptied into it, so that nobody takes that for the WAL of what lies there now.
+        """
+        whereabouts = self._driver.whereabouts
+        try:
+            with self._used:
+                if self._closed:
+                    raise _Abandoned(f"{self._driver._where} was gone a moment ago. Try again")
+                try:
+                    if whereabouts.lost:
+                        whereabouts.look()
+                    yield
+                except DatabaseGone:
+                    whereabouts.save(self._raw)
+                    raise
+        except BesideGone:
+            self._driver.abandon()
+            raise
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Generator[None, None, None]:

@@ -17,6 +17,10 @@ _UNSEEN = (0, 0)  # we may not look
 _BESIDE = ("-wal", "-shm")
 
 
+class BesideGone(DatabaseGone):
+    """A file beside it is gone: the next call opens the database anew."""
+
+
 class Whereabouts:
     """Of one file, and of what SQLite keeps beside it.
 
@@ -54,14 +58,18 @@ class Whereabouts:
                 self._beside[end] = found
             elif held != found:
                 self._taken = found is not None and _size(f"{self.path}{end}") > 0
-                error = self._gone(f"lost the {end} file beside it while it was open", _AGAIN)
-                error.opens_anew = True
-                raise error
+                what = f"lost the {end} file beside it while it was open"
+                raise self._gone(what, _AGAIN, BesideGone)
         self.lost = False
 
     def let_go(self) -> None:
         """It is closed: what lies beside it is made anew with the next opening."""
         self._beside = {}
+
+    def forget(self) -> None:
+        """The saver was closed and is entered again: whatever lies there now is taken."""
+        self._file, self._beside = None, {}
+        self.lost = self._taken = False
 
     def save(self, raw: sqlite3.Connection) -> None:
         """What the WAL holds goes into the file that it belongs to, and not into another one that
@@ -70,9 +78,9 @@ class Whereabouts:
             with contextlib.suppress(sqlite3.Error):
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-    def _gone(self, what: str, then: str) -> DatabaseGone:
+    def _gone(self, what: str, then: str, kind: type[DatabaseGone] = DatabaseGone) -> DatabaseGone:
         self.lost = True
-        return DatabaseGone(f"{self._where} {what}. Nothing of this call was stored. {then}")
+        return kind(f"{self._where} {what}. Nothing of this call was stored. {then}")
 
 
 _AGAIN = "Try again: it is opened anew"
