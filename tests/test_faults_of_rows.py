@@ -122,6 +122,21 @@ def test_a_thread_whose_row_is_deleted_is_found_again(file: File) -> None:
     assert len(found["messages"]) > len(before.checkpoint["channel_values"]["messages"])  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("column", ["data", "first", "tags"])
+def test_a_thread_whose_row_is_deleted_is_found_by_a_damaged_group(file: File, column: str) -> None:
+    """A group that names the thread is made again from its rows; else the thread is refused."""
+    with file.open() as saver:
+        before = saver.get_tuple(at("t"))
+    file.run("DELETE FROM wyrd_threads")
+    file.run(f"UPDATE wyrd_parity SET {column} = x'0102030405060708'")
+    with file.open() as saver:
+        if column == "data":
+            assert saver.get_tuple(at("t")) == before
+        else:
+            with pytest.raises(CheckpointDamaged):
+                saver.get_tuple(at("t"))
+
+
 def test_a_put_on_a_damaged_parent_restores_it_first(file: File) -> None:
     """What a write builds on goes through the same door as what a read returns."""
     with file.open() as saver:
@@ -295,6 +310,23 @@ def test_missing_writes_that_can_not_be_rebuilt_are_given_up_aloud(file: File) -
         talk(saver, "t", 1)
     heals = file.run("SELECT checkpoint, what FROM wyrd_heals WHERE kind = 'left_out'")
     assert (id, "what a task wrote is missing: it runs again") in heals
+
+
+@pytest.mark.parametrize("column", ["first", "last", "data", "tags"])
+@pytest.mark.parametrize("table", ["wyrd_writes", "wyrd_checkpoints"])
+def test_a_row_that_is_missing_with_its_group_is_never_missed_silently(
+    file: File, table: str, column: str
+) -> None:
+    """Where the group that names a missing row is damaged, that is said, and not called exact."""
+    file.run(f"DELETE FROM {table} WHERE row = (SELECT max(row) - 3 FROM {table})")
+    file.run(f"UPDATE wyrd_parity SET {column} = x'0102030405060708'")
+    heals: list[Any] = []
+    with file.open(hooks={"heal": heals.append}) as saver:
+        saver.get_tuple(at("t"))
+        [*saver.list(at("t"))]
+    assert [each.detail["kind"] for each in heals if "parity" in each.detail["what"]] == [
+        "left_out"
+    ]
 
 
 def test_what_a_prune_forgets_of_missing_rows_is_recorded(file: File) -> None:

@@ -76,6 +76,7 @@ class Found:
     rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
     users: owned.Rows = field(default_factory=owned.Rows)
     groups: list[bytes] = field(default_factory=list)  # tags of the parity groups of its time
+    grouped: bool = False  # whether these were asked for
 
     @property
     def target(self) -> CheckpointRow | None:
@@ -213,4 +214,6 @@ def find(
 ) -> Script[Found]:
     """What is stored of a checkpoint, or of the latest in its namespace."""
     rows = yield query(dialect, thread, ns, id, writes=writes, snapshots=snapshots)
-    return parsed(rows, ns, id)
+    found = parsed(rows, ns, id)
+    found.grouped = writes
+    return found

@@ -118,26 +118,31 @@ def headed(key: Key, head: str | None) -> Script[None]:
 
 
 def present(key: Key, low: str, high: str) -> Script[None]:
-    """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids."""
+    """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids, or the
+    group that names it."""
     groups = yield Query(_BETWEEN, (key, high, low))
-    if not groups:
-        return
-    first, last = min(row[0] for row in groups), max(row[1] for row in groups)
+    first = min([low, *(row[0] for row in groups)])
+    last = max([high, *(row[1] for row in groups)])
     sums = yield Query(_SUMS, (key, first, last))
     held = {
-        (sum & 0xFFFFFFFF) << 32 | place_of(str(ns), str(id)) | 1
+        (sum & 0xFFFFFFFF) << 32 | place_of(str(ns), str(id)) | 1: id
         for ns, id, sum in sums
         if type(sum) is int
     }
-    for row in groups:
-        if any(tag & 1 and tag not in held for tag in tags_of(row[2])):
-            raise CheckpointDamaged("the row of a checkpoint is missing")
+    named = {tag for row in groups for tag in tags_of(row[2]) if tag & 1}
+    if not named <= held.keys():
+        raise CheckpointDamaged("the row of a checkpoint is missing")
+    if any(tag not in named and low <= id <= high for tag, id in held.items()):
+        raise CheckpointDamaged("a checkpoint is in no group of its thread's parity")
 
 
 def complete(found: Found) -> None:
-    """Raise CheckpointDamaged where a row of a task's writes is missing."""
-    if found.groups:
+    """Raise CheckpointDamaged where a row of a task's writes is missing, or what names them."""
+    if found.grouped:
         row = found.path[0]
+        own = ((row.sum & 0xFFFFFFFF) << 32 | place_of(row.ns, row.id) | 1).to_bytes(8, "little")
+        if not any(own in group for group in found.groups):
+            raise CheckpointDamaged(f"checkpoint {given(row.id)} is in no group of its parity")
         _written_at(row.ns, row.id, found.writes, found.groups)
 
 

@@ -280,7 +280,14 @@ def _groups(found: Recovered) -> Script[list[Heal]]:
     if lost or (not bad and ungrouped(found) == 0 and any(row.name for row in groups)):
         return []
     yield from regrouped(found)
-    return [Heal("exact", "", "", "", "the parity of its rows was damaged")] if bad else []
+    if not bad:
+        return []
+    what = "the parity of its rows was damaged"
+    if all(
+        isinstance(row.tags, bytes) and found.tagged.keys() >= {*tags_of(row.tags)} for row in bad
+    ):
+        return [Heal("exact", "", "", "", what)]
+    return [Heal("left_out", "", "", "", f"{what}: rows that it named may be missing")]
 
 
 def ungrouped(found: Recovered) -> int:

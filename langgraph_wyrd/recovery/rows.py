@@ -18,6 +18,8 @@ from langgraph_wyrd.storage.parity import (
     PROTECTED,
     SIZES,
     bytes_of,
+    fresh,
+    joined,
     mark,
     number_of,
     packed,
@@ -26,6 +28,7 @@ from langgraph_wyrd.storage.parity import (
     tags_of,
     unpacked,
 )
+from langgraph_wyrd.storage.parity import stored as as_stored
 from langgraph_wyrd.storage.rows import select, summed, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -141,7 +144,12 @@ def recovered(stored: Stored) -> Recovered:
     groups = [_Group(row) for row in made.sound[PARITY.name]]
     if not bad and not any(group.missing(made) for group in groups):
         return made
-    while _by_parity(made, bad, groups) or _by_pairs(made, bad) or _by_flips(made, bad, groups):
+    while (
+        _by_parity(made, bad, groups)
+        or _by_pairs(made, bad)
+        or _by_flips(made, bad, groups)
+        or _by_members(made, bad, groups)
+    ):
         pass
     made.broken = [(table, row) for table in TABLES for row in bad.get(table.name, ())]
     made.lost = frozenset(each for group in groups for each in group.missing(made))
@@ -201,6 +209,26 @@ class _Group:
         except (OverflowError, MemoryError):
             return None
         return None if data is None else _proven(unpacked(made.stored.key, data), lost)
+
+
+def _by_members(made: Recovered, bad: dict[str, list[Any]], groups: list[_Group]) -> bool:
+    """Make the XOR of a damaged group again, where all of its members are sound."""
+    progress = False
+    for row in list(bad.get(PARITY.name, ())):
+        if not isinstance(row.tags, bytes):
+            continue
+        tags = tags_of(row.tags)
+        if not tags or not made.tagged.keys() >= {*tags}:
+            continue
+        group = fresh()
+        for number, member in (made.tagged[each] for each in tags):
+            group = joined(group, number, member, packed(number, member))
+        right = row._replace(data=as_stored(row.thread, group).data)
+        if not unsound(PARITY, right):
+            _take(made, bad, PARITY, row, right)
+            groups.append(_Group(right))
+            progress = True
+    return progress
 
 
 def _proven(found: tuple[Table, Any] | None, lost: int) -> tuple[Table, Any] | None:

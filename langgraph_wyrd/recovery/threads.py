@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints.put import now
-from langgraph_wyrd.recovery.rows import Recovered
+from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery.rows import Recovered, recovered
 from langgraph_wyrd.storage.keys import found_by, thread_key
+from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import select, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
@@ -51,11 +55,28 @@ def located(dialect: str, thread_id: str) -> Script[Place | None]:
         right = key is None or key == row.key
         if right or (yield Query(_ANY, (row.key,))) or not (yield Query(_ANY, (key,))):
             return Place(row.key, row)
+    if key is None and row is None:
+        key = yield from _proven(dialect, thread_id, named)
     if key is None:
         return None
     rows = yield Query(select(THREADS, "key"), (key,))
     found = ThreadRow._make(rows[0]) if rows else None
     return Place(key, found, row)
+
+
+def _proven(dialect: str, thread_id: str, named: Sequence[ParityRow]) -> Script[Key | None]:
+    """The key of a thread that only a damaged group names, if its rows prove that."""
+    for each in named:
+        if (yield Query(select(THREADS, "key"), (each.thread,))):
+            continue
+        found = recovered((yield from stored_rows.read(dialect, each.thread, thread_id, None)))
+        if any(group.name == thread_id for group in found.sound[PARITY.name]):
+            key: Key = each.thread
+            return key
+        raise CheckpointDamaged(
+            f"the row of thread {given(thread_id)!r} is missing, and what names it is damaged"
+        )
+    return None
 
 
 def named_in(key: Key) -> Script[set[str]]:

@@ -291,7 +291,8 @@ class Campaign:
                     self.costs["left by verify"] += 1
                     self.notes.append(f"seed {seed}: {of}: a repair leaves {again}")
         except Exception as error:
-            worst = SILENT if not isinstance(error, WyrdError) else REFUSED
+            raised = SILENT if not isinstance(error, WyrdError) else REFUSED
+            worst = max(worst, raised, key=OUTCOMES.index)
             self.wrong.append(f"seed {seed}: {of}: {type(error).__name__}: {error}")
             self.costs["raised"] += 1
         finally:
