@@ -131,11 +131,12 @@ def unborn(declared: Sequence[Entry], ns: str, until: int | None = None) -> Pend
 
 
 def before_first(thread_id: str, declared: Sequence[Entry]) -> NamespaceState | None:
-    """The state of a root that has no checkpoint yet; None where nothing was said."""
-    said = unborn(declared, "")
-    if not said:
-        return None
-    return NamespaceState("", WorkingState(thread_id=given(thread_id)), pending=said)
+    """The state that a root's first checkpoint starts from; None where nothing was said."""
+    state = NamespaceState("", WorkingState(thread_id=given(thread_id)))
+    state = replace(state, pending=unborn(declared, ""))
+    for task, event in journal.elsewhere(state.seen(), declared):
+        state = state.also(moment_of("", "", None, task), (event,))
+    return state if state.pending else None
 
 
 def add(
