@@ -493,7 +493,7 @@ def test_rows_of_another_thread(base: Backend, sealing: dict[str, Any], table: T
 
     spoilt(base, table, moved)
     with base.open(**sealing, on_damage="raise") as saver:
-        with pytest.raises(errors.CheckpointDamaged, match=r"changed|belong|missing"):
+        with pytest.raises(errors.CheckpointDamaged, match=r"changed|belong|missing|group"):
             saver.get_tuple(at("mine"))
         assert "stolen" in str(saver.get_tuple(at("theirs")))
 
@@ -508,7 +508,7 @@ def test_plain_rows_are_refused(base: Backend, sealing: dict[str, Any]) -> None:
         (row,) = stored(base.url, table)
         replace(base.url, table, row, summed(table, sealer.open(table, row)))
         strict = base.open(**sealing, on_damage="raise")
-        with strict as saver, pytest.raises(errors.CheckpointDamaged, match=r"plain|missing"):
+        with strict as saver, pytest.raises(errors.CheckpointDamaged, match=r"plain|missing|group"):
             saver.get_tuple(at("t"))
         (planted,) = stored(base.url, table)
         replace(base.url, table, planted, row)

@@ -87,7 +87,7 @@ def operation(
 
     `restored`: it is a value as it was stored, whose version for migrations stays what it is.
     """
-    snapshot, inner = bare(value) if codec.splits else (False, value)
+    snapshot, inner = bare(value)
     if codec.classes.channels and not restored and channel in codec.classes.channels:
         inner = codec.marked(inner, channel)
     kind = codec.splittable(inner)
@@ -388,7 +388,7 @@ class Value:
         if self._parts is None and type(self._value) is tuple:
             tag, data = self._value
             # Of what another serde packed nothing is known: load it, as it may be a list.
-            marks = None if self._codec.splits else _marks(self._codec, self.get())
+            marks = None if self._codec.splits else _marks(self._codec, bare(self.get())[1])
             return Whole(_print(data, len(tag)), len(data), self._snapshot, marks)
         value = bare(self.get())[1]
         if type(value) is list:
