@@ -224,7 +224,7 @@ class Writing:
             if slot.unread:
                 _take_unread(slot, thread, space, wanted)
             steps, after = put.planned(
-                codec, self._reader, self._engine.nonce, thread, wanted, space, turn, fork
+                codec, self._reader, new_writer(), thread, wanted, space, turn, fork
             )
             if wanted.run is not None:
                 known = after.spaces.get(wanted.ns)
@@ -252,9 +252,8 @@ class Writing:
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
         steps, after = put.planned(
-            codec, self._reader, secrets.randbits(62), thread, wanted, space, loaded.turn,
-            loaded.fork,
-        )  # fmt: skip
+            codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
+        )
         yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
         return Change(before, after, loaded.fork)
 
@@ -451,7 +450,7 @@ class Writing:
             if thread is None:
                 return None, False
             put.refuse_others(thread, wanted.owner)
-            me, locks = self._engine.nonce, self._dialect == "postgres"
+            me, locks = new_writer(), self._dialect == "postgres"
             if not thread.version or thread.deleted:
                 first, thread = begin(me, thread, self._reader is not None)
                 found = put.planned_writes(
@@ -482,6 +481,15 @@ class Writing:
             else:
                 self._engine.linger(job)
             return job, False
+
+
+def new_writer() -> int:
+    """A number that one planned write leaves in the thread's row, and the next one expects there.
+
+    Another one each time: a write that rests on one that failed must not take a third, which went
+    before it under the same version, for the one that it rests on.
+    """
+    return secrets.randbits(62)
 
 
 def _take_unread(slot: Slot, thread: Thread, space: Namespace, wanted: Put) -> None:
