@@ -24,7 +24,7 @@ from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.state.events import PRUNED, base
+from langgraph_wyrd.state.events import PRUNED, Moment, base
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
@@ -351,7 +351,9 @@ def _rebuilt(
         changes["delta"], held = between(codec, before, found)
         if state is not None:
             event = replace(base(without_past(state.lasting)), source={"rule": PRUNED})
-            changes["events"] = working.pack_events([event])
+            at = Moment(given(row.id), given(row.ns), row.ts)
+            _, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+            changes["events"] = working.pack_events([event], tasks)
     made = codec.open(CHECKPOINTS, row)._replace(**changes)
     return summed(CHECKPOINTS, made, codec.sealer), held
 
