@@ -190,7 +190,8 @@ class _Reading:
                 return space
         space = beginning()
         if row.ns == "":
-            space.state = states.before_first(name, self.declared.get("", ()))
+            said = [each for each in self.declared.get("", ()) if each.seq < row.seq]
+            space.state = states.before_first(name, said)
         return space
 
     def _written(

@@ -131,7 +131,10 @@ def unborn(declared: Sequence[Entry], ns: str, until: int | None = None) -> Pend
 
 
 def before_first(thread_id: str, declared: Sequence[Entry]) -> NamespaceState | None:
-    """The state that a root's first checkpoint starts from; None where nothing was said."""
+    """The state that a root's checkpoint without a parent starts from; None where nothing was said.
+
+    `declared`: what was said before it, on other branches too, whose facts it has.
+    """
     state = NamespaceState("", WorkingState(thread_id=given(thread_id)))
     state = replace(state, pending=unborn(declared, ""))
     for task, event in journal.elsewhere(state.seen(), declared):
