@@ -10,6 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from langgraph_wyrd.checkpoints import journal, owned, path, project, read, states, working, writing
@@ -120,13 +121,13 @@ class _Reading:
         made, row_, rows = yield from self._put(found, own)
         yield Command(_INSERT_JOURNAL, rows) if rows else []
         state: NamespaceState = made.state
+        said = [entry for entry in self.declared.get(ns, ()) if entry.said_at == id]
         for write in sorted(found.writes, key=lambda each: each.seq):
+            while said and _came_before(said[0], write):
+                state = self._declared(said.pop(0), state, row)
             state = yield from self._written(write, state, made, row_)
-        for entry in self.declared.get(ns, ()):
-            if entry.said_at == id:
-                state = state.also(
-                    moment_of(given(id), given(ns), row.ts, entry.task), entry.events
-                )
+        for entry in said:
+            state = self._declared(entry, state, row)
         made.state = state
         self._keep((ns, id), made)
 
@@ -194,6 +195,12 @@ class _Reading:
             space.state = states.before_first(name, said)
         return space
 
+    @staticmethod
+    def _declared(entry: Entry, state: NamespaceState, row: CheckpointRow) -> NamespaceState:
+        """The state with what somebody declared at the checkpoint."""
+        moment = moment_of(given(row.id), given(row.ns), row.ts, entry.task)
+        return state.also(moment, entry.events)
+
     def _written(
         self, write: WriteRow, state: NamespaceState, space: Namespace, row: CheckpointRow
     ) -> Script[NamespaceState]:
@@ -225,6 +232,13 @@ class _Reading:
         self.spaces[place] = space
         while len(self.spaces) > _HELD:
             self.spaces.popitem(last=False)
+
+
+def _came_before(entry: Entry, write: WriteRow) -> bool:
+    """Whether something was declared before a task wrote; where that said nothing, by the clock."""
+    if write.version is not None:
+        return entry.seq < write.version
+    return datetime.fromisoformat(entry.at).timestamp() * 1e9 < write.seq
 
 
 def _ordered(rows: Sequence[Any]) -> list[Place]:
