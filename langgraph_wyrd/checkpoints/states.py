@@ -46,6 +46,10 @@ CHILDREN = (
     "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' "
     "GROUP BY ns"
 )
+AHEAD = (
+    "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root >= ? AND ns <> '' "
+    "GROUP BY ns"
+)
 
 
 def sound_events(row: CheckpointRow) -> CheckpointRow:
@@ -245,9 +249,14 @@ def load_children(
     until: int | None = None,
     past: bool = False,
     values: bool = True,
+    *,
+    ahead: bool = False,
 ) -> Script[None]:
-    """Set the working states of the subgraphs that run at a root checkpoint."""
-    for ns, newest in (yield Query(CHILDREN, (thread.key, root))):
+    """Set the working states of the subgraphs that run at a root checkpoint.
+
+    `ahead`: at later ones too. A subgraph's checkpoints may be stored before those of its root.
+    """
+    for ns, newest in (yield Query(AHEAD if ahead else CHILDREN, (thread.key, root))):
         found = (known or {}).get((ns, newest))
         yield from _into(dialect, codec, thread, ns, newest, found, until, past, values)
 

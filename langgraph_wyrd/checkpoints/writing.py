@@ -649,7 +649,7 @@ def load(
     at_parent = thread.spaces.pop(wanted.ns, None)
     yield from states.load_thread(dialect, codec, thread, known)
     if wanted.ns == "":  # a subgraph of it may have been stored before it
-        yield from states.load_children(dialect, codec, thread, wanted.id, known)
+        yield from states.load_children(dialect, codec, thread, wanted.id, known, ahead=True)
     if at_parent is not None and (
         wanted.ns not in thread.spaces
         or at_parent.checkpoint == thread.spaces[wanted.ns].checkpoint
