@@ -168,10 +168,13 @@ class _Worker(threading.Thread):
         return self._connection
 
     def _in_its_place(self) -> Connection:
-        """A connection instead of one that was closed: a server needs a moment to notice that."""
+        """A connection instead of one that was closed: a server needs a moment to notice that, and
+        a reader may be quicker."""
         for _ in range(_TIMES):
-            with suppress(ConnectionLost):
+            try:
                 return self._driver.connect(writes=True)
+            except ConnectionLost as error:
+                self._engine.make_room(error)
             time.sleep(0.1)
         return self._driver.connect(writes=True)
 
