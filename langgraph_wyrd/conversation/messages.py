@@ -31,7 +31,7 @@ from langgraph_wyrd.state.past import HistoryEntry
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.handle.base import When
+    from langgraph_wyrd.points import When
 
 DEFAULT = "messages"
 _PREVIOUS = "__previous__"  # what a functional graph saved
