@@ -149,3 +149,26 @@ def _written(thread: Thread) -> dict[tuple[str, str], list[Any]]:
     if thread.state is not None:
         found.update((place, list(writes)) for place, writes in thread.state.early.items())
     return found
+
+
+def take_unread(slot: Slot, thread: Thread, space: Namespace, own: tuple[str, str]) -> None:
+    """Add what tasks wrote, and a read may have missed, to what a checkpoint is read with.
+
+    `own`: the namespace and the id of that checkpoint.
+    """
+    unread, slot.unread = slot.unread, {}
+    if thread.state is None:
+        return
+    early = thread.state.early
+    for place, writes in unread.items():
+        ns, checkpoint = place
+        at = space if ns == own[0] else thread.spaces.get(ns)
+        here = None if at is None else at.checkpoint
+        if at is not None and at.state is not None and checkpoint == here:
+            held = at.state.writes
+        elif place == own or here is None or checkpoint > here:
+            held = early.setdefault(place, [])
+        else:
+            continue
+        tasks = {write.task for write in held}
+        held.extend(write for write in writes if write.task not in tasks)

@@ -25,7 +25,7 @@ from langgraph_wyrd.checkpoints import (
     states,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning
+from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning, take_unread
 from langgraph_wyrd.checkpoints.changes import Change, Fork, fork_of
 from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
 from langgraph_wyrd.checkpoints.restore import restore
@@ -222,7 +222,7 @@ class Writing:
                 space = loaded.space or replace(beginning(), state=loaded.start)
             fork = None if loaded is None else loaded.fork
             if slot.unread:
-                _take_unread(slot, thread, space, wanted)
+                take_unread(slot, thread, space, (wanted.ns, wanted.id))
             steps, after = put.planned(
                 codec, self._reader, new_writer(), thread, wanted, space, turn, fork
             )
@@ -490,26 +490,6 @@ def new_writer() -> int:
     before it under the same version, for the one that it rests on.
     """
     return secrets.randbits(62)
-
-
-def _take_unread(slot: Slot, thread: Thread, space: Namespace, wanted: Put) -> None:
-    """Add what tasks wrote, and a read may have missed, to what a checkpoint is read with."""
-    unread, slot.unread = slot.unread, {}
-    if thread.state is None:
-        return
-    early = thread.state.early
-    for place, writes in unread.items():
-        ns, checkpoint = place
-        at = space if ns == wanted.ns else thread.spaces.get(ns)
-        here = None if at is None else at.checkpoint
-        if at is not None and at.state is not None and checkpoint == here:
-            held = at.state.writes
-        elif place == (wanted.ns, wanted.id) or here is None or checkpoint > here:
-            held = early.setdefault(place, [])
-        else:
-            continue
-        tasks = {write.task for write in held}
-        held.extend(write for write in writes if write.task not in tasks)
 
 
 _URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
