@@ -87,7 +87,7 @@ def operation(
 
     `restored`: it is a value as it was stored, whose version for migrations stays what it is.
     """
-    snapshot, inner = bare(value)
+    snapshot, inner = bare(value) if codec.splits else (False, value)
     if codec.classes.channels and not restored and channel in codec.classes.channels:
         inner = codec.marked(inner, channel)
     kind = codec.splittable(inner)
@@ -103,10 +103,10 @@ def operation(
         except NotElements:
             pass
     tag, data = codec.dump(inner, channel)
-    mark = _print(data, len(tag))
-    if type(before) is Whole and before.mark == mark and before.snapshot == snapshot:
+    mark, is_snapshot = _print(data, len(tag)), bare(value)[0]
+    if type(before) is Whole and before.mark == mark and before.snapshot == is_snapshot:
         return None, before
-    return ["w", snapshot, tag, data], Whole(mark, len(data), snapshot, _marks(codec, inner))
+    return ["w", snapshot, tag, data], Whole(mark, len(data), is_snapshot, _marks(codec, inner))
 
 
 def _marks(codec: Codec, value: Any) -> array[int] | None:
@@ -388,8 +388,9 @@ class Value:
         if self._parts is None and type(self._value) is tuple:
             tag, data = self._value
             # Of what another serde packed nothing is known: load it, as it may be a list.
-            marks = None if self._codec.splits else _marks(self._codec, bare(self.get())[1])
-            return Whole(_print(data, len(tag)), len(data), self._snapshot, marks)
+            value = None if self._codec.splits else self.get()
+            marks, snapshot = _marks(self._codec, value), self._snapshot or bare(value)[0]
+            return Whole(_print(data, len(tag)), len(data), snapshot, marks)
         value = bare(self.get())[1]
         if type(value) is list:
             size = _size(self._parts) if self._parts is not None else 64 * len(value)
