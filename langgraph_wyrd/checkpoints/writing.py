@@ -367,7 +367,6 @@ class Writing:
 
         def flow(make: Callable[..., Job]) -> Flow:
             payload = packed_writes(codec, wanted)
-            wanted.seq = put.next_seq()
             for attempt in range(_TRIES):
                 if wanted.run is not None:
                     yield from self._claimed(make, wanted)
@@ -449,6 +448,8 @@ class Writing:
             thread = slot.thread
             if thread is None:
                 return None, False
+            # Within the lock: of two tasks at once, the order of planning is the order of rows.
+            wanted.seq = wanted.seq or put.next_seq()
             put.refuse_others(thread, wanted.owner)
             me, locks = new_writer(), self._dialect == "postgres"
             if not thread.version or thread.deleted:
