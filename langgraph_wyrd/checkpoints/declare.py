@@ -149,7 +149,10 @@ class Declaration:
             return thread
         thread = yield from thread_row(self.dialect, self.thread_id)
         if thread.version:
-            raise put.too_late(self.thread_id)
+            begun = yield from lock(self.dialect, self.me, self.thread_id)
+            if begun is None:
+                raise put.too_late(self.thread_id)
+            return begun  # somebody else began it since
         step = put.advanced(self.me, thread, None, None, None)
         yield Command(step.sql, [step.params])
         return replace(thread, version=1, writer=self.me)
