@@ -439,7 +439,8 @@ def test_two_runs_at_once_are_seen(durable: Backend, caplog: pytest.LogCaptureFi
             done.result(30)
     (fork,) = told
     assert not fork.detail["deliberate"]
-    assert fork.detail["source"] == "input"
+    # The first checkpoint that takes the head's place: an id may be older than what is stored.
+    assert fork.detail["source"] in ("input", "loop")
     (warning,) = caplog.records
     assert "'t' forked" in warning.getMessage()
     assert fork.detail["left"] in warning.getMessage()
