@@ -115,6 +115,8 @@ class Admin:
             while more:
                 some, more = yield Write(engine, step, partial(self._cache.drop, id))
                 gone += some
+                if more:
+                    yield Read(engine, retain.pause)
         finally:
             if gone:
                 yield Fire(self, _discarded(id, gone, "sweep"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -166,6 +167,13 @@ def step(
         return 0, True  # somebody wrote meanwhile: look again
     yield from delete.drop(dialect, codec, locked, every, set(some), show=not left)
     return len(some), bool(left)
+
+
+def pause() -> Script[None]:
+    """Hold nothing for a moment: SQLite lets in whoever asks just then, not who waits longest."""
+    time.sleep(0.03)
+    return
+    yield
 
 
 def _still_idle(thread: Thread, rule: Retention) -> Script[bool]:
