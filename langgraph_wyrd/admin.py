@@ -180,7 +180,7 @@ class Admin:
 
 
 def _discarded(thread_id: str, count: int, how: str) -> tuple[Happening, ...]:
-    """What hooks are told of checkpoints that went."""
+    """The `discard` events with which hooks are called for deleted checkpoints."""
     detail = {"how": how, "checkpoints": count}
     return (Happening("discard", given(thread_id), detail=detail),) if count else ()
 

@@ -416,7 +416,7 @@ class Queries(Inbox):
             author: Declared by these.
             limit: At most so many, 1 to 1000.
 
-        On Postgres events are told once no older transaction is running.
+        On Postgres an event is returned once no older transaction is running.
 
         Raises:
             InvalidInput: A filter, or the cursor, can't be used.

@@ -138,26 +138,6 @@ def flipped(data: bytes, at: int | None = None) -> bytes:
     return data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
 
 
-def splices_of(url: str, thread: str, channel_text: bytes) -> list[dict[str, Any]]:
-    """The splices that hold some bytes."""
-    rows = Rows(url, "wyrd_splices").all(
-        "WHERE thread = (SELECT id FROM wyrd_threads WHERE thread_id = ?) ORDER BY strand, seq",
-        thread,
-    )
-    return [row for row in rows if channel_text in bytes(row["data"])]
-
-
-def spoil_splice(url: str, row: dict[str, Any], **columns: Any) -> None:
-    sets = ", ".join(f"{name} = ?" for name in columns)
-    keys = [row[name] for name in ("thread", "strand", "seq", "part")]
-    count = Rows(url, "wyrd_splices").run(
-        f"UPDATE {{}} SET {sets} WHERE thread = ? AND strand = ? AND seq = ? AND part = ?",
-        *columns.values(),
-        *keys,
-    )
-    assert count == 1
-
-
 # What a checkpoint is made of. The first is the table of which a load misses every row.
 PIECES = ("wyrd_checkpoints", "wyrd_writes")
 

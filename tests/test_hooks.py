@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import copy
-import json
 import logging
 import threading
 import time
@@ -20,7 +19,6 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import EVENTS, Happening, Hooks, afire, fire
 from tests.conftest import Backend
-from tests.outside import raw
 from tests.rows import config, put
 from tests.test_across import agents
 
@@ -41,16 +39,6 @@ def heard(saver: WyrdSaver, *events: str) -> list[Happening]:
 
 def named(told: list[Happening], event: str) -> list[Happening]:
     return [each for each in told if each.event == event]
-
-
-def forks(url: str) -> list[tuple[str, Any]]:
-    """The forks in the ledger: checkpoint, and what is said of it."""
-    with raw(url) as connection:
-        found = connection.execute(
-            "SELECT checkpoint, body FROM wyrd_events WHERE pillar = 'thread' AND op = 'fork'"
-            " ORDER BY checkpoint"
-        ).fetchall()
-    return [(checkpoint, json.loads(body)) for checkpoint, body in found]
 
 
 # ---- what is told

@@ -56,7 +56,7 @@ def extract(
     run = extractors if isinstance(extractors, Extractors) else Extractors(extractors or ())
     thread = _thread(values) or before.thread_id
     found, _ = run(put, thread)
-    # A plain dict has no checkpoint: what closes in it is told apart by the number of the call.
+    # A plain dict has no checkpoint: the number of the call distinguishes what closes in it.
     step = before.extra.get(STEP)
     step = step + 1 if isinstance(step, int) else 1
     id = put.checkpoint_id or f"@{step:08d}"

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, pt, zh
 
-_READ = 240  # characters that the language is told by
+_READ = 240  # characters from which the language is recognised
 _FEW = 20  # different words: so few are weighed by more than function words
 
 

@@ -44,7 +44,7 @@ class Turn(NamedTuple):
     done: bool = False  # whether they report something as done
     also: bool = False  # whether what they offer comes on top
     bare: bool = False  # whether nothing but courtesies is said
-    informs: bool = False  # whether something is told besides an offer
+    informs: bool = False  # whether it states something besides an offer
     long: bool = False  # whether they hand over more than a few sentences: code, a list, a report
 
 

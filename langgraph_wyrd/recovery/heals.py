@@ -56,7 +56,7 @@ def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:
 
 
 def happenings(thread_id: str, heals: Sequence[Heal]) -> tuple[Happening, ...]:
-    """What hooks are told of heals."""
+    """The `heal` events with which hooks are called."""
     return tuple(
         Happening(
             "heal", given(thread_id), given(each.checkpoint) or None, given(each.ns),

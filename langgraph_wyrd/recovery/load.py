@@ -2,7 +2,7 @@
 
 First the thread is mended: rows that can be restored to the byte are written back. What is read
 after that comes from the thread's sound rows in memory, so that a database that can't be written
-is read as well. A checkpoint that can't be restored gives way to its nearest intact ancestor.
+is read as well. Where a checkpoint can't be restored, its nearest intact ancestor is loaded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a saver may read and write a store's values: looked at when its first connection opens.
 
 `wyrd_keys` holds a proof of each key that the store is encrypted with: a text that the key has
-sealed. A wrong key is told by it at once, never taken for damage. Proofs may be damaged like
+sealed. It tells a wrong key from damage at once. Proofs may be damaged like
 anything else: then some stored rows tell.
 """
 
