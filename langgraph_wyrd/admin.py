@@ -1,29 +1,52 @@
-"""Looking after a database: sweeping what need not be kept, sizes."""
+"""Looking after a database: delete, prune, sweep, sizes, re-extract, verify, keys, import."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.checkpoints import reextract as reading
-from langgraph_wyrd.checkpoints import retain
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.configs import several
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    InvalidInput,
+    ReadOnlyDatabase,
+    ThreadNotFound,
+    WyrdError,
+)
 from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
-from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+from langgraph_wyrd.lazy import lazy
+from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.saver_base import SaverBase
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.status import not_read
 from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.checkpoints.cache import Cache
-    from langgraph_wyrd.checkpoints.working import Reader
-    from langgraph_wyrd.codec.values import Codec
-    from langgraph_wyrd.hooks import Hooks
-    from langgraph_wyrd.storage.engine import Engine
+    from langgraph_wyrd import retention as rules
+    from langgraph_wyrd.checkpoints import copy, delete, sweep
+    from langgraph_wyrd.checkpoints import reextract as reading
+    from langgraph_wyrd.checkpoints.copy import Arrived, Carried
+    from langgraph_wyrd.recovery import verify as verification
+    from langgraph_wyrd.recovery.verify import Report
+    from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
+    from langgraph_wyrd.storage import rotation as keys
+    from langgraph_wyrd.storage.rotation import Rotation
+    from langgraph_wyrd.transfer import files, rows
+else:
+    reading, sweep, rules = lazy("checkpoints.reextract", "checkpoints.sweep", "retention")
+    delete, rows = lazy("checkpoints.delete", "transfer.rows")
+    keys, verification = lazy("storage.rotation", "recovery.verify")
+    files, copy = lazy("transfer.files", "checkpoints.copy")
+
 
 Progress = Callable[[int, int], object]
 Jobs = Generator[tuple[Callable[[], Any], bool], Any, Any]  # a script, and whether it writes
@@ -37,20 +60,12 @@ _MINUTE = 60.0
 _EXPIRED = 4  # idle threads that go in one minute
 
 
-class Admin:
+class _Unread(WyrdError):
+    """The working state was not read out of all checkpoints of a thread yet."""
+
+
+class Admin(SaverBase):
     """The part of a saver that looks after its database."""
-
-    if TYPE_CHECKING:
-        _engine: Engine
-        _cache: Cache
-        _reader: Reader | None
-        hooks: Hooks
-
-        @property
-        def _codec(self) -> Codec: ...
-
-        @property
-        def _dialect(self) -> str: ...
 
     @operation
     def sweep(
@@ -66,13 +81,13 @@ class Admin:
             progress: Called with how many threads were looked at, of how many.
         """
         rule = retention
-        if not isinstance(rule, Retention):
+        if not isinstance(rule, rules.Retention):
             raise InvalidInput(f"{rule!r} is no Retention")
-        engine, dialect, me = self._engine, self._dialect, self._engine.nonce
-        report = SweepReport(dry_run)
+        engine, dialect = self._engine, self._dialect
+        report = rules.SweepReport(dry_run)
         expired: set[str] = set()
-        for id in (yield Read(engine, partial(retain.idle_threads, rule, _ALL))):
-            expire = partial(retain.expire, dialect, me, id, rule, dry_run=dry_run)
+        for id in (yield Read(engine, partial(sweep.idle_threads, rule, _ALL))):
+            expire = partial(sweep.expire, dialect, id, rule, dry_run=dry_run)
             if dry_run:
                 found = yield Read(engine, expire)
             else:
@@ -81,25 +96,26 @@ class Admin:
             if found.threads:
                 expired.add(id)
             report += found
-        total = yield Read(engine, retain.alive)
+        total = yield Read(engine, sweep.alive)
         done, after = 0, None
-        while threads := (yield Read(engine, partial(retain.page, after, _PAGE))):
-            after = threads[-1][0]
-            for _, id in threads:
+        while threads := (yield Read(engine, partial(sweep.page, after, _PAGE))):
+            first, after = threads[0][0], threads[-1][0]
+            some: set[Any] = yield Read(engine, partial(sweep.worth, rule, first, after))
+            for key, id in threads:
                 try:
-                    if id not in expired:
+                    if key in some and id not in expired:
                         report += yield from self._swept(id, rule, dry_run)
                 except CheckpointDamaged as error:
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
-                    report += SweepReport(left=(given(id),))
+                    report += rules.SweepReport(left=(given(id),))
                 done += 1
                 if progress is not None:
                     progress(min(done, total), total)
         if rule.forget_after is not None:
-            forget = partial(retain.forget_tombstones, rule.forget_after, dry_run=dry_run)
+            forget = partial(sweep.forget_tombstones, rule.forget_after, dry_run=dry_run)
             count = yield Read(engine, forget) if dry_run else Write(engine, forget)
             report = replace(report, tombstones=count)
-        while not dry_run and dialect == "sqlite" and (yield Write(engine, retain.give_back)):
+        while not dry_run and dialect == "sqlite" and (yield Write(engine, sweep.give_back)):
             pass
         return report
 
@@ -108,15 +124,15 @@ class Admin:
     def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
         """Let one thread's checkpoints go; what was found."""
         engine, dialect, codec = self._engine, self._dialect, self._codec
-        found: SweepReport = yield Read(engine, partial(retain.weigh, dialect, codec, id, rule))
-        step = partial(retain.step, dialect, codec, engine.nonce, id, rule)
-        more, gone = not dry_run and found != SweepReport(), 0
+        found: SweepReport = yield Read(engine, partial(sweep.weigh, dialect, codec, id, rule))
+        step = partial(sweep.step, dialect, codec, id, rule)
+        more, gone = not dry_run and found != rules.SweepReport(), 0
         try:
             while more:
                 some, more = yield Write(engine, step, partial(self._cache.drop, id))
                 gone += some
                 if more:
-                    yield Read(engine, retain.pause)
+                    yield Read(engine, sweep.pause)
         finally:
             if gone:
                 yield Fire(self, _discarded(id, gone, "sweep"))
@@ -160,28 +176,241 @@ class Admin:
 
     areextract = asynchronous(reextract)
 
+    def _read_of(self, id: str, script: Callable[[], Script[Any]]) -> Operation[Any]:
+        """What a script reads of a thread, once its working state was read out of all of it."""
+        engine, dialect, reader = self._engine, self._dialect, self._reader
+
+        def if_read() -> Script[Any]:
+            if reader is not None and reader.has_to_read((yield from thread_row(dialect, id))):
+                raise _Unread
+            return (yield from script())
+
+        try:
+            return (yield Read(engine, if_read, (id,)))
+        except _Unread:  # savers that read none of it stored it, or such that read less
+            try:
+                yield from self._reextract(id)
+            except ReadOnlyDatabase:
+                found = yield Read(engine, script, (id,))
+                return not_read(found) if isinstance(found, WorkingState) else found
+            return (yield Read(engine, script, (id,)))
+
     def _reextract(self, id: str) -> Operation[None]:
         assert self._reader is not None
         engine = self._engine
-        script = partial(
-            reading.reextract, self._dialect, self._codec, self._reader, engine.nonce, id
-        )
+        script = partial(reading.reextract, self._dialect, self._codec, self._reader, id)
         yield Write(engine, script, partial(self._cache.drop, id), (id,))
 
-    reweave, areweave = reextract, areextract  # as it was called before
-
-    def size_report(self, limit: int = 20) -> SizeReport:
+    @operation
+    def size_report(self, limit: int = 20) -> Operation[SizeReport]:
         """Where the bytes are: by table, and by table of the largest threads. Reads every row."""
-        return self._engine.run(partial(retain.sizes, self._dialect, limit))
+        found: SizeReport = yield Read(self._engine, partial(sweep.sizes, self._dialect, limit))
+        return found
 
-    async def asize_report(self, limit: int = 20) -> SizeReport:
-        """Async version of `size_report`."""
-        return await self._engine.arun(partial(retain.sizes, self._dialect, limit))
+    asize_report = asynchronous(size_report)
+
+    # ---- deleting, pruning, copying
+
+    @operation
+    def delete_thread(self, thread_id: str) -> Operation[None]:
+        """Delete everything of a thread. What a run still sends afterwards raises ThreadDeleted."""
+        yield from self._delete([thread_id], "delete_thread")
+
+    adelete_thread = asynchronous(delete_thread)
+
+    @operation
+    def delete_for_runs(self, run_ids: Sequence[str]) -> Operation[None]:
+        """Delete the checkpoints of these runs, and their writes, wherever they are."""
+        runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
+        if not runs:
+            return
+        threads = yield Read(self._engine, partial(delete.threads_of_runs, runs))
+        script = partial(delete.delete_runs, self._dialect, self._codec, run_ids=runs)
+        yield from self._each(threads, script, "delete_for_runs", run_ids=tuple(run_ids))
+
+    adelete_for_runs = asynchronous(delete_for_runs)
+
+    @operation
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> Operation[None]:
+        """Delete all but the latest checkpoint of each namespace, or everything (`"delete"`).
+
+        Checkpoints that a kept one's delta channels are rebuilt from are kept as well.
+        """
+        wanted = several(thread_ids, "thread_ids")
+        if strategy in ("delete", "delete_all"):
+            yield from self._delete(wanted, "prune")
+        elif strategy == "keep_latest":
+            names = [stored(str(each), "thread_id") for each in wanted]
+            script = partial(delete.keep_latest, self._dialect, self._codec)
+            yield from self._each(names, script, "prune", strategy=strategy)
+        else:
+            raise InvalidInput(
+                f'unknown prune strategy {strategy!r}: use "keep_latest", "delete" or "delete_all"'
+            )
+
+    aprune = asynchronous(prune)
+
+    @operation
+    def copy_thread(
+        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
+    ) -> Operation[None]:
+        """Copy a thread to an id that has no checkpoints yet: all of it, or what `prune` keeps."""
+        old = stored(str(source_thread_id), "thread_id")
+        new = stored(str(target_thread_id), "thread_id")
+        codec, dialect = self._codec, self._dialect
+
+        def script() -> Script[None]:
+            yield from rows.copied(dialect, codec, old, new)
+            if latest_only:
+                yield from delete.keep_latest(dialect, codec, new)
+
+        yield Write(self._engine, script, partial(self._forget, old, new), (old, new))
+
+    acopy_thread = asynchronous(copy_thread)
+
+    # ---- what the methods share
+
+    def _delete(self, thread_ids: Sequence[str], how: str) -> Operation[None]:
+        names = [stored(str(each), "thread_id") for each in thread_ids]
+        yield from self._each(names, partial(delete.delete_thread, self._dialect), how)
+
+    def _each(
+        self, names: Iterable[str], script: Callable[[str], Script[int]], how: str, **detail: Any
+    ) -> Operation[None]:
+        """Run a script on each thread; the hooks are called with what went."""
+        for name in names:
+            self._cache.drop(name)
+            forget = partial(self._forget, name)
+            count = yield Write(self._engine, partial(script, name), forget, (name,))
+            yield Fire(self, _discarded(name, count, how, **detail))
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self._cache.drop(name)
+
+    # ---- damage
+
+    @operation
+    def verify(
+        self,
+        thread_id: str | None = None,
+        *,
+        repair: bool = False,
+        progress: Progress | None = None,
+        pages: bool = True,
+    ) -> Operation[Report]:
+        """Look through what is stored: checksums, missing rows, tables unlike their events.
+
+        A repair writes what is proven to have been there, makes derived rows again, and has tasks
+        run again whose writes are lost. It can be run again: it then does nothing. Each thread is a
+        transaction of its own.
+
+        Args:
+            thread_id: One thread; None: all of them, and what belongs to none.
+            repair: Also repair what can be repaired.
+            progress: Called with how many threads are done, of how many, after each.
+            pages: Have SQLite look through its file, too, if all threads are looked at.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        flow = verification.verifying(
+            self._engine,
+            self._codec,
+            None if thread_id is None else stored(str(thread_id), "thread_id"),
+            repair=repair,
+            progress=progress,
+            pages=pages,
+            forget=self._cache.drop,
+            reader=self._reader,
+        )
+        writing = self._writing
+        found: Report = yield Call(partial(writing.store, flow), partial(writing.astore, flow))
+        return found
+
+    averify = asynchronous(verify)
+
+    # ---- keys
+
+    @operation
+    def rotate_keys(
+        self, *, plain: bool = False, progress: Progress | None = None
+    ) -> Operation[Rotation]:
+        """Encrypt everything that is stored anew, under the newest key of the ring.
+
+        Afterwards no other key is needed. It goes on in short transactions, while others read and
+        write; stopped, it can be run again, and does what is left to do.
+
+        Args:
+            plain: Also encrypt what is not encrypted at all, so that a plain store becomes an
+                encrypted one. Only while nobody else uses it; what was deleted or written over
+                before may still stand in the file (`VACUUM` it), in logs and in backups.
+            progress: Called with how many threads are done, of how many, after each.
+
+        Raises:
+            InvalidInput: This saver was opened without `keys=`.
+            KeyMissing: A row is encrypted with a key that the ring does not have.
+        """
+        sealer = self._access.ring
+        if sealer is None:
+            raise InvalidInput("this saver was opened without keys=: there are none to rotate")
+        engine = self._engine
+        steps = keys.rotation(self._dialect, self._access, sealer, plain, progress, engine.mend)
+        found: Any = None
+        while True:
+            try:
+                script = steps.send(found)
+            except StopIteration as end:
+                done: Rotation = end.value
+                return done
+            found = yield Write(engine, script)
+
+    arotate_keys = asynchronous(rotate_keys)
+
+    # ---- files
+
+    @operation
+    def import_thread(
+        self, path: str | os.PathLike[str], thread_id: str | None = None
+    ) -> Operation[str]:
+        """Bring back a thread that was exported with `payloads=True`; its id.
+
+        The file is checked first. All of the thread is stored in one transaction, or nothing.
+
+        Args:
+            path: The file.
+            thread_id: Another id for the thread; None: the one that it had.
+
+        Raises:
+            FileDamaged: The file was cut off or changed.
+            PayloadTooNew: A newer release wrote it.
+            InvalidInput: It holds no payloads, or another thread has that id here.
+        """
+        saver: Any = self
+        read = partial(files.read, path, saver._codec)
+        carried: Carried = yield Call(read, partial(asyncio.to_thread, read))
+        id = given(carried.thread.thread_id) if thread_id is None else thread_id
+        name = stored(str(id), "thread_id")
+        made: Arrived = yield Write(
+            saver._engine,
+            partial(copy.arrive, saver._dialect, saver._codec, name, carried),
+        )
+        saver._cache.drop(name)
+        if made.why is not None:
+            raise InvalidInput(
+                f"thread {id!r} is here already, and is not the one in the file: import it under "
+                "another thread_id"
+            )
+        if carried.thread.status is None and self._reader is not None:
+            yield from self._reextract(name)
+        return id
+
+    aimport_thread = asynchronous(import_thread)
 
 
-def _discarded(thread_id: str, count: int, how: str) -> tuple[Happening, ...]:
+def _discarded(thread_id: str, count: int, how: str, **detail: Any) -> tuple[Happening, ...]:
     """The `discard` events with which hooks are called for deleted checkpoints."""
-    detail = {"how": how, "checkpoints": count}
+    detail = {"how": how, "checkpoints": count, **detail}
     return (Happening("discard", given(thread_id), detail=detail),) if count else ()
 
 
@@ -189,7 +418,7 @@ class Keeper:
     """Applies a retention while threads are written: seldom, and in the background."""
 
     def __init__(self, saver: Admin, rule: Retention) -> None:
-        if not isinstance(rule, Retention):
+        if not isinstance(rule, rules.Retention):
             raise InvalidInput(f"retention={rule!r}: use a Retention")
         self._saver = saver
         self._rule = rule
@@ -199,10 +428,10 @@ class Keeper:
         self._gone: deque[Happening] = deque()
 
     def wrote(self, thread_id: str, ns: str) -> list[Happening]:
-        """A checkpoint was stored; what hooks are to be told by now."""
-        told = [self._gone.popleft() for _ in range(len(self._gone))]
+        """A checkpoint was stored; what hooks are called with by now."""
+        happened = [self._gone.popleft() for _ in range(len(self._gone))]
         if ns:
-            return told
+            return happened
         since = self._since.pop(thread_id, self._slack) + 1
         due = since > self._slack
         self._since[thread_id] = 0 if due else since
@@ -210,23 +439,23 @@ class Keeper:
             self._since.popitem(last=False)
         if due:
             self._saver._engine.start(self._jobs(thread_id))
-        return told
+        return happened
 
     def _jobs(self, thread_id: str) -> Jobs:
         saver, rule = self._saver, self._rule
-        dialect, codec, me = saver._dialect, saver._codec, saver._engine.nonce
+        dialect, codec = saver._dialect, saver._codec
         if rule.by_checkpoint:
-            more = yield partial(retain.due, dialect, thread_id, rule, self._slack), False
+            more = yield partial(sweep.due, dialect, thread_id, rule, self._slack), False
             gone = 0
             while more:
-                script = partial(retain.step, dialect, codec, me, thread_id, rule)
+                script = partial(sweep.step, dialect, codec, thread_id, rule)
                 some, more = yield script, True
                 gone += some
                 saver._cache.drop(thread_id)
             self._gone += _discarded(thread_id, gone, "retention")
         if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
             self._swept = time.monotonic()
-            for id in (yield partial(retain.idle_threads, rule, _EXPIRED), False):
-                found = yield partial(retain.expire, dialect, me, id, rule), True
+            for id in (yield partial(sweep.idle_threads, rule, _EXPIRED), False):
+                found = yield partial(sweep.expire, dialect, id, rule), True
                 saver._cache.drop(id)
                 self._gone += _discarded(id, found.checkpoints, "retention")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 
 from langgraph_wyrd.checkpoints import read
-from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
@@ -133,8 +134,8 @@ def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
 def named(thread_id: str | RunnableConfig) -> str:
     """A thread's id in stored form, of itself or of a config."""
     name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id
-    if name is None:
-        raise InvalidInput("thread(None): pass a thread's id, or a config that has one")
+    if not isinstance(name, str | int | UUID):
+        raise InvalidInput(f"{name!r} is no thread: pass a thread's id, or a config that has one")
     return stored(str(name), "thread_id")
 
 

@@ -227,6 +227,10 @@ class DatabaseBusy(StoreError):
     """Somebody else held a lock, or every connection, for longer than `timeout`."""
 
 
+class StatementTimeout(StoreError):
+    """The server, or the role, ended a statement that took longer than its `statement_timeout`."""
+
+
 class DatabaseFull(StoreError):
     """There is no room left. Nothing of this write was stored; what was there is intact."""
 

@@ -77,7 +77,7 @@ def over(status: str) -> Values:
 
 
 def trust(confidence: str | Iterable[str] | None) -> Values:
-    """How sure it must be; "any" is as good as no word."""
+    """How sure it must be; "any" does not filter."""
     found = words(confidence, "confidence", (*get_args(Confidence), "any"))
     return None if found is None or "any" in found else found
 

@@ -1,4 +1,4 @@
-"""Hooks: functions that are told what happened to a thread, after it was stored.
+"""Hooks: functions that are called with what happened to a thread, after it was stored.
 
 They run in the caller's own context, never on the writer's thread: so a hook may use the saver, and
 a run has ended only when its hooks have. A hook that raises is logged and changes nothing.
@@ -11,10 +11,22 @@ import contextvars
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    overload,
+)
 
+from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
 
@@ -22,7 +34,8 @@ logger = logging.getLogger("langgraph_wyrd")
 
 EventName = Literal[
     "save",  # a root checkpoint was stored, with its working state
-    "resume",  # a thread was picked up again
+    "resume",  # a thread was picked up again: by `resume`, or by a run in a new process
+    "run_end",  # a run of a graph ended, in whichever way
     "discard",  # a thread, or checkpoints of it, were deleted
     "heal",  # damage was found, and something was put in its place; once each
     "fork",  # a checkpoint was stored beside the head, not behind it
@@ -36,7 +49,7 @@ EVENTS: tuple[EventName, ...] = get_args(EventName)
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What a hook is told. What does not fit an event is None; `detail` has what only it knows."""
+    """What a hook is called with. Fields that an event has no use for are None."""
 
     event: EventName
     thread_id: str
@@ -46,11 +59,15 @@ class Happening:
     loop: OpenLoop | None = None  # "loop_opened", "loop_closed"
     detail: Mapping[str, Any] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        loop = "" if self.loop is None else f", {self.loop.kind} {self.loop.id}"
+        return f"{self.event} of thread {self.thread_id!r}, checkpoint {self.checkpoint_id}{loop}"
+
 
 Hook = Callable[[Happening], object]
 F = TypeVar("F", bound=Hook)
 
-# What runs now, so that a hook is not told of what it does itself, and on and on.
+# What runs now, so that a hook is not called for what it does itself, and on and on.
 _running: contextvars.ContextVar[tuple[Hook, ...]] = contextvars.ContextVar("hooks", default=())
 
 
@@ -60,12 +77,15 @@ class Hooks:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._held: dict[str, tuple[Hook, ...]] = {}
+        self.listen: Callable[[], object] = tuple  # what it takes to hear of ends of runs
 
     def add(self, event: str, hook: Hook) -> Callable[[], None]:
-        """Have a function told of an event; returns what takes it away again."""
+        """Have a function called on an event; returns what takes it away again."""
         check(event)
         if not callable(hook):
             raise InvalidInput(f"the hook for {event!r} can't be called: {hook!r}")
+        if event == "run_end":
+            self.listen()
         with self._guard:
             self._held[event] = (*self._held.get(event, ()), hook)
         left = [hook]
@@ -82,7 +102,7 @@ class Hooks:
         return remove
 
     def of(self, event: str) -> tuple[Hook, ...]:
-        """Who is told of an event: not who is being told something already, further up."""
+        """The hooks to call for an event; not one that is running already, further up the stack."""
         held = self._held.get(event, ())
         running = _running.get()
         return tuple(hook for hook in held if hook not in running) if running else held
@@ -132,57 +152,43 @@ class Fire(NamedTuple):
 
 
 def fire(core: HasHooks, *happenings: Happening) -> None:
-    """Tell the hooks, from sync code. Call it after the commit, in the caller's own thread.
+    """Call the hooks, from sync code: after the commit, in the caller's own thread.
 
     An async hook runs to its end: here, or, if a loop is running in this thread, on another one.
     """
-    for happening in happenings:
-        for hook in core.hooks.of(happening.event):
-            token = _running.set((*_running.get(), hook))
-            try:
-                answer = hook(happening)
-                if inspect.isawaitable(answer):
-                    _run_to_its_end(_awaited(hook, happening, answer))
-            except Exception:
-                _log(hook, happening)
-            finally:
-                _running.reset(token)
+    finish(drive(_called(core, happenings), _run_to_its_end))
 
 
 async def afire(core: HasHooks, *happenings: Happening) -> None:
-    """Tell the hooks, from async code. Call it after the commit, on the caller's own loop."""
+    """Call the hooks, from async code: after the commit, on the caller's own loop."""
+    await drive(_called(core, happenings), lambda answer: answer)
+
+
+def _called(core: HasHooks, happenings: Iterable[Happening]) -> Generator[Any, Any, None]:
+    """Call the hooks, one after the other; yields what an async one is to be awaited for."""
     for happening in happenings:
         for hook in core.hooks.of(happening.event):
             token = _running.set((*_running.get(), hook))
             try:
                 answer = hook(happening)
                 if inspect.isawaitable(answer):
-                    await answer
+                    yield answer
             except Exception:
                 _log(hook, happening)
             finally:
                 _running.reset(token)
 
 
-async def _awaited(hook: Hook, happening: Happening, answer: Any) -> None:
-    try:
+async def _run_to_its_end(answer: Awaitable[object]) -> None:
+    async def awaited() -> None:
         await answer
-    except Exception:
-        _log(hook, happening)
 
-
-def _run_to_its_end(work: Any) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(work)
-        return
-    context = contextvars.copy_context()
-    helper = threading.Thread(
-        target=context.run, args=(asyncio.run, work), name="wyrd-hook", daemon=True
-    )
-    helper.start()
-    helper.join()
+        return asyncio.run(awaited())
+    with ThreadPoolExecutor(1, "wyrd-hook") as helper:
+        helper.submit(contextvars.copy_context().run, asyncio.run, awaited()).result()
 
 
 def _log(hook: Hook, happening: Happening) -> None:
@@ -207,3 +213,50 @@ def loops_between(
         if id not in now or now[id].resolved
     ]  # fmt: skip
     return opened, closed
+
+
+def of_loops(
+    before: WorkingState, after: WorkingState, how: Mapping[str, Any]
+) -> Iterator[Happening]:
+    """What hooks are called with for the loops that were opened and closed."""
+    opened, closed = loops_between(before.loops, after.loops)
+    for event, loops in (("loop_opened", opened), ("loop_closed", closed)):
+        for loop in loops:
+            where = after.thread_id or "", after.checkpoint_id, loop.source.ns
+            yield Happening(cast("Any", event), *where, None, loop, how)
+
+
+class HookMethods:
+    """The part of a saver that takes hooks."""
+
+    if TYPE_CHECKING:
+        hooks: Hooks
+
+    @overload
+    def on(self, event: EventName, fn: Hook) -> Callable[[], None]: ...
+    @overload
+    def on(self, event: EventName) -> Callable[[F], F]: ...
+
+    def on(self, event: EventName, fn: Hook | None = None) -> Callable[[], None] | Callable[[F], F]:
+        """Have a function called on an event, after it was stored. See docs/hooks.md.
+
+        Args:
+            event: "save", "resume", "discard", "heal", "fork", "loop_opened", "loop_closed",
+                "edit", "label" or "run_end".
+            fn: Called with a `Happening`; sync or async. Without it, `on` is a decorator.
+
+        Returns:
+            What takes the hook away again; as a decorator, the function itself.
+
+        Raises:
+            InvalidInput: There is no such event.
+        """
+        check(event)
+        if fn is not None:
+            return self.hooks.add(event, fn)
+
+        def decorate(hook: F) -> F:
+            self.hooks.add(event, hook)
+            return hook
+
+        return decorate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -14,26 +14,25 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langgraph_wyrd.agents.carrying import CarryFrom, open_before
-from langgraph_wyrd.agents.fitting import fitted, form_of
-from langgraph_wyrd.agents.once import starting
-from langgraph_wyrd.agents.repairing import differ, now, repaired_at, replacing
-from langgraph_wyrd.agents.standing import (
-    Asking,
-    Place,
-    Saver,
-    aask,
-    ask,
-    before_input,
-    place_of,
-    served,
-    state_at,
+from langgraph_wyrd.agents.message_repair import fitted, form_of, repair_messages
+from langgraph_wyrd.agents.place import Place, Saver, before_input, place_of, served, state_at
+from langgraph_wyrd.agents.prompt import (
+    Carried,
+    CarryFrom,
+    begun_text,
+    carried,
+    open_before,
+    orders_text,
+    standing,
+    take_over,
+    with_block,
 )
-from langgraph_wyrd.agents.telling import Carried, carried, standing, with_block
+from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
+from langgraph_wyrd.agents.tool_calls import begin_call
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS
-from langgraph_wyrd.repair import repair_messages
+from langgraph_wyrd.operations import ASYNC, Calls, run_calls
 
 try:
     from langchain.agents.middleware import (
@@ -54,7 +53,7 @@ Answer = ToolMessage | Command[Any]
 
 @dataclass(frozen=True, slots=True)
 class _ToTell:
-    """What the next model call of a thread is to be told."""
+    """What the next model call of a thread gets to read."""
 
     standing: str = ""
     carried: Carried | None = None
@@ -71,20 +70,22 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
       of what stood open, behind the system prompt of its first model call; it is not stored.
     - The tools `open_loop`, `close_loop`, `set_intention` and `note_decision` make declared items.
     - The history is repaired before the model sees it: see `repair_messages`.
-    - A tool call that a killed process had begun is not begun again: the model is told.
+    - Standing orders (pinned context) are read at every model call, behind the system prompt.
+    - A tool call that a killed process had begun is not begun again: the model reads that.
 
     Args:
         saver: The checkpointer; without it, the one that the agent runs with.
         idle: How long nothing happened before a thread counts as picked up again; None: only in
             another process.
-        max_chars: Of what is told at once; 0 tells nothing.
+        max_chars: The most that the model reads at once; 0: nothing.
         tools: Whether the agent gets the four tools.
         repair: Whether the history is repaired.
         once: Whether, or for which tools by name, a call that was begun and left no result is
             reported rather than run again when a run goes on.
-        carry_from: Where a new thread gets open todos from: a thread's id; filters of
-            `saver.threads`, whose newest thread with open todos it is (`{"user_id": "u1"}`); or a
-            function that gives one of these (or None) for the config of the run.
+        carry_from: Where a new thread gets open todos, open decisions and standing orders from: a
+            thread's id; filters of `saver.threads`, of which it is the newest thread that has some
+            (`{"user_id": "u1"}`); or a function that gives one of these (or None) for the config
+            of the run.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._repair = repair
         self._once = once
         self._carry_from = carry_from
-        self._to_tell: OrderedDict[str, _ToTell] = OrderedDict()
+        self._pending: OrderedDict[str, _ToTell] = OrderedDict()
         self._asked_for: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._running: OrderedDict[tuple[str, str, float | None], None] = OrderedDict()
         self.tools = loop_tools(saver) if tools else []
@@ -128,35 +129,40 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # ---- a run begins with new input
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Repair what earlier runs left broken, and find out what is to be told."""
-        return ask(self._begins(state, runtime, _config()))
+        """Repair what earlier runs left broken, and find out what the model must read."""
+        return run_calls(self._begins, state, runtime, _config())
 
     async def abefore_agent(
         self, state: AgentState[Any], runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """Async version of `before_agent`."""
-        return await aask(self._begins(state, runtime, _config()))
+        return await self._begins(ASYNC, state, runtime, _config())
 
-    def _begins(
-        self, state: AgentState[Any], runtime: Runtime[Any], config: RunnableConfig | None
-    ) -> Asking[dict[str, Any] | None]:
+    async def _begins(
+        self, calls: Calls, state: AgentState[Any], runtime: Runtime[Any],
+        config: RunnableConfig | None,
+    ) -> dict[str, Any] | None:  # fmt: skip
         place = place_of(self._saver, config, runtime.execution_info)
         update: dict[str, Any] = {}
         tell = _ToTell()
         if self._picked_up(place):
-            before = yield from before_input(place, "", place.root_id)
+            before = await before_input(calls, place, "", place.root_id)
             if before is not None:
-                text = yield from self._standing(place, before.checkpoint["id"])
+                text = await self._standing(calls, place, before.checkpoint["id"])
                 tell = _ToTell(text)
-            elif not state.get("todos"):
-                found = yield from open_before(self._carry_from, place, config)
+            else:
+                found = await open_before(calls, self._carry_from, place, config)
                 if found is not None:
+                    await take_over(calls, place, found)
+                    if state.get("todos"):
+                        found = replace(found, todos=())
+                    elif found.todos:
+                        update["todos"] = found.channel()
                     tell = _ToTell(carried=found)
-                    update["todos"] = found.channel()
-        _keep(self._to_tell, place.thread_id, tell)
+        _keep(self._pending, place.thread_id, tell)
         if self._repair:
             messages = state["messages"]
-            repaired = yield from repaired_at(place, messages)
+            repaired = await repaired_at(calls, place, messages)
             update |= replacing(messages, repaired)
         return update or None
 
@@ -169,7 +175,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Tell where the thread stood, once; send a history that no provider refuses."""
         place = self._place(request)
-        response = handler(ask(self._asks(place, request)))
+        response = handler(run_calls(self._asks, place, request))
         self._answered(place, response)
         return response
 
@@ -180,20 +186,27 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Async version of `wrap_model_call`."""
         place = self._place(request)
-        response = await handler(await aask(self._asks(place, request)))
+        response = await handler(await self._asks(ASYNC, place, request))
         self._answered(place, response)
         return response
 
     def _place(self, request: ModelRequest[Any]) -> Place:
         return place_of(self._saver, _config(), request.runtime.execution_info)
 
-    def _asks(self, place: Place, request: ModelRequest[Any]) -> Asking[ModelRequest[Any]]:
-        tell = self._to_tell.get(place.thread_id) or (yield from self._goes_on(place))
+    async def _asks(
+        self, calls: Calls, place: Place, request: ModelRequest[Any]
+    ) -> ModelRequest[Any]:
+        tell = self._pending.get(place.thread_id) or await self._goes_on(calls, place)
         text = tell.standing
         if tell.carried is not None:
             names = {getattr(tool, "name", None) for tool in request.tools}
             listed = "write_todos" in names
             text = carried(tell.carried, self._max_chars, now(), listed=listed)
+        pillars = place.saver._reader is not None
+        if pillars and self._max_chars and not tell.standing:  # else they are in the brief
+            orders = await calls(place.saver.thread(place.thread_id), "standing_orders")
+            said = orders_text(orders, self._max_chars)
+            text = "\n\n".join(filter(None, (said, text)))
         if text:
             request = request.override(system_message=with_block(request.system_message, text))
         if self._repair:
@@ -203,7 +216,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return request
 
     def _answered(self, place: Place, response: ModelResponse[Any]) -> None:
-        self._to_tell.pop(place.thread_id, None)
+        self._pending.pop(place.thread_id, None)
         served(place.saver).now(place.thread_id)
         for message in response.result:
             for call in message.tool_calls if isinstance(message, AIMessage) else ():
@@ -216,17 +229,17 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]
     ) -> Answer:
         """Note that the call begins; one that a killed process had begun is reported instead."""
-        said = ask(self._starts(request))
+        said = run_calls(self._starts, request)
         return handler(request) if said is None else said
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
     ) -> Answer:
         """Async version of `wrap_tool_call`."""
-        said = await aask(self._starts(request))
+        said = await self._starts(ASYNC, request)
         return await handler(request) if said is None else said
 
-    def _starts(self, request: ToolCallRequest) -> Asking[ToolMessage | None]:
+    async def _starts(self, calls: Calls, request: ToolCallRequest) -> ToolMessage | None:
         name, id = request.tool_call["name"], request.tool_call["id"]
         place = place_of(self._saver, request.runtime.config, request.runtime.execution_info)
         running = (place.task_id, id or "", place.node_began)
@@ -234,36 +247,38 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return None
         # What the model asked for in this process was begun nowhere before.
         is_new = self._asked_for.pop((place.thread_id, id or ""), ()) is None
-        if not is_new and place.thread_id not in self._to_tell:
+        if not is_new and place.thread_id not in self._pending:
             # The run before goes on, and what stood open is about to be settled.
-            yield from self._goes_on(place)
+            await self._goes_on(calls, place)
         chosen = self._once if isinstance(self._once, bool) else name in self._once
         if not chosen or not id or name in TOOLS:
             return None
-        said = yield from starting(place, name, id, is_new=is_new, now=now())
+        said = await begin_call(calls, place, name, id, is_new=is_new, now=now())
         if said is None:
             _keep(self._running, running, None)
         return said
 
-    # ---- what is told
+    # ---- what the model reads
 
     def _picked_up(self, place: Place) -> bool:
         """Whether this process did not go on with the thread lately."""
         last = served(place.saver).last(place.thread_id)
         return last is None or (self._idle is not None and last >= self._idle.total_seconds())
 
-    def _goes_on(self, place: Place) -> Asking[_ToTell]:
+    async def _goes_on(self, calls: Calls, place: Place) -> _ToTell:
         """What to tell where no input began the run."""
         picked_up = self._picked_up(place)
-        tell = _ToTell((yield from self._standing(place, None)) if picked_up else "")
-        _keep(self._to_tell, place.thread_id, tell)
+        tell = _ToTell(await self._standing(calls, place, None) if picked_up else "")
+        _keep(self._pending, place.thread_id, tell)
         return tell
 
-    def _standing(self, place: Place, checkpoint_id: str | None) -> Asking[str]:
+    async def _standing(self, calls: Calls, place: Place, checkpoint_id: str | None) -> str:
         if not self._max_chars:
             return ""
-        state = yield from state_at(place, checkpoint_id)
-        return standing(state, self._max_chars, now(), tools=bool(self.tools))
+        state = await state_at(calls, place, checkpoint_id)
+        text = standing(state, self._max_chars, now(), tools=bool(self.tools))
+        begun = await calls(place.saver.thread(place.thread_id), "begun_ahead")
+        return "\n\n".join(filter(None, (text, begun_text(begun, self._max_chars))))
 
 
 def _config() -> RunnableConfig | None:

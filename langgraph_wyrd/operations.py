@@ -7,13 +7,16 @@ call, a function of the caller's that has a sync and an async form) and receives
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from langgraph_wyrd.checkpoints.read import is_damage
+from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WyrdError
 from langgraph_wyrd.hooks import Fire as Fire
 from langgraph_wyrd.hooks import afire, fire
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from langgraph_wyrd.storage.engine import Engine
 
     P = ParamSpec("P")
+
+
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -61,91 +66,71 @@ class Call(NamedTuple):
 
 Wait = Read | Write | Fire | Call
 Operation = Generator[Wait, Any, T]
+Steps = Generator[Call | Fire, Any, T]
 
 
 def run(made: Operation[T]) -> T:
     """Drive an operation from sync code."""
-    send: Callable[[Any], Wait] = made.send
-    value: Any = None
-    while True:
-        try:
-            wait = send(value)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            value = None  # an error has this frame in its traceback: no circle is to be left
-        try:
-            send, value = made.send, _waited(wait)
-        except BaseException as error:
-            send, value = made.throw, error
+    return finish(drive(made, partial(_answered, _call)))
 
 
 async def arun(made: Operation[T]) -> T:
     """Drive an operation from async code."""
-    send: Callable[[Any], Wait] = made.send
-    value: Any = None
-    while True:
-        try:
-            wait = send(value)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            value = None  # an error has this frame in its traceback: no circle is to be left
-        try:
-            send, value = made.send, await _awaited(wait)
-        except BaseException as error:
-            send, value = made.throw, error
+    return await drive(made, partial(_answered, _acall))
 
 
-def _waited(wait: Wait) -> Any:
-    if isinstance(wait, Fire):
-        return fire(wait.hooks, *wait.happenings)
-    if isinstance(wait, Call):
-        return wait.sync()
-    for gives_up in _TWICE:
+async def _answered(call: Callable[[Any], Awaitable[Any]], wait: Wait) -> Any:
+    """What an operation waits for; of a script, `call` is asked for what it comes to."""
+    if isinstance(wait, Read | Write):
+        return await drive(_healed(wait), call)
+    return await call(wait)
+
+
+async def _call(step: Call | Fire) -> Any:
+    if isinstance(step, Fire):
+        return fire(step.hooks, *step.happenings)
+    return step.sync()
+
+
+def _acall(step: Call | Fire) -> Awaitable[Any]:
+    if isinstance(step, Fire):
+        return afire(step.hooks, *step.happenings)
+    return step.asynchronous()
+
+
+def _healed(wait: Read | Write) -> Steps[Any]:
+    """Run a script. Where it meets damage the threads are healed, and it runs again: first what
+    can be restored is, then what can't be is given up, as by a repair."""
+    engine = wait.engine
+    for gives_up in (False, True):
         try:
-            return _tried(wait)
+            return (yield from _tried(wait))
         except Exception as error:
             if not _may_heal(wait, error, gives_up):
                 raise
-            engine = wait.engine
-            job = engine.job("mend", partial(engine.healer.script, wait.threads, gives_up))
+            script = partial(engine.healer.script, wait.threads, gives_up)
             try:
-                engine.post(job)
-                told = engine.healer.told(engine.wait(job))
+                fire_ = engine.healer.report((yield _mending(engine, script)))
             except WyrdError as other:  # it can't be written, for one
                 raise error from other
-        fire(told.hooks, *told.happenings)
-    return _tried(wait)
+        yield fire_
+    return (yield from _tried(wait))
 
 
-async def _awaited(wait: Wait) -> Any:
-    if isinstance(wait, Fire):
-        return await afire(wait.hooks, *wait.happenings)
-    if isinstance(wait, Call):
-        return await wait.asynchronous()
-    for gives_up in _TWICE:
-        try:
-            return await _atried(wait)
-        except Exception as error:
-            if not _may_heal(wait, error, gives_up):
-                raise
-            engine = wait.engine
-            job = engine.ajob("mend", partial(engine.healer.script, wait.threads, gives_up))
-            try:
-                engine.post(job)
-                told = engine.healer.told(await engine.await_(job))
-            except WyrdError as other:  # it can't be written, for one
-                raise error from other
-        await afire(told.hooks, *told.happenings)
-    return await _atried(wait)
+def _mending(engine: Engine, script: Callable[[], Script[Any]]) -> Call:
+    """Run a script that heals: a job of its own kind, which is not watched for damage itself."""
 
+    def mend() -> Any:
+        job = engine.job("mend", script)
+        engine.post(job)
+        return engine.wait(job)
 
-# Damaged rows are restored first; if that was not enough, what can't be restored is given up, as
-# by a repair.
-_TWICE = (False, True)
+    async def amend() -> Any:
+        job = engine.ajob("mend", script)
+        engine.post(job)
+        return await engine.await_(job)
+
+    return Call(mend, amend)
 
 
 def _may_heal(wait: Read | Write, error: Exception, gives_up: bool) -> bool:
@@ -155,34 +140,20 @@ def _may_heal(wait: Read | Write, error: Exception, gives_up: bool) -> bool:
     return is_damage(error) or (isinstance(error, ThreadNotFound) and not gives_up)
 
 
-def _tried(wait: Read | Write) -> Any:
+def _tried(wait: Read | Write) -> Steps[Any]:
+    run, arun, script = wait.engine.run, wait.engine.arun, wait.script
     if isinstance(wait, Read):
-        return wait.engine.run(wait.script)
+        return (yield Call(partial(run, script), partial(arun, script)))
     for _ in range(_TRIES):
         try:
-            return wait.engine.run(wait.script, writes=True)
+            return (
+                yield Call(partial(run, script, writes=True), partial(arun, script, writes=True))
+            )
         except Stale:
             continue
         finally:
             wait.after()
-    raise _busy()
-
-
-async def _atried(wait: Read | Write) -> Any:
-    if isinstance(wait, Read):
-        return await wait.engine.arun(wait.script)
-    for _ in range(_TRIES):
-        try:
-            return await wait.engine.arun(wait.script, writes=True)
-        except Stale:
-            continue
-        finally:
-            wait.after()
-    raise _busy()
-
-
-def _busy() -> DatabaseBusy:
-    return DatabaseBusy(
+    raise DatabaseBusy(
         f"the thread was changed by other writers {_TRIES} times meanwhile: nothing was stored. "
         "Try again"
     )
@@ -223,9 +194,62 @@ def asynchronous(
 
 
 def _signature(method: Callable[..., Any]) -> inspect.Signature:
-    """The method's signature; what it returns is the operation's result."""
+    """The method's signature: what it returns is the operation's result, and keyword arguments
+    that are declared once (`**filters: Unpack[Filters]`) stand in it one by one."""
     found = inspect.signature(method)
     said = found.return_annotation
     if isinstance(said, str) and said.startswith("Operation["):
         said = said[len("Operation[") : -1]
-    return found.replace(return_annotation=said)
+    parameters: list[inspect.Parameter] = []
+    for each in found.parameters.values():
+        declared = str(each.annotation).partition("Unpack[")[2].removesuffix("]")
+        if each.kind is each.VAR_KEYWORD and declared:
+            names = method.__globals__[declared].__annotations__
+            parameters += [each.replace(name=n, kind=each.KEYWORD_ONLY, default=None,
+                                        annotation=getattr(a, "__forward_arg__", a))
+                           for n, a in names.items()]  # fmt: skip
+        else:
+            parameters.append(each)
+    return found.replace(parameters=parameters, return_annotation=said)
+
+
+class Calls:
+    """Calls methods by their sync name: `await calls(saver, "get_tuple", config)`.
+
+    With `asynchronous`, the method of that name with an `a` in front is awaited.
+    """
+
+    def __init__(self, *, asynchronous: bool) -> None:
+        self._asynchronous = asynchronous
+
+    async def __call__(self, on: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        if self._asynchronous:
+            return await getattr(on, f"a{name}")(*args, **kwargs)
+        return getattr(on, name)(*args, **kwargs)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait a moment."""
+        if self._asynchronous:
+            await asyncio.sleep(seconds)
+        else:
+            time.sleep(seconds)  # noqa: ASYNC251 - `finish` runs this, without a loop
+
+    async def listed(self, on: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """What `on.list` (or `on.alist`) yields."""
+        if self._asynchronous:
+            return [each async for each in on.alist(*args, **kwargs)]
+        return list(on.list(*args, **kwargs))
+
+
+ASYNC = Calls(asynchronous=True)
+_SYNC = Calls(asynchronous=False)
+
+
+def run_calls(work: Callable[..., Coroutine[Any, Any, T]], *args: Any, **kwargs: Any) -> T:
+    """Run such a coroutine function from sync code."""
+    return finish(work(_SYNC, *args, **kwargs))
+
+
+def called(work: Callable[..., Coroutine[Any, Any, Any]], *args: Any, **kwargs: Any) -> Call:
+    """Such a coroutine function as a step of an operation."""
+    return Call(partial(run_calls, work, *args, **kwargs), partial(work, ASYNC, *args, **kwargs))

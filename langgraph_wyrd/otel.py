@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "langgraph_wyrd"
 CONVERSATION = "gen_ai.conversation.id"
-# Of the events that hooks are told of; `save` is counted as a call of `put`.
+# The events that hooks are called with; `save` is counted as a call of `put`.
 EVENTS = (
     "heal", "fork", "discard", "resume", "loop_opened", "loop_closed", "edit", "label",
 )  # fmt: skip

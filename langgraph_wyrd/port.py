@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,11 +14,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.transfer.driving import finish
-from langgraph_wyrd.transfer.official import drop, official, rows_there
-from langgraph_wyrd.transfer.passage import Passage, Report
-from langgraph_wyrd.transfer.sides import Side
-from langgraph_wyrd.transfer.theirs import carried, side_of
+from langgraph_wyrd.transfer.copy_job import Report
+from langgraph_wyrd.transfer.endpoint import Endpoint
+from langgraph_wyrd.transfer.official import copied, endpoint_of, official
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 
@@ -52,9 +51,7 @@ def copy(
         ThreadNotFound: The source has no thread of an id in `threads`.
         CopyDiffers: What was read back is not what was sent.
     """
-    return finish(
-        _copy(side_of(source_saver, False), side_of(target_saver, False), threads, progress)
-    )
+    return _copy(endpoint_of(source_saver), endpoint_of(target_saver), threads, progress)
 
 
 async def acopy(
@@ -63,8 +60,20 @@ async def acopy(
     threads: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Async version of `copy`. Savers that are only sync are called in worker threads."""
-    return await _copy(side_of(source_saver, True), side_of(target_saver, True), threads, progress)
+    """Async version of `copy`: a worker thread does it, which calls `progress`, too."""
+    loop, stopped = asyncio.get_running_loop(), threading.Event()
+
+    def told(done: int, total: int) -> None:
+        if stopped.is_set():
+            raise asyncio.CancelledError
+        if progress is not None:
+            progress(done, total)
+
+    source, target = endpoint_of(source_saver, loop), endpoint_of(target_saver, loop)
+    try:
+        return await asyncio.to_thread(_copy, source, target, threads, told)
+    finally:
+        stopped.set()
 
 
 def adopt(
@@ -74,7 +83,6 @@ def adopt(
     serde: SerializerProtocol | None = None,
     threads: Iterable[str] | None = None,
     progress: Progress | None = None,
-    drop_old: bool = False,
     **options: Any,
 ) -> Report:
     """Take over a database that SqliteSaver, PostgresSaver or their async twins wrote.
@@ -89,27 +97,17 @@ def adopt(
         serde: What the official saver was given as `serde`; ours gets the same.
         threads: The ids to take over; None: all of them.
         progress: Called with how many checkpoints are done, of how many.
-        drop_old: Afterwards compare everything once more, drop the official tables, and give their
-            space back (SQLite: a `VACUUM`, which needs room for a second file and locks it). There
-            is no way back. Not where a thread was left alone, or with `threads` or `into`.
         options: For `WyrdSaver.from_conn_string`, where `into` is no saver.
 
     Raises:
         InvalidInput: The database holds no tables of an official saver.
         MissingExtra: The official saver of that database is not installed.
     """
-    _droppable(drop_old, into, threads)
     with (
         official(conn_string, serde) as theirs,
         _receiver(conn_string, into, serde, options) as ours,
     ):
-        seen = rows_there(theirs) if drop_old else []
-        report = copy(theirs, ours, threads, progress)
-        if drop_old:
-            finish(_checked(side_of(theirs, False), side_of(ours, False), report))
-    if drop_old:
-        drop(conn_string, seen)
-    return report
+        return copy(theirs, ours, threads, progress)
 
 
 async def aadopt(
@@ -119,51 +117,23 @@ async def aadopt(
     serde: SerializerProtocol | None = None,
     threads: Iterable[str] | None = None,
     progress: Progress | None = None,
-    drop_old: bool = False,
     **options: Any,
 ) -> Report:
-    """Async version of `adopt`."""
-    _droppable(drop_old, into, threads)
-    with official(conn_string, serde) as theirs:
-        if isinstance(into, WyrdSaver):
-            return await acopy(theirs, into, threads, progress)
-        options = {"adopting": True, "serde": serde, **options}
-        async with WyrdSaver.from_conn_string(into or conn_string, **options) as ours:
-            seen = rows_there(theirs) if drop_old else []
-            report = await acopy(theirs, ours, threads, progress)
-            if drop_old:
-                await _checked(side_of(theirs, True), side_of(ours, True), report)
-    if drop_old:
-        await asyncio.to_thread(drop, conn_string, seen)
-    return report
-
-
-def _droppable(drop_old: bool, into: object, threads: object) -> None:
-    if drop_old and (into is not None or threads is not None):
-        raise InvalidInput("drop_old is for a whole database that is adopted in place")
-
-
-async def _checked(theirs: Side, ours: Side, report: Report) -> None:
-    """Refuse to drop what is not all here, as it is."""
-    why = next((f"thread {id!r} was left alone: {why}" for id, why in report.left), None)
-    if why is None:
-        for id, _ in await theirs.threads():
-            why = await Passage(theirs, ours, id, lambda done: None).check()
-            if why is not None:
-                break
-    if why is not None:
-        raise InvalidInput(f"the old tables are kept, nothing was dropped: {why}")
+    """Async version of `adopt`: a worker thread does it, which calls `progress`, too."""
+    return await asyncio.to_thread(
+        adopt, conn_string, into, serde=serde, threads=threads, progress=progress, **options
+    )
 
 
 # ---- copying
 
 
-async def _copy(
-    source: Side, target: Side, threads: Iterable[str] | None, progress: Progress | None
+def _copy(
+    source: Endpoint, target: Endpoint, threads: Iterable[str] | None, progress: Progress | None
 ) -> Report:
     if isinstance(threads, str):
         raise InvalidInput("threads is one string: pass a list of ids")
-    wanted = await source.threads()
+    wanted = source.threads()
     if threads is not None:
         counts = dict(wanted)
         chosen = list(dict.fromkeys(threads))
@@ -180,7 +150,7 @@ async def _copy(
                 progress(min(here + sent, total), total)
 
         try:
-            report += await carried(source, target, id, tell)
+            report += copied(source, target, id, tell)
         except CheckpointDamaged as error:  # the others can be carried all the same
             logger.warning("thread %r is damaged, and was not copied to its end: %s", id, error)
             report += Report(left=((str(id), f"it is damaged: {error}"),))

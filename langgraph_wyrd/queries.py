@@ -1,94 +1,116 @@
-"""Questions across all threads: which there are, and what is open in them."""
+"""Questions across all threads: which there are, what is open in them, who must answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import feed, listing, points
-from langgraph_wyrd.checkpoints.listing import ITEMS, TIMES, Filter
-from langgraph_wyrd.checkpoints.points import Point
-from langgraph_wyrd.conversation.of_saver import Inbox
-from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.operations import Fire, Operation, Read, asynchronous, operation
-from langgraph_wyrd.points import When as At
-from langgraph_wyrd.points import checked
-from langgraph_wyrd.resumed import Resumed, resumed
-from langgraph_wyrd.state.model import (
-    Aim,
-    Intention,
-    LoopKind,
-    OpenLoop,
-    Status,
-    Todo,
-    TodoStatus,
-    WorkingState,
+from langgraph_wyrd.configs import named
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    InvalidInput,
+    KeyMissing,
+    ReadOnlyDatabase,
+    ThreadNotFound,
+    WyrdError,
 )
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.lazy import lazy
+from langgraph_wyrd.operations import (
+    Call,
+    Fire,
+    Operation,
+    Read,
+    Write,
+    asynchronous,
+    called,
+    operation,
+)
+from langgraph_wyrd.saver_base import SaverBase
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import stored
-from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.codec.values import Codec
-    from langgraph_wyrd.hooks import Hooks
-    from langgraph_wyrd.state.feed import FeedEvent
-    from langgraph_wyrd.state.listed import Page, ThreadInfo
-    from langgraph_wyrd.storage.engine import Engine
+    from langchain_core.runnables import RunnableConfig
+    from typing_extensions import Unpack
 
-When = str | datetime | None
+    from langgraph_wyrd import filters as filtering
+    from langgraph_wyrd.checkpoints import feed, listing, points, search
+    from langgraph_wyrd.checkpoints.points import Point
+    from langgraph_wyrd.conversation import inbox as waiting
+    from langgraph_wyrd.recovery import heals
+    from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.state.model import Intention, OpenLoop, Todo, WorkingState
+    from langgraph_wyrd.state.results import FeedEvent, InboxEntry, Page, ThreadInfo
+    from langgraph_wyrd.thread import base as asked_at
+    from langgraph_wyrd.thread.base import When
+
+else:
+    feed, listing, points = lazy("checkpoints.feed", "checkpoints.listing", "checkpoints.points")
+    filtering, asked_at = lazy("filters", "thread.base")
+    search, waiting = lazy("checkpoints.search", "conversation.inbox")
+    heals = lazy("recovery.heals")
+
+
+Time = str | datetime | None
 Some = str | Iterable[str] | None  # one value or several; None: whatever it is
 
-_LOOPS = {
-    **ITEMS,
-    "kind": Filter(lambda given, name: filters.words(given, name, get_args(LoopKind)), ""),
-}
-_TODOS = ITEMS
-_INTENTIONS = {
-    **ITEMS,
-    "aim": Filter(
-        lambda given, name: filters.words(given, name, get_args(Aim)),
-        "CASE WHEN i.aim IN ({}) THEN TRUE ELSE FALSE END",
-    ),
-}
-_THREADS = {
-    "status": Filter(
-        lambda given, name: filters.words(given, name, get_args(Status)), "i.status IN ({})"
-    ),
-    "since": Filter(TIMES["since"].check, "i.updated >= {}"),
-    "until": Filter(TIMES["until"].check, "i.updated <= {}"),
-}
+
+class ThreadFilters(TypedDict, total=False):
+    """Which threads: see `Queries.threads`."""
+
+    status: Some
+    user_id: Some
+    since: Time
+    until: Time
+    text: str | None
+
+
+class ItemFilters(TypedDict, total=False):
+    """Which loops, todos or intentions: see `Queries.open_loops`."""
+
+    thread_id: Some
+    user_id: Some
+    node: Some
+    ns: Some
+    agent: Some
+    author: Some
+    run_id: Some
+    confidence: Some
+    since: Time
+    until: Time
+    closed_since: Time
+    text: str | None
+
+
 _FEW = 8
+_A_MOMENT = 0.05  # seconds that others wait for, while the search's index is brought up to date
 
 
-class Queries(Inbox):
+class InboxFilters(TypedDict, total=False):
+    """Which questions: see `Queries.inbox`."""
+
+    kind: Some
+    user: Some
+    thread_id: Some
+    node: Some
+    agent: str | None
+    assigned_to: str | None
+    older_than: timedelta | None
+
+
+class Queries(SaverBase):
     """The part of a saver that asks across threads."""
-
-    if TYPE_CHECKING:
-        _engine: Engine
-        hooks: Hooks
-        _user: str | None
-
-        @property
-        def _codec(self) -> Codec: ...
-        @property
-        def _dialect(self) -> str: ...
 
     # ---- threads
 
     @operation
     def threads(
-        self,
-        *,
-        status: Some = None,
-        user_id: Some = None,
-        since: When = None,
-        until: When = None,
-        text: str | None = None,
-        limit: int = 50,
-        after: str | None = None,
+        self, *, limit: int = 50, after: str | None = None, **filters: Unpack[ThreadFilters]
     ) -> Operation[Page[ThreadInfo]]:
         """The threads, those with the newest activity first.
 
@@ -100,34 +122,30 @@ class Queries(Inbox):
         ```
 
         Args:
-            status: "idle", "interrupted", "error", "due" or "done"; one or several.
+            limit: At most so many on a page, 1 to 1000.
+            after: The `next` of the page before, asked for with the same filters. A thread that
+                moves on meanwhile moves to the front, before the page.
+            status: "idle", "interrupted", "error", "due", "done", "quiet" (nothing seems open) or
+                "unread" (not read yet); one or several. Where a lease or a `run_end` hook tells
+                why a thread is due, it is not "due" but "running", "killed", "cancelled",
+                "out_of_steps" or "paused" (at a breakpoint).
             user_id: Of these users (`metadata["user_id"]` of their runs).
             since: Only those where something was stored at this time or later: a `datetime`, or
                 ISO text. A time without a zone is local.
             until: … at this time or before.
-            text: Only those with this in their title or reason, in upper or lower case.
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before, asked for with the same filters. A thread that
-                moves on meanwhile moves to the front, before the page.
+            text: Only those with this in their title or reason, or with all of its words in one
+                of their messages: see `docs/messages.md`. Case and accents do not matter.
 
         Raises:
             InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        asked = self._threads_asked(status, user_id, since, until, text, limit, after)
-        return (yield from self._page(asked))
+        asked = self._threads_asked(filters, limit, after)
+        return (yield from self._page((yield from self._also_said(asked))))
 
     athreads = asynchronous(threads)
 
     @operation
-    def latest(
-        self,
-        *,
-        status: Some = None,
-        user_id: Some = None,
-        since: When = None,
-        until: When = None,
-        text: str | None = None,
-    ) -> Operation[Resumed | None]:
+    def latest(self, **filters: Unpack[ThreadFilters]) -> Operation[Resumed | None]:
         """The thread with the newest activity, ready to go on with; None if there is none.
 
         ```python
@@ -138,90 +156,89 @@ class Queries(Inbox):
         ```
 
         Args:
-            status: As for `threads`, like all that follow.
-            user_id: Of these users.
-            since: Where something was stored at this time or later.
-            until: … at this time or before.
-            text: With this in the title or the reason.
+            filters: As for `threads`.
 
         Raises:
             InvalidInput: A filter can't be used.
         """
-        asked = self._threads_asked(status, user_id, since, until, text, _FEW, None)
-        return resumed((yield from self._newest(asked)))
+        asked = self._threads_asked(filters, _FEW, None)
+        found = resumed((yield from self._newest(asked)))
+        return None if found is None else (yield from self._looked_at(found))
 
     alatest = asynchronous(latest)
 
     @operation
     def resume(
         self,
-        thread_id: str | None = None,
+        thread_id: str | RunnableConfig | None = None,
         *,
-        at: At = None,
-        status: Some = None,
-        user_id: Some = None,
-        since: When = None,
-        until: When = None,
-        text: str | None = None,
+        at: When = None,
+        **filters: Unpack[ThreadFilters],
     ) -> Operation[Resumed]:
         """A thread, ready to go on with: this one, or the `latest` of these filters.
 
         Args:
-            thread_id: Which. None: the `latest` one that the filters let through.
+            thread_id: Which, by its id or a config; a config that names a checkpoint says `at`,
+                too. None: the `latest` one that the filters let through.
             at: A point of its past, as `thread.working_state` takes it: state and brief are those
                 of then, and the config goes on from there, as a branch.
-            status: As for `latest`, like all that follow.
-            user_id: Of these users.
-            since: Where something was stored at this time or later.
-            until: … at this time or before.
-            text: With this in the title or the reason.
+            filters: As for `threads`.
 
         Raises:
             ThreadNotFound: There is no such thread.
             InvalidInput: A filter can't be used; or a thread and filters at once.
         """
-        asked = self._threads_asked(status, user_id, since, until, text, _FEW, None)
+        asked = self._threads_asked(filters, _FEW, None)
         if thread_id is None:
             if at is not None:
                 raise InvalidInput(f"resume(at={at!r}): say of which thread")
             state = yield from self._newest(asked)
         else:
-            if asked.conditions or asked.user_ids is not None:
+            if asked.conditions or asked.held is not None or asked.user_ids is not None:
                 raise InvalidInput("resume() takes a thread_id or filters, not both")
-            state = yield from self._state(stored(str(thread_id), "thread_id"), checked(at))
+            name = named(thread_id)
+            if isinstance(thread_id, Mapping) and thread_id["configurable"].get("checkpoint_id"):
+                at = thread_id if at is None else at
+            state = yield from self._state(name, asked_at.checked(at))
         found = resumed(state, at)
         if found is None:
             raise ThreadNotFound("no thread fits: `threads()` lists what there is")
+        found = yield from self._looked_at(found)
         what = Happening("resume", found.thread_id, found.state.checkpoint_id, state=found.state)
         yield Fire(self, (what,))
         return found
 
     aresume = asynchronous(resume)
 
+    def _looked_at(self, found: Resumed) -> Operation[Resumed]:
+        """Load what the graph would go on with, and say in the brief what is damaged of it."""
+        if found.state.checkpoint_id is None:
+            return found
+        saver, config, said = cast("WyrdSaver", self), found.config, []
+        try:
+            held = yield Call(partial(saver.get_tuple, config), partial(saver.aget_tuple, config))
+            if held is None or not held.checkpoint["channel_versions"]:
+                said.append("nothing of the graph's state can be read: it would start empty")
+        except (CheckpointDamaged, KeyMissing) as error:
+            said.append(str(error))
+        script = partial(heals.unseen, self._dialect, stored(found.thread_id, "thread_id"))
+        said += yield Read(self._engine, script)
+        handle = saver.thread(found.thread_id)
+        begun = yield Call(handle.begun_ahead, handle.abegun_ahead)
+        told = [f"Damage: {'; '.join(said)}"] if said else []
+        told += [f"Begun: {each}" for each in begun]
+        if not told:
+            return found
+        head, _, rest = found.brief.partition("\n")
+        return replace(found, brief="\n".join([head, *told, rest]))
+
     # ---- what is open
 
     @operation
     def open_loops(
-        self,
-        *,
-        kind: Some = None,
-        thread_id: Some = None,
-        user_id: Some = None,
-        node: Some = None,
-        ns: Some = None,
-        agent: Some = None,
-        author: Some = None,
-        run_id: Some = None,
-        confidence: Some = None,
-        status: str = "open",
-        branch: str = "any",
-        since: When = None,
-        until: When = None,
-        closed_since: When = None,
-        text: str | None = None,
-        limit: int = 50,
-        after: str | None = None,
-    ) -> Operation[Page[OpenLoop]]:
+        self, *, kind: Some = None, status: str = "open", branch: str = "any", limit: int = 50,
+        after: str | None = None, **filters: Unpack[ItemFilters],
+    ) -> Operation[Page[OpenLoop]]:  # fmt: skip
         """What waits in all threads, newest first; each loop says its `thread_id`.
 
         ```python
@@ -231,6 +248,11 @@ class Queries(Inbox):
 
         Args:
             kind: "interrupt", "error", "tool_call", "question", "request", …; one or several.
+            status: "open", "closed" or "any".
+            branch: What was declared on other branches of its thread is marked `elsewhere`:
+                "any" lists it too, "head" leaves it out, "elsewhere" lists nothing else.
+            limit: At most so many on a page, 1 to 1000.
+            after: The `next` of the page before, asked for with the same filters.
             thread_id: In these threads.
             user_id: In the threads of these users.
             node: Of these nodes.
@@ -240,54 +262,28 @@ class Queries(Inbox):
             run_id: Opened in these runs.
             confidence: "declared", "structural", "model" or "heuristic", one or several, or "any".
                 Without it, all but what was guessed from prose ("heuristic").
-            status: "open", "closed" or "any".
-            branch: What was declared on other branches of its thread is marked `elsewhere`:
-                "any" lists it too, "head" leaves it out, "elsewhere" lists nothing else.
             since: Opened at this time or later: a `datetime`, or ISO text. A time without a zone
                 is local.
             until: Opened at this time or before.
             closed_since: Closed at this time or later.
-            text: Only those with this in their description, in upper or lower case.
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before, asked for with the same filters.
+            text: Only those with this in what they say, in upper or lower case.
 
         Raises:
             InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        asked = self._asked(
-            listing.LIST_LOOPS, _LOOPS,
-            {
-                "node": node, "ns": ns, "agent": agent, "author": author, "run_id": run_id,
-                "confidence": confidence, "since": since, "until": until,
-                "closed_since": closed_since,
-            },
-            status=filters.over(status), thread_id=thread_id, user_id=user_id, text=text,
-            limit=limit, after=after, kind=_LOOPS["kind"].check(kind, "kind"), branch=branch,
+        found: Page[OpenLoop] = yield from self._items(
+            listing.LIST_LOOPS, filters, limit, after,
+            status=filtering.over(status), kind=listing.loop_kinds(kind), branch=branch,
         )  # fmt: skip
-        return (yield from self._page(asked))
+        return found
 
     aopen_loops = asynchronous(open_loops)
 
     @operation
     def todos(
-        self,
-        *,
-        status: Some = "open",
-        thread_id: Some = None,
-        user_id: Some = None,
-        node: Some = None,
-        ns: Some = None,
-        agent: Some = None,
-        author: Some = None,
-        run_id: Some = None,
-        confidence: Some = None,
-        since: When = None,
-        until: When = None,
-        closed_since: When = None,
-        text: str | None = None,
-        limit: int = 50,
-        after: str | None = None,
-    ) -> Operation[Page[Todo]]:
+        self, *, status: Some = "open", limit: int = 50, after: str | None = None,
+        **filters: Unpack[ItemFilters],
+    ) -> Operation[Page[Todo]]:  # fmt: skip
         """The steps of all threads' plans, newest first; each todo says its `thread_id`.
 
         On a page, what was put on a list together stands in the list's order.
@@ -295,93 +291,42 @@ class Queries(Inbox):
         Args:
             status: "open" (all but "completed" and "cancelled"), "pending", "in_progress",
                 "completed", "cancelled", one or several, or "any".
-            thread_id: As for `open_loops`, like all that follow.
-            user_id: In the threads of these users.
-            node: Of these nodes.
-            ns: Of these namespaces.
-            agent: Of these agents.
-            author: Declared by these.
-            run_id: Opened in these runs.
-            confidence: "declared", "structural", "model", "heuristic" or "any".
-            since: Opened at this time or later.
-            until: Opened at this time or before.
-            closed_since: Closed at this time or later.
-            text: Only those with this in their content.
             limit: At most so many on a page, 1 to 1000.
             after: The `next` of the page before.
+            filters: As for `open_loops`.
 
         Raises:
             InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        asked = self._asked(
-            listing.LIST_TODOS, _TODOS,
-            {
-                "node": node, "ns": ns, "agent": agent, "author": author, "run_id": run_id,
-                "confidence": confidence, "since": since, "until": until,
-                "closed_since": closed_since,
-            },
-            status=_steps(status), thread_id=thread_id, user_id=user_id, text=text, limit=limit,
-            after=after,
-        )  # fmt: skip
-        return (yield from self._page(asked))
+        found: Page[Todo] = yield from self._items(
+            listing.LIST_TODOS, filters, limit, after, status=listing.steps(status)
+        )
+        return found
 
     atodos = asynchronous(todos)
 
     @operation
     def intentions(
-        self,
-        *,
-        aim: Some = None,
-        thread_id: Some = None,
-        user_id: Some = None,
-        node: Some = None,
-        ns: Some = None,
-        agent: Some = None,
-        author: Some = None,
-        run_id: Some = None,
-        confidence: Some = None,
-        status: str = "open",
-        since: When = None,
-        until: When = None,
-        closed_since: When = None,
-        text: str | None = None,
-        limit: int = 50,
-        after: str | None = None,
-    ) -> Operation[Page[Intention]]:
+        self, *, aim: Some = None, status: str = "open", limit: int = 50,
+        after: str | None = None, **filters: Unpack[ItemFilters],
+    ) -> Operation[Page[Intention]]:  # fmt: skip
         """What the threads are after, newest first; each intention says its `thread_id`.
 
         Args:
             aim: "explicit", "request" or "task"; one or several. A thread may have one of each.
-            thread_id: As for `open_loops`, like all that follow.
-            user_id: In the threads of these users.
-            node: Of these nodes.
-            ns: Of these namespaces.
-            agent: Of these agents.
-            author: Declared by these.
-            run_id: Opened in these runs.
-            confidence: "declared", "structural", "model", "heuristic" or "any".
             status: "open" (what it is after now), "closed" (what it was after) or "any".
-            since: Opened at this time or later.
-            until: Opened at this time or before.
-            closed_since: Closed at this time or later.
-            text: Only those with this in their text.
             limit: At most so many on a page, 1 to 1000.
             after: The `next` of the page before.
+            filters: As for `open_loops`.
 
         Raises:
             InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        asked = self._asked(
-            listing.LIST_INTENTIONS, _INTENTIONS,
-            {
-                "aim": aim, "node": node, "ns": ns, "agent": agent, "author": author,
-                "run_id": run_id, "confidence": confidence, "since": since, "until": until,
-                "closed_since": closed_since,
-            },
-            status=filters.over(status), thread_id=thread_id, user_id=user_id, text=text,
-            limit=limit, after=after,
+        found: Page[Intention] = yield from self._items(
+            listing.LIST_INTENTIONS, {**filters, "aim": aim}, limit, after,
+            known=listing.INTENTION_FILTERS, status=filtering.over(status),
         )  # fmt: skip
-        return (yield from self._page(asked))
+        return found
 
     aintentions = asynchronous(intentions)
 
@@ -409,7 +354,7 @@ class Queries(Inbox):
 
         Args:
             since: The `next` of the page before; it is there also when nothing is left to read.
-                None: from the beginning.
+                None: from the beginning. "now": nothing of what there is, only a `next` behind it.
             kind: A pillar ("todo", "context", "loop", "intention", "thread"), or one with what was
                 done ("loop.open", "loop.close", "todo.change", "thread.fork", …); one or several.
             thread_id: In these threads.
@@ -421,13 +366,13 @@ class Queries(Inbox):
         Raises:
             InvalidInput: A filter, or the cursor, can't be used.
         """
-        kinds = filters.words(kind, "kind", feed.KINDS)
+        kinds = filtering.words(kind, "kind", feed.KINDS)
         asked = feed.Asked(
-            filters.count(limit), since, None if kinds is None else frozenset(kinds),
-            filters.ids(thread_id, "thread_id"), filters.values(author, "author"), self._user,
+            filtering.count(limit), since, None if kinds is None else frozenset(kinds),
+            filtering.ids(thread_id, "thread_id"), filtering.values(author, "author"), self._user,
         )  # fmt: skip
         script = partial(feed.page, self._dialect, self._codec, asked)
-        found: Page[FeedEvent] = yield Read(self._engine, script)
+        found: Page[FeedEvent] = yield Read(self._engine.replica or self._engine, script)
         return found
 
     aevents = asynchronous(events)
@@ -436,44 +381,173 @@ class Queries(Inbox):
 
     def _asked(self, what: Any, known: Any, wanted: Any, **more: Any) -> listing.Asked:
         encrypted = self._codec.sealer is not None
-        return listing.asked(what, known, wanted, encrypted=encrypted, **more)
+        asked: listing.Asked = listing.asked(what, known, wanted, encrypted=encrypted, **more)
+        reader = self._reader
+        return asked if reader is None else asked._replace(covered=reader.extractors.covered_by)
 
     def _threads_asked(
-        self, status: Some, user_id: Some, since: When, until: When, text: str | None,
-        limit: int, after: str | None,
-    ) -> listing.Asked:  # fmt: skip
-        return self._asked(
-            listing.LIST_THREADS, _THREADS, {"status": status, "since": since, "until": until},
-            status=("open",), user_id=user_id, text=text, limit=limit, after=after,
+        self, given: Mapping[str, Any], limit: int, after: str | None
+    ) -> listing.Asked:
+        wanted = {name: given.get(name) for name in listing.THREAD_FILTERS}
+        words, held = listing.stored_statuses(given.get("status"))
+        asked: listing.Asked = self._asked(
+            listing.LIST_THREADS, listing.THREAD_FILTERS, wanted, status=("open",),
+            user_id=given.get("user_id"), text=given.get("text"), limit=limit, after=after,
         )  # fmt: skip
+        _refuse_unknown(given, ThreadFilters)
+        return asked._replace(statuses=words, held=held, nothing=asked.nothing or held == [])
+
+    def _items(
+        self, of: Any, given: Mapping[str, Any], limit: int, after: str | None, *,
+        known: Any = None, **own: Any,
+    ) -> Operation[Page[Any]]:  # fmt: skip
+        """A page of loops, todos or intentions."""
+        known = known or listing.ITEM_FILTERS
+        asked = self._asked(
+            of, known, {name: given.get(name) for name in known}, limit=limit, after=after,
+            **{name: given.get(name) for name in ("thread_id", "user_id", "text")}, **own,
+        )  # fmt: skip
+        _refuse_unknown({name: None for name in given if name not in known}, ItemFilters)
+        return (yield from self._page(asked))
 
     def _page(self, asked: listing.Asked) -> Operation[Page[Any]]:
-        found: Page[Any] = yield Read(
-            self._engine, partial(listing.page, self._dialect, self._codec, asked)
+        engine = self._engine.replica or self._engine
+        script = partial(listing.page, self._dialect, self._codec, asked)
+        found: Page[Any] = yield Read(engine, script)
+        return found
+
+    def _also_said(self, asked: listing.Asked) -> Operation[listing.Asked]:
+        """The same, with the threads that say the text in a message."""
+        if asked.text is None or asked.nothing or not search.wanted(asked.text):
+            return asked
+        engine, dialect, codec, text = self._engine, self._dialect, self._codec, asked.text
+        left: list[Any] = yield Read(engine, search.stale)
+        many, alone = 10, False  # a thread that others hold is waited for
+        try:
+            while left:
+                some, start = left[: 1 if alone else many], time.monotonic()
+                done = yield Write(engine, partial(search.indexed, dialect, codec, some, alone))
+                left = [key for key in left if key not in done]
+                alone, quick = not done, time.monotonic() - start < _A_MOMENT
+                many = min(many * 2, search.AT_ONCE) if quick else max(many // 2, 1)
+            more = yield Read(engine, partial(search.behind, dialect))
+            while more:
+                more = yield Write(engine, partial(search.filled, dialect))
+        except ReadOnlyDatabase:  # then what the index lacks is read each time
+            pass
+        keys = yield Read(engine, partial(search.said, dialect, text))
+        if left:
+            keys |= yield Read(engine, partial(search.read_through, codec, text, left))
+        return listing.also(dialect, asked, keys) if keys else asked
+
+    def _newest(self, asked: listing.Asked) -> Operation[WorkingState | None]:
+        asked = yield from self._also_said(asked)
+        script = partial(listing.page, self._dialect, self._codec, asked)
+        for info in (yield Read(self._engine, script)):
+            return (yield from self._state(stored(info.thread_id, "thread_id"), None))
+        return None
+
+    def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
+        found: WorkingState = yield from cast("WyrdSaver", self)._read_of(
+            thread_id, partial(points.state_at, self._dialect, self._codec, thread_id, at)
         )
         return found
 
-    def _newest(self, asked: listing.Asked) -> Operation[WorkingState | None]:
-        dialect, codec = self._dialect, self._codec
+    # ---- what waits for a person
 
-        def script() -> Script[WorkingState | None]:
-            for info in (yield from listing.page(dialect, codec, asked)):
-                name = stored(info.thread_id, "thread_id")
-                return (yield from points.state_at(dialect, codec, name, None))
-            return None
+    @operation
+    def inbox(
+        self, *, limit: int = 50, after: str | None = None, **filters: Unpack[InboxFilters]
+    ) -> Operation[Page[InboxEntry]]:
+        """What waits for a person: interrupts, approvals and questions, newest first.
 
-        found: WorkingState | None = yield Read(self._engine, script)
+        ```python
+        for entry in saver.inbox(older_than=timedelta(hours=1)):
+            print(entry.thread_id, entry.question, entry.allowed)
+        ```
+
+        Args:
+            limit: At most so many on a page, 1 to 1000.
+            after: The `next` of the page before, asked for with the same filters.
+            kind: "approval" (of actions, as langchain and Agent Inbox ask for it), "interrupt"
+                (any other), "question" (asked in a message: answer it with a message); one or
+                several.
+            user: In the threads of these users.
+            thread_id: In these threads.
+            node: Asked by these nodes.
+            agent: Asked by the agent of this name (`create_agent(name=…)`).
+            assigned_to: Assigned to this person, see `thread.assign`.
+            older_than: Waiting for longer than this.
+
+        Raises:
+            InvalidInput: A filter can't be used.
+        """
+        _refuse_unknown(filters, InboxFilters)
+        found: Page[InboxEntry] = yield called(waiting.inbox, self, limit, after, **filters)
         return found
 
-    def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
-        script = partial(points.state_at, self._dialect, self._codec, thread_id, at)
-        found: WorkingState = yield Read(self._engine, script, (thread_id,))
-        return found
+    ainbox = asynchronous(inbox)
+
+    # ---- in a notebook
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._where or 'a database'}>"
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.lists import page_html
+        from langgraph_wyrd.views.thread import note_html
+
+        try:
+            return page_html(self.threads(), type(self).__name__, "newest activity first")
+        except WyrdError as error:  # a cell must show something
+            return note_html(type(self).__name__, str(error))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from langgraph_wyrd.views.lists import page_text
+        from langgraph_wyrd.views.text import plain
+
+        try:
+            printer.text(page_text(self.threads()))
+        except WyrdError as error:
+            printer.text(plain(str(error)))
 
 
-def _steps(status: Some) -> tuple[str, ...] | None:
-    """Which todos are asked for."""
-    found = filters.words(status, "status", (*get_args(TodoStatus), "open", "any"))
-    if found is None or "any" in found:
+def _refuse_unknown(given: Mapping[str, Any], filters: Any) -> None:
+    if unknown := [name for name in given if name not in filters.__annotations__]:
+        raise TypeError(f"there is no filter {unknown[0]!r}: {', '.join(filters.__annotations__)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A thread to go on with: `graph.invoke(inputs, resumed.config)`.
+
+    `brief` says in words where it stands, with ages counted up to now.
+    """
+
+    thread_id: str
+    config: RunnableConfig
+    state: WorkingState
+    brief: str
+
+    def __str__(self) -> str:
+        from langgraph_wyrd.views.text import plain
+
+        return plain(self.brief)
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.state import state_html
+
+        return state_html(self.state)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def resumed(state: WorkingState | None, at: When = None) -> Resumed | None:
+    if state is None or state.thread_id is None:
         return None
-    return tuple(sorted(set(found)))
+    config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
+    if at is not None and state.checkpoint_id is not None:
+        config["configurable"].update(checkpoint_ns="", checkpoint_id=state.checkpoint_id)
+    brief = state.brief(now=datetime.now(timezone.utc))
+    return Resumed(state.thread_id, config, state, brief)

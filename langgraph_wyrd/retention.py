@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from operator import add
 from typing import Any, Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.views.plain import count, size
+from langgraph_wyrd.views.text import count, size
 
 Key = tuple[str, str]  # namespace, checkpoint id
 
@@ -27,9 +28,12 @@ class Retention:
     Attributes:
         keep_last: So many of a thread's newest checkpoints stay.
         max_age: Checkpoints older than that go.
-        thread_ttl: Threads that nobody wrote to for that long go altogether.
+        thread_ttl: Threads that nobody wrote to for that long go altogether. One that has a time of
+            its own (`thread.set_ttl`) goes by that, whatever stands here.
         keep_labels: Labelled checkpoints stay, and so do threads that have some. "manual", or True:
             those that a person or a program labelled; "all": those that `AutoLabels` labelled, too.
+        keep_decisions: Decisions with their rationale and outcome, and what failed, stay listed
+            when the checkpoints go that tell of them. They go with their thread.
         forget_after: So long is known which threads were deleted, so that what their runs still
             send is refused. None: for ever.
     """
@@ -38,6 +42,7 @@ class Retention:
     max_age: timedelta | None = None
     thread_ttl: timedelta | None = None
     keep_labels: bool | Literal["manual", "all"] = True
+    keep_decisions: bool = True
     forget_after: timedelta | None = timedelta(days=30)
 
     def __post_init__(self) -> None:
@@ -145,17 +150,8 @@ class SweepReport:
     left: tuple[str, ...] = ()  # damaged threads, which were not touched
 
     def __add__(self, other: SweepReport) -> SweepReport:
-        return SweepReport(
-            self.dry_run,
-            self.threads + other.threads,
-            self.checkpoints + other.checkpoints,
-            self.writes + other.writes,
-            self.events + other.events,
-            self.bytes + other.bytes,
-            self.orphans + other.orphans,
-            self.tombstones + other.tombstones,
-            self.left + other.left,
-        )
+        _, *sums = map(add, astuple(self), astuple(other))
+        return SweepReport(self.dry_run, *sums)
 
     def __str__(self) -> str:
         verb = "would go" if self.dry_run else "are gone"
@@ -192,6 +188,7 @@ class SizeReport:
         lines += [
             f"{name}: {count(each.rows, 'row')}, {size(each.bytes)}"
             for name, each in self.tables.items()
+            if each.rows
         ]
         for id, sizes in self.threads.items():
             whole = sum(sizes.values(), Size())
@@ -199,9 +196,8 @@ class SizeReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from langgraph_wyrd.views.markup import table as html_table
-        from langgraph_wyrd.views.markup import tag
-        from langgraph_wyrd.views.style import framed
+        from langgraph_wyrd.views.html import framed, tag
+        from langgraph_wyrd.views.html import table as html_table
 
         rows = [(name, f"{each.rows:,}", size(each.bytes)) for name, each in self.tables.items()]
         for id, sizes in self.threads.items():

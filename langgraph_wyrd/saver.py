@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd import operations
 from langgraph_wyrd.admin import Admin, Keeper
-from langgraph_wyrd.checkpoints import boundaries, changes, delta_channels, read
+from langgraph_wyrd.checkpoints import changes, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
@@ -38,66 +38,56 @@ from langgraph_wyrd.configs import (
     stored_place,
     tuple_of,
 )
-from langgraph_wyrd.declaring import of_loops
-from langgraph_wyrd.discarding import Discarding
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.extraction.registry import Extractor, Extractors
-from langgraph_wyrd.hooks import Hook, Hooks, afire, fire
+from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire, of_loops
 from langgraph_wyrd.hooks import given as given_hooks
-from langgraph_wyrd.later import later
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
 from langgraph_wyrd.queries import Queries
-from langgraph_wyrd.recovery import load, mend, verify
-from langgraph_wyrd.recovery.report import Progress, Report
-from langgraph_wyrd.retention import Retention
-from langgraph_wyrd.rotating import Rotating
-from langgraph_wyrd.showing import Shown
-from langgraph_wyrd.state.labels import AutoLabels
+from langgraph_wyrd.recovery.healer import Healer
+from langgraph_wyrd.storage import opening, url
 from langgraph_wyrd.storage import schema as schemas
-from langgraph_wyrd.storage import url
 from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
-from langgraph_wyrd.storage.names import check_size, stored
-from langgraph_wyrd.transfer.handles import Importing
+from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.types.migrations import Classes, Migration
 from langgraph_wyrd.users.ownership import Ownership, Users
-from langgraph_wyrd.watching import Watching
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
-    from langgraph_wyrd import redaction
+    from langgraph_wyrd import redaction, run_ends
     from langgraph_wyrd import single_writer as single_writers
     from langgraph_wyrd import thread as threads
-    from langgraph_wyrd.checkpoints import once
+    from langgraph_wyrd.checkpoints import answer, auto_labels
     from langgraph_wyrd.checkpoints.leases import Run
-    from langgraph_wyrd.operations import Operation
+    from langgraph_wyrd.extraction import registry
+    from langgraph_wyrd.extraction.registry import Extractor, Extractors
+    from langgraph_wyrd.recovery import verify
     from langgraph_wyrd.redaction import Redact, Redaction
+    from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.single_writer import Leases
+    from langgraph_wyrd.state.labels import AutoLabels
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
-    redaction, single_writers, threads = later("redaction", "single_writer", "thread")
-    once = later("checkpoints.once")
+    redaction, run_ends, single_writers = lazy("redaction", "run_ends", "single_writer")
+    threads = lazy("thread")
+    auto_labels, answer = lazy("checkpoints.auto_labels", "checkpoints.answer")
+    registry, verify = lazy("extraction.registry", "recovery.verify")
 
 
 class WyrdSaver(
     Admin,
     Queries,
-    Discarding,
-    Importing,
-    Watching,
-    Rotating,
+    HookMethods,
     Users,
-    Shown,
     BaseCheckpointSaver[str],
 ):
     """A LangGraph checkpointer on SQLite or Postgres."""
-
-    _user: str | None = None  # whose threads alone this saver sees; None: all
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
@@ -119,10 +109,9 @@ class WyrdSaver(
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
         self.hooks = Hooks() if hooks is None else hooks
-        self._healer: load.Healer | None = None
+        self._healer: Healer | None = None
         if heals:
-            engine.mend = partial(mend.mended_by_key, engine.driver.dialect)
-            engine.healer = self._healer = load.Healer(engine, lambda: self._codec, self.hooks)
+            self._healer = Healer(engine, lambda: self._codec, self.hooks)
             self._writing.heal = self._healer.write
         self._heals = heals
         self._ownership = ownership
@@ -130,6 +119,7 @@ class WyrdSaver(
         self._keeper: Keeper | None = None
         self._redaction: Redaction | None = None
         self._leases: Leases | None = None
+        self._met: set[str] = set()  # threads that runs of this saver began on
 
     @classmethod
     def from_conn_string(
@@ -153,6 +143,7 @@ class WyrdSaver(
         retention: Retention | None = None,
         redact: Redact = (),
         single_writer: bool = False,
+        read_url: str | None = None,
         **options: Any,
     ) -> Self:
         """A saver for the database that `conn_string` names.
@@ -165,19 +156,22 @@ class WyrdSaver(
                 stored of it.
             single_writer: While a run goes on in a thread, in whichever process, another one there
                 is refused with `ConcurrentRun` before any of its nodes runs. See docs/hooks.md.
+            read_url: Postgres: a replica, of which listings across threads and `events()` are
+                asked; they may be late by what it is behind. See docs/scale.md.
         """
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
-        chosen = extractors if isinstance(extractors, Extractors) else Extractors(extractors)
-        watched = boundaries.watched(labels, pillars)
-        reader = Reader(chosen, channels, watched) if pillars else None
+        watched = None if labels is None else auto_labels.watched(labels, pillars)
+        reader = Reader(registry.chosen(extractors), channels, watched) if pillars else None
         called = Hooks()
+        called.listen = lambda: run_ends.listen()
         for event, hook in given_hooks(hooks):
             called.add(event, hook)
         address = url.parse(conn_string)
+        replica = None if read_url is None else url.replica(read_url, address)
         if address.dialect == "sqlite" and schema is not None:
             raise InvalidInput("schema= is for Postgres: SQLite has none")
         serde = maybe_add_typed_methods(serde or cls.serde)
@@ -187,17 +181,22 @@ class WyrdSaver(
             from langgraph_wyrd.storage.postgres import PostgresDriver
 
             driver: Any = PostgresDriver(address, schema=schema, **common)
+            common |= {"setup": "never", "connect": None}  # of a replica
         else:
             from langgraph_wyrd.storage.sqlite import SqliteDriver
 
             driver = SqliteDriver(address, **common)
         engine = Engine(access.guard(driver))
+        if replica is not None:
+            standby = PostgresDriver(replica, schema=schema, **common)
+            engine.replica = Engine(access.guard(standby))
         saver = cls(
             engine, serde=serde, reader=reader, classes=classes, access=access, heals=heals,
             hooks=called, ownership=ownership,
         )  # fmt: skip
         if single_writer:
             saver._leases = single_writers.Leases(engine)
+            run_ends.listen()
         if redact:
             saver._redaction = redaction.Redaction(redact)
         saver._where = url.described(address)
@@ -206,44 +205,53 @@ class WyrdSaver(
         return saver
 
     @staticmethod
-    def ddl(dialect: schemas.Dialect = "postgres", *, schema: str | None = None) -> str:
-        """The statements that set up an empty database, for a role that may run them."""
+    def ddl(
+        dialect: schemas.Dialect = "postgres",
+        *,
+        schema: str | None = None,
+        placement: str | None = None,
+    ) -> str:
+        """The statements that set up an empty database, for a role that may run them.
+
+        `placement` (Postgres): "hash:16" for hash partitions by thread, "citus" for distributed
+        tables, "portable" for servers that only speak as Postgres does. See docs/scale.md.
+        """
         if dialect not in ("postgres", "sqlite"):
             raise InvalidInput(f'dialect {dialect!r}: use "postgres" or "sqlite"')
-        return schemas.ddl(dialect, schema)
+        return schemas.ddl(dialect, schema, placement)
 
     # ---- life
 
     def setup(self) -> Any:
         """Open the database and make what is missing. Happens by itself on first use."""
-        self._engine.open()
+        opening.meet(self._engine)
         return _READY
 
     async def asetup(self) -> None:
         """Async version of `setup`."""
-        await self._engine.aopen()
+        await opening.ameet(self._engine)
 
     def close(self) -> None:
         """Wait for what is under way and close every connection."""
         if self._leases is not None:
-            operations.run(self._leases.farewell())
+            operations.run(self._leases.give_back())
         self._engine.close()
 
     async def aclose(self) -> None:
         """Async version of `close`."""
         if self._leases is not None:
-            await operations.arun(self._leases.farewell())
+            await operations.arun(self._leases.give_back())
         await self._engine.aclose()
 
     def __enter__(self) -> Self:
-        self._engine.reopen()
+        opening.enter(self._engine)
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
-        self._engine.reopen()
+        await opening.aenter(self._engine)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -336,7 +344,7 @@ class WyrdSaver(
         in one transaction; False, and nothing is stored, where the task wrote there before, or
         where the thread has gone on."""
         calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
-        script = partial(once.store, self._writing, self._codec, calls)
+        script = partial(answer.store, self._writing, self._codec, calls)
         found = yield Write(self._engine, script, threads=(calls[0].thread_id,))
         self._cache.drop(calls[0].thread_id)
         if found is None:
@@ -352,7 +360,7 @@ class WyrdSaver(
     def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
-        script = partial(once.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
+        script = partial(answer.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
         found: bool = yield Read(self._engine, script, (thread_id,))
         return found
 
@@ -366,6 +374,8 @@ class WyrdSaver(
             found = self._engine.run(wanted)
         except Exception as error:
             found = self._writing.store(self._get_again(config, error))
+        if self.hooks or run is not None:
+            operations.run(self._begins(config, found, run))
         return self._tuple(config, found, run)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -376,6 +386,8 @@ class WyrdSaver(
             found = await self._engine.arun(wanted)
         except Exception as error:
             found = await self._writing.astore(self._get_again(config, error))
+        if self.hooks or run is not None:
+            await operations.arun(self._begins(config, found, run))
         return self._tuple(config, found, run)
 
     def list(
@@ -431,61 +443,6 @@ class WyrdSaver(
         except Exception as error:
             return history(await self._writing.astore(self._delta_again(config, channels, error)))
 
-    # ---- damage
-
-    def verify(
-        self,
-        thread_id: str | None = None,
-        *,
-        repair: bool = False,
-        progress: Progress | None = None,
-        pages: bool = True,
-    ) -> Report:
-        """Look through what is stored: checksums, missing rows, tables unlike their events.
-
-        A repair writes what is proven to have been there, makes derived rows again, and has tasks
-        run again whose writes are lost. It can be run again: it then does nothing. Each thread is a
-        transaction of its own.
-
-        Args:
-            thread_id: One thread; None: all of them, and what belongs to none.
-            repair: Put right what can be.
-            progress: Called with how many threads are done, of how many, after each.
-            pages: Have SQLite look through its file, too, if all threads are looked at.
-
-        Raises:
-            ThreadNotFound: No such thread.
-        """
-        report: Report = self._writing.store(self._verifying(thread_id, repair, progress, pages))
-        return report
-
-    async def averify(
-        self,
-        thread_id: str | None = None,
-        *,
-        repair: bool = False,
-        progress: Progress | None = None,
-        pages: bool = True,
-    ) -> Report:
-        """Async version of `verify`."""
-        report: Report = await self._writing.astore(
-            self._verifying(thread_id, repair, progress, pages)
-        )
-        return report
-
-    def _verifying(
-        self, thread_id: str | None, repair: bool, progress: Progress | None, pages: bool
-    ) -> Any:
-        return verify.verifying(
-            self._engine,
-            self._codec,
-            None if thread_id is None else stored(str(thread_id), "thread_id"),
-            repair=repair,
-            progress=progress,
-            pages=pages,
-            forget=self._cache.drop,
-        )
-
     # ---- versions
 
     def get_next_version(self, current: str | None, channel: None) -> str:
@@ -494,10 +451,6 @@ class WyrdSaver(
         return f"{number + 1:032}.{random.getrandbits(64):016x}"
 
     # ---- what the methods share
-
-    @property
-    def _dialect(self) -> str:
-        return self._engine.driver.dialect
 
     @property
     def _codec(self) -> Codec:
@@ -577,7 +530,13 @@ class WyrdSaver(
             owned=owned,
             owner=self._user,
             run=self._run_of(config, thread_id, ns),
+            meta=self._meta_of(config),
         )
+
+    def _meta_of(self, config: Any) -> Mapping[str, Any]:
+        """What a config's metadata tell of whose writes these are."""
+        meta = config.get("metadata") or {}
+        return meta if self._redaction is None else self._redaction(dict(meta))
 
     def _get(self, config: RunnableConfig) -> Callable[[], Any]:
         thread_id, ns, id = stored_place(config)
@@ -608,6 +567,26 @@ class WyrdSaver(
         assert self._leases is not None
         thread_id, ns, _ = stored_place(config)
         return self._leases.entering(config, thread_id, ns)
+
+    def _begins(
+        self, config: RunnableConfig, found: read.Read | None, run: Run | None
+    ) -> Operation[None]:
+        """What is done where a run begins: not where somebody looks, or a subgraph starts."""
+        thread_id, ns, _ = stored_place(config)
+        inside = config["configurable"]
+        if ns or "__pregel_runtime" not in inside or "__pregel_task_id" in inside:
+            return
+        if run is not None or self.hooks.hear("run_end"):
+            run_ends.begins(self, thread_id, run)
+        if self.hooks.hear("resume") and thread_id not in self._met:
+            self._met.add(thread_id)
+            if found is not None:
+                state = None
+                if self._reader is not None:
+                    state = yield from self._state(thread_id, None)
+                id, detail = given(found.id), {"by": "run"}
+                what = Happening("resume", given(thread_id), id, state=state, detail=detail)
+                yield Fire(self, (what,))
 
     def _run_of(self, config: RunnableConfig, thread_id: str, ns: str) -> Run | None:
         return None if self._leases is None else self._leases.run_of(config, thread_id, ns)

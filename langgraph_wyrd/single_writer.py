@@ -152,8 +152,8 @@ class Leases:
                 gc.collect()  # what ended may lie in a circle
         self._beats = False
 
-    def farewell(self) -> Operation[None]:
-        """The database is being closed: nobody may wait for us."""
+    def give_back(self) -> Operation[None]:
+        """Give all leases back: the database is being closed, and nobody may wait for us."""
         self._stop.set()
         held: list[Any] = self._held() if self._pid == os.getpid() else []
         for run in held:

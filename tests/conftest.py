@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib.util
 import os
 import secrets
+import shutil
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +20,18 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.storage.tables import TABLES
+
+# Temporary files are made in memory, where the machine has room for them: on a disk, to make
+# databases is half of the suite's time. Processes that tests start do the same.
+_MEMORY = Path("/dev/shm")
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2 << 30:
+    tempfile.tempdir = os.environ.setdefault("TMPDIR", str(_MEMORY))
+
+if importlib.util.find_spec("deepagents") is None:  # it has no release for Python 3.10
+    collect_ignore = [
+        f"test_{name}.py" for name in ("agents", "beside", "extract", "killed_agents")
+    ]
 
 BACKENDS = ("sqlite", "memory", "postgres")
 DURABLE = ("sqlite", "postgres")  # what another process, or another saver, can open again
@@ -44,7 +60,14 @@ class Backend:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """A real Postgres: the one named in WYRD_TEST_POSTGRES, or one of our own."""
+    """A real Postgres: the one named in WYRD_TEST_POSTGRES, or one of our own, of the binaries in
+    WYRD_TEST_POSTGRES_BIN."""
+    if binaries := os.environ.get("WYRD_TEST_POSTGRES_BIN"):
+        from tests import servers
+
+        with servers.postgres(Path(binaries)) as running:
+            yield running.url()
+        return
     if given := os.environ.get("WYRD_TEST_POSTGRES"):
         yield given
         return
@@ -68,11 +91,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres_server: str) -> Iterator[str]:
-    """The name of a database that has our tables."""
+    """The name of a database that has our tables; WYRD_TEST_PLACEMENT: where their rows lie."""
     with fresh_postgres(postgres_server) as url:
+        if placement := os.environ.get("WYRD_TEST_PLACEMENT"):
+            import psycopg
+
+            with psycopg.connect(url, autocommit=True) as admin:
+                admin.execute(WyrdSaver.ddl("postgres", placement=placement).encode())
         with WyrdSaver.from_conn_string(url) as saver:
             saver.setup()
         yield url_database(url)
+
+
+@pytest.fixture(scope="session")
+def postgres_databases(postgres_server: str, postgres_template: str) -> Iterator[Databases]:
+    made = Databases(postgres_server, postgres_template)
+    yield made
+    made.close()
 
 
 def postgres_url(server: str, database: str) -> str:
@@ -95,7 +130,8 @@ def fresh_postgres(server: str, template: str = "template1") -> Iterator[str]:
 
     name = f"wyrd_{os.getpid()}_{secrets.token_hex(4)}"
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
+        how = "STRATEGY file_copy" if admin.info.server_version >= 150000 else ""
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" {how}')
         try:
             yield postgres_url(server, name)
         finally:
@@ -105,13 +141,73 @@ def fresh_postgres(server: str, template: str = "template1") -> Iterator[str]:
 
 
 def still_connected(admin: Any, database: str) -> list[Any]:
-    query = "SELECT pid, state, query FROM pg_stat_activity WHERE datname = %s"
-    for _ in range(50):  # a closed connection's backend needs a moment to go
+    query = """
+        SELECT pid, state, query FROM pg_stat_activity
+        WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+    """
+    for _ in range(200):  # a closed connection's backend needs a moment to go
         left: list[Any] = admin.execute(query, (database,)).fetchall()
         if not left:
             return []
-        time.sleep(0.02)
+        time.sleep(0.005)
     return left
+
+
+_CATALOGS = (
+    "pg_class", "pg_attribute", "pg_constraint", "pg_trigger", "pg_proc", "pg_type", "pg_policy",
+    "pg_namespace", "pg_db_role_setting", "wyrd_migrations",
+)  # fmt: skip
+_SHAPE = " UNION ALL ".join(
+    f"SELECT '{each}', count(*), max(xmin::text::bigint) FROM {each}" for each in _CATALOGS
+)
+_LARGE = 24 << 20  # bytes; an empty one has 8 MB
+
+
+class Databases:
+    """Databases with our tables, lent to one test after another: to empty one is quicker than to
+    copy the template. One whose tables a test has changed is not lent again."""
+
+    def __init__(self, server: str, template: str) -> None:
+        self._server, self._template = server, template
+        self._clean: list[tuple[contextlib.ExitStack, str, Any]] = []
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[str]:
+        stack, url, shape = self._clean.pop() if self._clean else self._made()
+        with contextlib.ExitStack() as ending:
+            ending.push(stack)
+            yield url
+            if self._emptied(url, shape):
+                ending.pop_all()
+                self._clean.append((stack, url, shape))
+
+    def _made(self) -> tuple[contextlib.ExitStack, str, Any]:
+        import psycopg
+
+        stack = contextlib.ExitStack()
+        url = stack.enter_context(fresh_postgres(self._server, self._template))
+        with psycopg.connect(url) as database:
+            return stack, url, database.execute(_SHAPE).fetchall()
+
+    def _emptied(self, url: str, shape: Any) -> bool:
+        import psycopg
+
+        tables = set(TABLES) - {"wyrd_migrations"}
+        try:
+            with psycopg.connect(url, autocommit=True) as database:
+                if still_connected(database, url_database(url)):
+                    return False  # which fails the test, where it is dropped
+                if database.execute(_SHAPE).fetchall() != shape:
+                    return False
+                database.execute("; ".join(f"DELETE FROM {each}" for each in tables))
+                size = "SELECT pg_database_size(current_database()) < %s"
+                return database.execute(size, (_LARGE,)).fetchone() == (True,)
+        except psycopg.Error:  # a table, or the database, is gone
+            return False
+
+    def close(self) -> None:
+        for stack, _, _ in self._clean:
+            stack.close()
 
 
 @contextlib.contextmanager
@@ -123,10 +219,12 @@ def fresh_backend(name: str, request: pytest.FixtureRequest) -> Iterator[Backend
         elif name == "memory":
             url = "sqlite://"
         else:
-            empty = request.node.get_closest_marker("empty") is not None
-            template = "template1" if empty else request.getfixturevalue("postgres_template")
-            server = request.getfixturevalue("postgres_server")
-            url = stack.enter_context(fresh_postgres(server, template))
+            if request.node.get_closest_marker("empty") is not None:
+                server = request.getfixturevalue("postgres_server")
+                url = stack.enter_context(fresh_postgres(server))
+            else:
+                lending = request.getfixturevalue("postgres_databases")
+                url = stack.enter_context(lending.lent())
         made = Backend(name, url)
         try:
             yield made
@@ -203,21 +301,33 @@ def nothing_left_running() -> Iterator[None]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs on several databases, and both sync and async, runs crosswise: each database and
-    each way, but not each pair, which half of the time is for. `WYRD_MORE=1` runs all of them, and
-    the contract is always tried whole."""
+    each way, but not each pair, which half of the time is for. Of what also runs in memory, where
+    SQLite does the same as in a file, a third does. `WYRD_MORE=1` runs all of them, and the
+    contract is always tried whole."""
     more = bool(os.environ.get("WYRD_MORE"))
-    left = [item for item in items if more or _is_crosswise(item)]
+    left = [item for item in items if more or _is_tried(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
     items[:] = left
+
+
+def pytest_collection_finish() -> None:
+    """What was imported until here is not looked through again by each collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 _WHOLE = ("test_conformance.py", "test_contract.py")
 
 
-def _is_crosswise(item: pytest.Item) -> bool:
-    words = set(item.name.partition("[")[2].rstrip("]").split("-"))
-    ways, places = words & {"sync", "async"}, words & {"sqlite", "memory", "postgres"}
-    if len(ways) != 1 or len(places) != 1 or item.path.name in _WHOLE:
+def _is_tried(item: pytest.Item) -> bool:
+    function, _, rest = item.name.partition("[")
+    words = rest.rstrip("]").split("-")
+    ways, places = {*words} & {"sync", "async"}, {*words} & {"sqlite", "memory", "postgres"}
+    if len(places) != 1 or item.path.name in _WHOLE:
         return True
-    odd = sum(item.name.partition("[")[0].encode()) % 2 == 1
-    return (ways == {"sync"}) != ((places == {"postgres"}) != odd)
+    if places == {"memory"}:
+        case = "-".join([function, *(each for each in words if each not in ways | places)])
+        if zlib.crc32(case.encode()) % 3:
+            return False
+    odd = sum(function.encode()) % 2 == 1
+    return len(ways) != 1 or (ways == {"sync"}) != ((places == {"postgres"}) != odd)

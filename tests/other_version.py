@@ -1,6 +1,6 @@
 """A thread goes on in a process that has another langchain-core.
 
-python -m tests.other_version older|newer ADDRESS FILE
+python -m tests.other_version older|newer ADDRESS FILE    goes on at each line that it reads
 
 The file holds what the default serde makes of the newest state, so each process can tell what a
 saver that stores whole values would have given it.
@@ -96,4 +96,6 @@ def shown(message: Any) -> Any:
 
 if __name__ == "__main__":
     become(sys.argv[1])
-    go_on(sys.argv[2], Path(sys.argv[3]))
+    for _ in sys.stdin:
+        go_on(sys.argv[2], Path(sys.argv[3]))
+        print("done", flush=True)

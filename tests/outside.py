@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import multiprocessing
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -51,13 +54,13 @@ def raw(url: str) -> Iterator[Any]:
 
 
 def tables(connection: Any) -> list[str]:
-    """Our tables that are there, in any Postgres schema."""
+    """Our tables that are there, in any Postgres schema; of one with partitions, not these."""
     if isinstance(connection, sqlite3.Connection):
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'wyrd_%'"
     else:
         query = (
-            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
-            " WHERE tablename LIKE 'wyrd_%'"
+            "SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class"
+            " WHERE relname LIKE 'wyrd_%' AND relkind IN ('r', 'p') AND NOT relispartition"
         )
     return sorted(name for (name,) in connection.execute(query).fetchall())
 
@@ -160,9 +163,47 @@ def terminate_backends(url: str) -> int:
         return len(connection.execute(query).fetchall())
 
 
-def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+IMPORTED = ("langgraph_wyrd.cli.main", "langgraph_wyrd.storage.sqlite", "tests.steps")
+
+
+@functools.cache
+def warm(modules: tuple[str, ...]) -> str:
+    """The socket of a process that runs programs, and has imported these modules: see warm.py."""
+    folder = tempfile.mkdtemp(prefix="wyrd-warm-")
+    address = f"{folder}/socket"
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "warm.py"), "--serve", address, *modules],
+        cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+
+    def end() -> None:
+        with server:
+            server.stdin.close()  # type: ignore[union-attr]
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    assert server.stdout.readline() == b"ready\n"
+    return address
+
+
+def python(*arguments: str, imported: tuple[str, ...] = ()) -> list[str]:
+    """A command that runs Python in a process of its own, where LangGraph is imported already.
+
+    A process that must be killed gets a SIGTERM. What depends on how Python starts, or on what it
+    has not imported, takes `sys.executable`.
+    """
+    address = warm(IMPORTED + imported)
+    return [sys.executable, "-IS", str(ROOT / "tests" / "warm.py"), address, *arguments]
+
+
+def run(
+    *arguments: str, timeout: float = 60, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
     """Python in a process of its own, with these arguments; it must end by itself."""
-    command = [sys.executable, "-W", "error::ResourceWarning", *arguments]
+    command = [sys.executable] if fresh else python()
+    command += ["-W", "error::ResourceWarning", *arguments]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -187,13 +228,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{path}" if path else str(ROOT)}
 
 
+# Starts processes with LangGraph imported, where `spawn` would import it each time.
+forked = multiprocessing.get_context("forkserver")
+forked.set_forkserver_preload(["langgraph_wyrd.storage.sqlite", "psycopg", "tests.paying_agent"])
+
+
 class Peer:
     """Another process that runs the functions it is told to, one after the other."""
 
     def __init__(self) -> None:
-        spawn = multiprocessing.get_context("spawn")
-        self._here, there = spawn.Pipe()
-        self.process = spawn.Process(target=_serve, args=(there,), daemon=True)
+        self._here, there = forked.Pipe()
+        self.process = forked.Process(target=_serve, args=(there,), daemon=True)
         self.process.start()
         there.close()
 

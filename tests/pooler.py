@@ -28,8 +28,11 @@ class Session:
         self.hello = b""
 
     @classmethod
-    async def begun(cls, path: str, startup: bytes) -> Session:
-        made = cls(*await asyncio.open_unix_connection(path))
+    async def begun(cls, host: str, port: int, startup: bytes) -> Session:
+        if host.startswith("/"):
+            made = cls(*await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}"))
+        else:
+            made = cls(*await asyncio.open_connection(host, port))
         made.writer.write(startup)
         kind = b""
         while kind != b"Z":
@@ -41,21 +44,28 @@ class Session:
 class Pooler:
     """`lent`: how often a session was."""
 
-    def __init__(self, path: str, sessions: int) -> None:
-        self._path, self._many = path, sessions
+    def __init__(self, host: str, port: int, sessions: int) -> None:
+        self._server, self._many = (host, port), sessions
         self._free: asyncio.Queue[Session] | None = None
         self.lent = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(EOFError, ConnectionError):  # it went away
+        try:
             free = await self._greet(reader, writer)
             coming = asyncio.ensure_future(_message(reader))
             while (await coming)[0] != b"X":
                 session = await free.get()
                 self.lent += 1
-                coming = await self._transaction(session, reader, writer, coming)
+                try:
+                    coming = await self._transaction(session, reader, writer, coming)
+                except BaseException:
+                    session.writer.close()
+                    raise
                 free.put_nowait(session)
-        writer.close()
+        except (EOFError, ConnectionError):
+            pass  # it went away
+        finally:
+            writer.close()
 
     async def _greet(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -69,7 +79,7 @@ class Pooler:
         if self._free is None:
             self._free = asyncio.Queue()
             for _ in range(self._many):
-                self._free.put_nowait(await Session.begun(self._path, head + body))
+                self._free.put_nowait(await Session.begun(*self._server, head + body))
         session = await self._free.get()
         writer.write(session.hello)
         self._free.put_nowait(session)
@@ -105,7 +115,7 @@ class Pooler:
             if coming.done() and coming.result()[0] != b"X":
                 kind, message = coming.result()
                 owed += kind in _ENDS
-                open_ = open_ if kind == b"H" else kind not in _ENDS  # "H": flush
+                open_ = kind not in _ENDS  # a Flush too: the session is lent until a Sync comes
                 session.writer.write(message)
                 coming = asyncio.ensure_future(_message(reader))
 
@@ -116,9 +126,9 @@ class Pooler:
 
 @contextlib.contextmanager
 def pooled(url: str, sessions: int = 2) -> Iterator[tuple[Pooler, str]]:
-    """A pooler before a server that is reached by a socket file, and its own address."""
+    """A pooler before a server, and its own address."""
     there = conninfo_to_dict(url)
-    pooler = Pooler(f"{there['host']}/.s.PGSQL.{there.get('port', 5432)}", sessions)
+    pooler = Pooler(str(there["host"]), int(there.get("port") or 5432), sessions)
     loop = asyncio.new_event_loop()
     server = loop.run_until_complete(_listening(pooler))
     port = server.sockets[0].getsockname()[1]
@@ -128,12 +138,13 @@ def pooled(url: str, sessions: int = 2) -> Iterator[tuple[Pooler, str]]:
         given = "sslmode=disable&gssencmode=disable"
         yield pooler, f"postgresql://{there['user']}@127.0.0.1:{port}/{there['dbname']}?{given}"
     finally:
-        loop.call_soon_threadsafe(pooler.close)
         loop.call_soon_threadsafe(server.close)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         for task in asyncio.all_tasks(loop):
             task.cancel()
+        loop.run_until_complete(asyncio.sleep(0.01))
+        pooler.close()
         loop.run_until_complete(asyncio.sleep(0.01))
         loop.close()
 

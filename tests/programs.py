@@ -187,7 +187,7 @@ def states_of(saver: Any, thread_id: str) -> dict[str, WorkingState]:
 
 
 def lasting(state: WorkingState) -> Any:
-    """A state without the questions and errors that are over.
+    """A state without the questions and errors that are over, and without what was left behind.
 
     Where a task asked twice only the last question is stored: the earlier can't be read again, and
     the number of the last one is another.
@@ -197,7 +197,7 @@ def lasting(state: WorkingState) -> Any:
         if loop.source.rule in PASSING
         else loop
         for loop in state.loops
-        if not (loop.resolved and loop.source.rule in PASSING)
+        if not (loop.resolved and loop.source.rule in PASSING) and not loop.left
     ]
     return (
         loops, state.todos, state.context, state.intentions, state.due, state.status, state.title,

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "threads"
-_LINE = re.compile(r"(?P<who>[PAT])(?:\[(?P<tool>\w+)\])? ?(?P<text>.*?) ?=> (?P<state>.*)")
+_LINE = re.compile(
+    r"(?P<who>[PAT])(?:\[(?P<tools>[\w,]+)\])? ?(?P<text>.*?)(?: ?=> (?P<state>.*))?"
+)
 
 
 @dataclass
@@ -33,6 +35,7 @@ def _cuts(path: Path) -> Iterator[Cut]:
     for number, block in enumerate(path.read_text(encoding="utf-8").split("\n\n"), 1):
         messages: list[dict[str, Any]] = []
         title = ""
+        waiting: list[str] = []
         for line in block.strip().splitlines():
             if line.startswith("#"):
                 title = line[1:].strip()
@@ -45,13 +48,19 @@ def _cuts(path: Path) -> Iterator[Cut]:
             if parts["who"] == "P":
                 message["role"] = "user"
             elif parts["who"] == "T":
-                message.update(role="tool", tool_call_id=f"c{place - 1}")
+                message.update(role="tool", tool_call_id=waiting.pop(0))
             else:
                 message["role"] = "assistant"
-                if parts["tool"]:
-                    call = {"id": f"c{place}", "name": parts["tool"], "args": {}}
-                    message["tool_calls"] = [call]
+                if parts["tools"]:
+                    calls = [
+                        {"id": f"c{place}{'abcd'[n]}", "name": name, "args": {}}
+                        for n, name in enumerate(parts["tools"].split(","))
+                    ]
+                    message["tool_calls"] = calls
+                    waiting += [call["id"] for call in calls]
             messages.append(message)
+            if parts["state"] is None:
+                continue  # nobody asks after this message
             yield Cut(
                 f"{path.stem} {number} {title} m{place}",
                 path.stem.partition("-")[0],

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, TypedDict
 
+import psycopg
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -17,9 +18,11 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.results import Page
 from tests.conftest import Backend
+from tests.outside import is_postgres, raw
 from tests.rows import put
+from tests.steps import append
 
 Call = Callable[..., Any]
 
@@ -576,3 +579,51 @@ async def test_times_read_as_they_were_written(saver: WyrdSaver, call: Call) -> 
     assert each.opened_at == "2026-01-01T00:00:00+00:00"
     state = await call(saver.thread("t"), "working_state")
     assert replace(each, thread_id=None) == state.intention
+
+
+DAMAGES = {
+    "what is due": ("wyrd_threads", "due", ("nonsense", "5", "[1]", "")),
+    "a time": ("wyrd_open_loops", "opened_at", (b"\xff\xfe",)),
+    "extra": ("wyrd_open_loops", "extra", ("[", "x", "5", b"\xff")),
+    "context": ("wyrd_open_loops", "context", ("[", "x")),
+    "a todo's extra": ("wyrd_todos", "extra", ("[", "x", "5")),
+    "a place in the order": ("wyrd_open_loops", "checkpoint", (b"\xff",)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+async def test_a_damaged_row_hides_no_other(
+    durable: Backend, call: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Listings leave out a value that can't be read, with a warning; other rows, and `resume` and
+    `latest`, are as they were, and a repair makes the row again."""
+    table, column, values = DAMAGES[name]
+    saver = durable.open()
+    for thread in ("a", "b"):
+        saver.thread(thread).add_todo("look")
+        saver.thread(thread).add_open_loop("who pays?", context={"n": 1})
+        append(saver, thread, "m")
+    listed = ("threads", "open_loops", "todos")
+    before = {each: len(await call(saver, each)) for each in listed}
+    mark = "%s" if is_postgres(durable.url) else "?"
+    for value in values:
+        caplog.clear()
+        with raw(durable.url) as connection:
+            try:
+                text = f"UPDATE {table} SET {column} = {mark} WHERE thread_id = 'a'"
+                assert connection.execute(text, (value,)).rowcount
+            except psycopg.Error:
+                continue  # a column of JSON, or of times, takes no such value there
+        reader = durable.open()
+        found = {each: len(await call(reader, each)) for each in listed}
+        assert found == before
+        assert (await call(reader, "resume", "a")).state.open_todos
+        assert (await call(reader, "latest")).thread_id in "ab"
+        assert column == "checkpoint" or "verify(repair=True)" in caplog.text or value == "5"
+        await call(reader, "verify", repair=True)
+        assert (await call(reader, "verify")).ok
+        caplog.clear()
+        assert [each.due for each in await call(reader, "threads")] == [(), ()]
+        notes = await call(reader, "open_loops", kind="note")
+        assert [dict(each.context) for each in notes] == [{"n": 1}] * 2
+        assert "damaged" not in caplog.text

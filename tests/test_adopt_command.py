@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,8 @@ from test_port import OFFICIAL, REST, another, asking, official, official_sync, 
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
-from tests.outside import ROOT, environment, is_postgres, path_of, raw
-from tests.rows import config, put
+from tests.outside import ROOT, environment, path_of, python, raw
+from tests.rows import config
 
 
 def filled(theirs: Any, threads: int) -> None:
@@ -35,16 +33,6 @@ def filled(theirs: Any, threads: int) -> None:
 def gone_on(saver: Any, thread: str) -> Any:
     graph = asking().compile(checkpointer=saver)
     return graph.invoke(Command(resume="yes"), config(thread))
-
-
-def there(url: str) -> set[str]:
-    query = (
-        "SELECT tablename FROM pg_tables WHERE tablename LIKE 'checkpoint%'"
-        if is_postgres(url)
-        else "SELECT name FROM sqlite_master WHERE name IN ('checkpoints', 'writes')"
-    )
-    with raw(url) as connection:
-        return {row[0] for row in connection.execute(query).fetchall()}
 
 
 async def test_a_deep_agent(
@@ -62,43 +50,6 @@ async def test_a_deep_agent(
             assert await told(firm(ours), *REST) == await told(firm(theirs), *REST)
 
 
-def test_the_old_tables_are_dropped(durable: Backend, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only when asked for twice, and only if all of it was adopted; the file shrinks, and the
-    threads go on."""
-    with official_sync(durable.url) as theirs:
-        filled(theirs, 12)
-        big = put(theirs, "big", {"x": "a thing " * 20_000})
-    before = there(durable.url)
-    assert cli.main(["--url", durable.url, "adopt", "--drop-old"]) == 2  # nobody is here to ask
-    assert there(durable.url) == before
-    assert cli.main(["--url", durable.url, "adopt"]) == 0
-    assert there(durable.url) == before
-    full = 0 if is_postgres(durable.url) else path_of(durable.url).stat().st_size
-    assert cli.main(["--url", durable.url, "adopt", "--drop-old", "--yes"]) == 0
-    assert "13 threads" in capsys.readouterr().out
-    assert not there(durable.url)
-    if full:
-        assert path_of(durable.url).stat().st_size < full
-        with sqlite3.connect(path_of(durable.url)) as connection:
-            assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
-    ours = durable.open()
-    assert gone_on(ours, "t3") == {"total": 4}
-    assert ours.get_tuple(big) is not None
-    assert ours.verify().ok
-
-
-def test_they_are_kept_where_something_differs(durable: Backend) -> None:
-    """A thread that went on under ours, or was written to since: nothing is dropped."""
-    with official_sync(durable.url) as theirs:
-        filled(theirs, 2)
-    assert cli.main(["--url", durable.url, "adopt"]) == 0
-    with WyrdSaver.from_conn_string(durable.url) as ours:
-        gone_on(ours, "t1")
-    before = there(durable.url)
-    assert cli.main(["--url", durable.url, "adopt", "--drop-old", "--yes"]) == 2
-    assert there(durable.url) == before
-
-
 @pytest.mark.parametrize("kind", OFFICIAL)
 def test_killed_and_run_again(
     kind: str, sqlite: Backend, request: pytest.FixtureRequest, tmp_path: Path
@@ -107,9 +58,9 @@ def test_killed_and_run_again(
     goes on as under the official saver."""
     with another(kind, request, tmp_path) as url, official_sync(url) as theirs:
         filled(theirs, 60)
-        command = [sys.executable, "-m", "langgraph_wyrd", "--url", url, "adopt"]
-        command += ["--into", sqlite.url]
-        child = subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
+        command = ["--url", url, "adopt", "--into", sqlite.url]
+        program = python("-m", "langgraph_wyrd", *command)
+        child = subprocess.Popen(program, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
         held = 0
         while held < 5 and child.poll() is None:
             time.sleep(0.02)
@@ -121,10 +72,10 @@ def test_killed_and_run_again(
                         ).fetchone()
                 except sqlite3.OperationalError:
                     continue  # its tables are not made yet
-        child.send_signal(signal.SIGKILL)
+        child.terminate()  # with SIGKILL: see `python`
         child.wait()
         assert held >= 5
-        assert cli.main([*command[3:]]) == 0
+        assert cli.main(command) == 0
         ours = sqlite.open()
         assert len(ours.threads(limit=100)) == 60
         for thread in ("t0", "t30", "t59"):

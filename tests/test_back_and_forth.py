@@ -137,7 +137,7 @@ async def test_a_diff_with_a_state_at_hand(durable: Backend, call: Call) -> None
         assert {name: pair[::-1] for name, pair in plain.channels.changed.items()} == dict(
             back.channels.changed
         )
-    assert (await call(thread, "diff", now)).channels.empty
+    assert (await call(thread, "diff", now)).empty
     assert (await call(thread, "diff", then, now)).channels == plain.channels
     assert (await call(thread, "diff", now, channels=False)).channels is None
     state = await call(thread, "working_state", planned)

@@ -37,7 +37,7 @@ from test_killed_agents import killed
 from test_middleware import ORDERS, Turn, asks, config, person, plan, says, search, system_of, turn
 
 from langgraph_wyrd import repair_node
-from langgraph_wyrd.agents.telling import Carried, carried
+from langgraph_wyrd.agents.prompt import Carried, carried
 from langgraph_wyrd.middleware import WyrdMiddleware
 from langgraph_wyrd.state.model import Todo
 
@@ -131,7 +131,7 @@ async def test_answers_of_a_form(durable: Backend, turn: Turn) -> None:
         state = saver.thread("t").working_state()
         assert state.open_loops == ()
         assert state.closed_loops[-1].outcome in ("answered", "a result was recorded")
-    saver.reweave("t")
+    saver.reextract("t")
     assert saver.thread("t").working_state().open_loops == ()
     lost = [HumanMessage("go"), asks(("b", "Answer", {"sum": 4}))]
     await make(says()).aupdate_state(config("t"), {"messages": lost}, as_node="model")

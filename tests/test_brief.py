@@ -123,7 +123,9 @@ def many(count: int, context: int = 0) -> WorkingState:
 @pytest.fixture(autouse=True)
 def noon(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is noon of the day that the states are of."""
-    monkeypatch.setattr("langgraph_wyrd.state.brief._clock", lambda: datetime.fromisoformat(at(0)))
+    monkeypatch.setattr(
+        "langgraph_wyrd.state.brief.now_in_utc", lambda: datetime.fromisoformat(at(0))
+    )
 
 
 def test_a_brief_reads_like_this() -> None:

@@ -7,6 +7,7 @@ middleware the provider refuses the same thread.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from langgraph.types import interrupt
 from providers import PROVIDERS, Refused, Strict, check, refused_by
 from test_middleware import TURNS, Turn, asks, config, person, plan, says, turn
 
-from langgraph_wyrd.agents.fitting import LEFT_OUT, fitted, form_of
+from langgraph_wyrd.agents.message_repair import LEFT_OUT, fitted, form_of
 from langgraph_wyrd.middleware import WyrdMiddleware
 
 __all__ = ["turn"]  # a fixture
@@ -37,6 +38,7 @@ def pay(to: str) -> str:
         request = {"action_request": {"action": "pay", "args": {}}, "config": {}, "description": ""}
         return f"paid, {interrupt([request])}"
     if to == "nobody":
+        time.sleep(0.5)  # LangGraph cancels what still runs beside a failure
         raise RuntimeError("no such person")
     return f"paid {to}"
 

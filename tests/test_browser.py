@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_show import BAD, Entry, views
+from tests.test_show import BAD, entry, views
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
@@ -171,8 +171,8 @@ def test_a_long_history_fits(tmp_path: Path) -> None:
     from langgraph_wyrd.state.model import WorkingState
     from langgraph_wyrd.views.thread import thread_html
 
-    entries = [Entry(f"f{n:02}", "e0", summary="word " * 40) for n in range(40, 0, -1)]
-    cell = thread_html(WorkingState("t"), [*entries, Entry("e0", None)])
+    entries = [entry(f"f{n:02}", "e0", summary="word " * 40) for n in range(40, 0, -1)]
+    cell = thread_html(WorkingState("t"), [*entries, entry("e0", None)])
     found = shown(tmp_path, [cell], size=800, theme=LIGHT, unfolded=True)
     assert found["wide"] == []
     assert found["scroll"] <= found["inner"]

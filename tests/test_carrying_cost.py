@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_wyrd.transfer import passage, sides
+from langgraph_wyrd.transfer import copy_job, endpoint
 
 TURNS = 160  # five pages of what is held at once
 
@@ -30,8 +30,8 @@ def chat(saver: Any, thread: str = "t") -> None:
 
 def test_what_differs_is_seen() -> None:
     """Elements that equal each other are remembered, those that don't are no less different."""
-    side = sides.Side(InMemorySaver(), False)
-    sent = passage.Passage(side, side, "t", print)
+    side = endpoint.Endpoint(InMemorySaver())
+    sent = copy_job.CopyJob(side, side, "t", print)
     one, other = HumanMessage("one", id="m"), HumanMessage("one", id="m")
     for _ in range(2):
         assert sent._equal([one, 1], [other, 1])

@@ -15,8 +15,8 @@ from test_inbox import RULES, asks, cleaner, graph_of
 from test_show import UNSEEN
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.state.listed import Page
-from langgraph_wyrd.views.plain import ago
+from langgraph_wyrd.state.results import Page
+from langgraph_wyrd.views.text import ago
 from tests.conftest import Backend
 
 EVIL = "hi \x1b[2J\u202egnp.exe <script>alert(1)</script>"
@@ -93,15 +93,15 @@ def test_ages() -> None:
     """In the unit that a person would say."""
     now = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
     for past, said in [
-        ({"seconds": 0}, "now"),
-        ({"seconds": 40}, "40 s ago"),
+        ({"seconds": 0}, "just now"),
+        ({"seconds": 40}, "just now"),
         ({"seconds": 61}, "1 min ago"),
         ({"minutes": 59, "seconds": 59}, "59 min ago"),
         ({"hours": 5}, "5 h ago"),
         ({"hours": 23, "minutes": 59}, "23 h ago"),
-        ({"days": 3}, "3 d ago"),
-        ({"days": 1200}, "1,200 d ago"),
-        ({"days": -1}, "now"),
+        ({"days": 3}, "3 days ago"),
+        ({"days": 1200}, "1,200 days ago"),
+        ({"days": -1}, "just now"),
     ]:
         then = (now - timedelta(**past)).isoformat()
         assert ago(then, now) == said
@@ -121,7 +121,7 @@ def test_cells_say_how_long_ago(saver: WyrdSaver) -> None:
         assert found, shown
         for title, age in found:
             assert abs(datetime.fromisoformat(f"{title}+00:00") - now) < timedelta(minutes=2)
-            assert re.fullmatch(r"now|\d+ s ago", age)
+            assert re.fullmatch(r"just now|\d+ min ago", age)
 
 
 def returned(saver: WyrdSaver) -> dict[str, Callable[[], Any]]:

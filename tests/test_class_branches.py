@@ -21,9 +21,9 @@ from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.types import finding, telling
-from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
+from langgraph_wyrd.types import classes, pieces, rebuild
 from langgraph_wyrd.types.migrations import Classes
+from langgraph_wyrd.types.opaque import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from tests.vanishing import app
 
 SERDE = JsonPlusSerializer()
@@ -117,7 +117,7 @@ def test_a_module_without_its_source(folder: Path, monkeypatch: pytest.MonkeyPat
         raise OSError
 
     monkeypatch.setattr("importlib.machinery.SourceFileLoader.get_source", no_source)
-    finding._absent.clear()  # it is not looked for again at once
+    classes._absent.clear()  # it is not looked for again at once
     assert not isinstance(load(packed), Kept)
 
 
@@ -307,17 +307,17 @@ def test_what_is_kept_inside_of_objects() -> None:
         kept, [kept], (kept,), {"a": kept}, {kept}, Holder(kept), Slotted(kept), Model(held=kept),
         Model(more=kept), [Holder([{"deep": Slotted(kept)}])],
     ):  # fmt: skip
-        assert [*telling.kept_in(value)] == [kept]
-    assert [*telling.kept_in(["text", 1, None, Holder("x")])] == []
+        assert [*rebuild.kept_in(value)] == [kept]
+    assert [*rebuild.kept_in(["text", 1, None, Holder("x")])] == []
 
 
 def test_what_is_looked_through_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values, each once: an enum's member, a class and a function lead to the whole program, and
     what holds itself to no end."""
-    monkeypatch.setattr(telling, "_MOST_LOOKED_AT", 100)
+    monkeypatch.setattr(pieces, "MOST", 100)
     kept = load(ext(FIELDS, *GONE))
     round_: list[Any] = []
     holding = Holder(round_)
     round_.append(holding)
-    for beside in (Colour.RED, Colour, Holder, load, telling, round_, holding, [[0]] * 90):
-        assert [*telling.kept_in([kept, beside])] == [kept], beside
+    for beside in (Colour.RED, Colour, Holder, load, rebuild, round_, holding, [[0]] * 90):
+        assert [*rebuild.kept_in([kept, beside])] == [kept], beside

@@ -54,5 +54,5 @@ async def test_a_clock_that_jumps_back(
     assert report.ok, str(report)
     assert ["two clocks differed" in each.what for each in report.findings] == [True]
     before = saver.thread("t").working_state()
-    saver.reweave("t")
+    saver.reextract("t")
     assert saver.thread("t").working_state() == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -15,6 +14,7 @@ from test_port import OFFICIAL, another, official_sync
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.port import copy
+from tests.outside import forked
 
 
 def killed(ours: str, theirs: str, outwards: bool, after: int) -> None:
@@ -43,9 +43,7 @@ def test_killed_and_run_again(
         total = copy(memory, source).checkpoints
         ours.close()
         for after in (total // 3, 2 * total // 3):
-            child = multiprocessing.get_context("spawn").Process(
-                target=killed, args=(sqlite.url, url, outwards, after)
-            )
+            child = forked.Process(target=killed, args=(sqlite.url, url, outwards, after))
             child.start()
             child.join()
             assert child.exitcode == -signal.SIGKILL

@@ -329,10 +329,15 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-def deep_graph(saver: Any) -> Any:
+@functools.cache
+def deep_agent() -> Any:
     from deepagents import create_deep_agent
 
-    return create_deep_agent(model=Scripted(), checkpointer=saver)
+    return create_deep_agent(model=Scripted())
+
+
+def deep_graph(saver: Any) -> Any:
+    return deep_agent().copy({"checkpointer": saver})
 
 
 def deep_input(n: int) -> Any:
@@ -533,7 +538,7 @@ def test_a_dict_stays_in_the_context(durable: Backend, cold: bool) -> None:
         assert held["notes"] == graph.get_state(config("t")).values["notes"]
         report = saver.verify()
         assert not report.findings, str(report)
-        saver.reweave("t")
+        saver.reextract("t")
         again = {item.key: item.value for item in saver.thread("t").working_state().context}
         assert again == held
 

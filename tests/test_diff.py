@@ -23,7 +23,7 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.state.values import diff_values
+from langgraph_wyrd.state.value_diff import diff_values
 
 ids = st.sampled_from(("x1", "x2", "x3", "x4", "x5", "x6"))
 words = st.sampled_from([each for each in WORDS if each.isprintable()])
@@ -216,7 +216,7 @@ def test_random_ids_do_not_count() -> None:
     one, other = state_of("Task A"), state_of("Task A")
     assert one != other
     assert diff(one, other).empty
-    assert diff(one, state_of("Task A", "Task B")).summary() == "+1 todos"
+    assert diff(one, state_of("Task A", "Task B")).summary() == "+1 todo"
     assert diff(one, state_of("task  a.")).lines() == ["~ todo task a.: content Task A -> task a."]
 
 
@@ -263,7 +263,7 @@ def test_loops_are_known_by_ref_then_by_words() -> None:
     assert diff(state(None, "1", "m1"), state("t", "2", "m1")).empty
     assert diff(state("t", "1", None), state("t", "2", None)).empty
     assert (
-        diff(state("t", "1", "m1"), state("t", "2", "m9")).summary() == "+1 loops, 1 loop resolved"
+        diff(state("t", "1", "m1"), state("t", "2", "m9")).summary() == "+1 loop, 1 loop resolved"
     )
 
 
@@ -295,8 +295,8 @@ def test_a_story_is_told() -> None:
     )
     change = diff(before, story.state)
     assert change.summary() == (
-        "+1 todos, +1 context items, +1 loops, +1 intentions, 1 loop resolved, "
-        "~3 todos (1 cancelled, 1 completed, 1 started), ~1 context items, "
+        "+1 todo, +1 context item, +1 loop, +1 intention, 1 loop resolved, "
+        "~3 todos (1 cancelled, 1 completed, 1 started), ~1 context item, "
         "status interrupted -> idle, due tools -> nothing"
     )
     assert change.lines() == [
@@ -340,7 +340,7 @@ def test_what_was_over_may_be_forgotten() -> None:
     left = Todo("1", "a", "completed", listed=False)
     over = Intention("1", "a", closed_at="2026")
     assert diff(replace(none, todos=(left,), intentions=(over,)), none).empty
-    assert diff(replace(none, todos=(replace(left, listed=True),)), none).summary() == "-1 todos"
+    assert diff(replace(none, todos=(replace(left, listed=True),)), none).summary() == "-1 todo"
 
 
 def test_an_intention_in_place_of_another_is_one_change() -> None:
@@ -350,14 +350,14 @@ def test_an_intention_in_place_of_another_is_one_change() -> None:
     before = story.state
     story(Wants("two", "request", seen()))
     change = diff(before, story.state)
-    assert change.summary() == "+1 intentions"
+    assert change.summary() == "+1 intention"
     assert change.lines()[0] == "~ intention one (request): closed, superseded"
     story(Wants("two", "request", seen()))
     ended = replace(
         story.state,
         intentions=tuple(replace(each, closed_at="x") for each in story.state.intentions),
     )
-    assert diff(story.state, ended).summary() == "~1 intentions (1 closed)"
+    assert diff(story.state, ended).summary() == "~1 intention (1 closed)"
 
 
 def test_guesses_are_told_apart() -> None:
@@ -381,7 +381,7 @@ def test_a_diff_holds_only_what_changed() -> None:
         ("t40", True),
         ("t3", False),
     ]
-    assert change.summary() == "~1 todos (1 completed)"
+    assert change.summary() == "~1 todo (1 completed)"
     assert len(change.to_json()) < len(after.to_json()) / 10
     assert change.to_dict()["changes"]["todos"][1]["new"] == {"status": "completed"}
     assert change.apply(before, strict=True).state == after
@@ -483,7 +483,7 @@ def test_messages_are_compared_by_id() -> None:
     held = found.messages["messages"]
     assert (held.appended, held.edited, held.removed) == ((new[2],), ((old[1], new[1]),), (old[2],))
     assert not found.changed
-    assert found.summary() == "+1 messages, -1 messages, ~1 messages"
+    assert found.summary() == "+1 message, -1 message, ~1 message"
     assert found.lines() == [
         "+ messages: human 4: more",
         "~ messages: ai 2: hello -> hello you",
@@ -493,7 +493,7 @@ def test_messages_are_compared_by_id() -> None:
     assert diff_values({"messages": new}, {"messages": []}).summary() == "-3 messages"
     assert diff_values({"messages": old}, {"messages": [*old]}).empty
     assert diff_values({"messages": old}, {"messages": [each.model_copy() for each in old]}).empty
-    assert diff_values({"messages": old}, {"messages": old[::-1]}).summary() == "~1 values"
+    assert diff_values({"messages": old}, {"messages": old[::-1]}).summary() == "~1 value"
     nameless = [HumanMessage("a"), HumanMessage("a"), HumanMessage("b")]
     assert diff_values({"m": nameless[:1]}, {"m": nameless}).summary() == "+2 messages"
 
@@ -502,7 +502,7 @@ def test_an_edit_of_a_messages_parts_is_an_edit() -> None:
     """Also where Python calls the parts equal."""
     one = AIMessage("x", id="1", additional_kwargs={"n": 1})
     other = AIMessage("x", id="1", additional_kwargs={"n": True})
-    assert diff_values({"m": [one]}, {"m": [other]}).summary() == "~1 messages"
+    assert diff_values({"m": [one]}, {"m": [other]}).summary() == "~1 message"
 
 
 def test_dicts_are_compared_by_path() -> None:
@@ -571,7 +571,7 @@ def test_channels_are_part_of_what_a_diff_says() -> None:
     """A diff of two checkpoints tells of their values, too."""
     change = diff(state_of("a"), state_of("a", "b"))
     whole = replace(change, channels=diff_values({"n": 1}, {"n": 2}))
-    assert whole.summary() == "+1 todos, ~1 values"
+    assert whole.summary() == "+1 todo, ~1 value"
     assert whole.lines() == ["+ todo b: pending", "~ n: 1 -> 2"]
     assert whole.to_dict()["channels"] == {"lines": ["~ n: 1 -> 2"]}
     assert StateDiff.from_dict(whole.to_dict()) == change

@@ -29,8 +29,9 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.state.editing import Editing
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.model import OpenLoop, Todo, WorkingState
-from langgraph_wyrd.state.overlay import advance, moment_of, overlaid
+from langgraph_wyrd.state.pending import advance, moment_of, overlaid
 from tests.conftest import Backend
+from tests.outside import python
 from tests.tables import shown_tables
 from tests.test_working_state import form
 
@@ -502,12 +503,11 @@ with WyrdSaver.from_conn_string(url) as saver:
 def test_two_processes_at_once(durable: Backend) -> None:
     """Two processes edit, a third runs the graph: nothing of it is lost."""
     import subprocess
-    import sys
 
     saver = durable.open()
     graph = agent(saver)
     graph.invoke(ask("go"), CONFIG)
-    command = [sys.executable, "-c", SAYS, durable.url]
+    command = python("-c", SAYS, durable.url)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     peers = [subprocess.Popen([*command, name], **pipes) for name in ("ann", "bob")]  # type: ignore[call-overload]
     for peer in peers:
@@ -545,7 +545,7 @@ async def test_what_is_done_to_a_thread(durable: Backend, call: Call) -> None:
     await call(graph, "invoke", ask("go on"), CONFIG)
     await call(thread, "set_context", "late", 1)
     state, shown = await call(thread, "working_state"), shown_tables(durable.url)
-    await call(saver, "reweave", "t")
+    await call(saver, "reextract", "t")
     assert told(await call(thread, "working_state")) == told(state)
     assert shown_tables(durable.url) == shown
     await call(saver, "copy_thread", "t", "copy")

@@ -16,15 +16,15 @@ import ormsgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd import errors
-from langgraph_wyrd.types import exact
+from langgraph_wyrd.types import python_types
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.rebuilding import guarded
+from langgraph_wyrd.types.rebuild import guarded
 from tests.conftest import Backend
 from tests.test_odd_input import CORPORA, assert_same, at, checkpoint, put
 
@@ -104,6 +104,29 @@ async def test_it_comes_back_as_what_it_was(durable: Backend, call: Call, name: 
     assert_same(again["list"], [value, 1])
 
 
+IN_MESSAGES = {name: EXACT[name] for name in EXACT if name not in ("in a set", "in a dataclass")}
+
+
+@pytest.mark.parametrize("name", IN_MESSAGES)
+async def test_inside_messages(durable: Backend, call: Call, name: str) -> None:
+    """In a message's keyword arguments, a call's arguments and an artifact, alone and in a list."""
+    value = IN_MESSAGES[name]
+    called = {"type": "tool_call", "id": "c", "name": "add", "args": {"deep": [value]}}
+    said = AIMessage("", additional_kwargs={"odd": value}, tool_calls=[called], id="a")
+    done = ToolMessage("done", tool_call_id="c", artifact=value, id="b")
+    saver = durable.open()
+    config = await put(call, saver, at("t"), {"messages": [said, done], "one": done})
+    for reader in (saver, durable.open()):
+        values = (await call(reader, "get_tuple", config)).checkpoint["channel_values"]
+        one, two = values["messages"]
+        assert (type(one), type(two)) == (AIMessage, ToolMessage)
+        assert_same(one.additional_kwargs["odd"], value)
+        assert_same(one.tool_calls[0]["args"], {"deep": [value]})
+        assert_same(two.artifact, value)
+        assert_same(values["one"].artifact, value)
+        assert (one.id, two.tool_call_id) == ("a", "c")
+
+
 async def test_encrypted_and_strict(
     durable: Backend, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +189,7 @@ def loads(data: tuple[str, bytes]) -> Any:
     return guarded(JsonPlusSerializer(), Classes()).loads_typed(data)
 
 
-dumps = exact.exact_dumps(JsonPlusSerializer())
+dumps = python_types.exact_dumps(JsonPlusSerializer())
 
 
 @settings(deadline=None)
@@ -253,19 +276,19 @@ def test_an_unknown_serializer_is_left_alone(monkeypatch: pytest.MonkeyPatch) ->
         def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
             return "own", b""
 
-    assert exact.exact_dumps(Own())(1) == ("own", b"")
-    monkeypatch.setattr(exact, "_KNOWN", False)
-    assert loads(exact.exact_dumps(JsonPlusSerializer())(Counter("a"))) == {"a": 1}
+    assert python_types.exact_dumps(Own())(1) == ("own", b"")
+    monkeypatch.setattr(python_types, "_KNOWN", False)
+    assert loads(python_types.exact_dumps(JsonPlusSerializer())(Counter("a"))) == {"a": 1}
 
 
 def test_langgraphs_own_function_is_known() -> None:
     """If this fails, LangGraph packs otherwise now: see `types/exact.py`."""
-    assert exact._KNOWN
+    assert python_types._KNOWN
     assert isinstance(jsonplus._msgpack_default, FunctionType)
 
 
 def test_pickles_where_they_are_allowed() -> None:
     """`pickle_fallback` still does what it did."""
     serde = JsonPlusSerializer(pickle_fallback=True)
-    tag, _ = exact.exact_dumps(serde)(slice(1))
+    tag, _ = python_types.exact_dumps(serde)(slice(1))
     assert tag == "pickle"

@@ -70,8 +70,8 @@ async def test_an_agent_goes_on_from_a_file(durable: Backend, tmp_path: Path) ->
 
 
 def test_it_is_read_by_people(saver: WyrdSaver, tmp_path: Path) -> None:
-    """Working state, messages and history, one thing a line; two exports of one thread are equal,
-    and one more message is a few lines more."""
+    """Working state, messages and history; two exports of one thread are equal, and one more
+    message is a few lines more."""
     head = talk(saver, "t", run="r", words=["please find the dóor", "and the key"])
     path = tmp_path / "t.json"
     saver.thread("t").export(path)
@@ -233,7 +233,7 @@ def test_a_file_appears_whole_or_not_at_all(
     def full(*args: Any) -> Any:
         raise OSError("no room left")
 
-    monkeypatch.setattr("langgraph_wyrd.transfer.export._history", full)
+    monkeypatch.setattr("langgraph_wyrd.transfer.files._history", full)
     with pytest.raises(OSError, match="no room"):
         saver.thread("t").export(path)
     assert path.read_bytes() == before
@@ -294,7 +294,8 @@ async def test_an_import_is_all_or_nothing(durable: Backend, call: Call, tmp_pat
     path = tmp_path / "t.json"
     saver.thread("t").export(path, payloads=True)
     text = path.read_text()
-    path.write_text(text.replace(text.splitlines()[-20][200:210], "AAAAAAAAAA"))
+    packed = max(text.splitlines(), key=len)
+    path.write_text(text.replace(packed[200:210], "AAAAAAAAAA"))
     with pytest.raises(FileDamaged):
         await call(saver, "import_thread", path, "new")
     assert {each.thread_id for each in saver.threads()} == {"t"}

@@ -25,8 +25,8 @@ from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.extraction.registry import Extractors
 from langgraph_wyrd.state.facts import Holds
-from langgraph_wyrd.state.join import join
 from langgraph_wyrd.state.model import Due, WorkingState
+from langgraph_wyrd.state.namespaces import join
 from tests.story import Teller, without_loop
 from tests.test_agents import (
     APPROVE,

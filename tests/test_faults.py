@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,7 @@ def test_a_full_file(tmp_path: Path, call: Any) -> None:
 
     async def fill() -> None:
         good: list[str] = []
+        much = {"bulk": [bulk(number) for number in range(5)]}  # more than any page that is left
         with WyrdSaver.from_conn_string(f"sqlite:///{path}", connect=connect) as saver:
             await call(saver, "put", *next_step(saver, None, "filler", "a", extra=bulk(0)))
             with pytest.raises(errors.DatabaseFull) as caught:  # noqa: PT012 - any of them
@@ -267,7 +269,7 @@ def test_a_full_file(tmp_path: Path, call: Any) -> None:
             assert isinstance(caught.value.__cause__, sqlite3.Error)
             for _ in range(3):
                 with pytest.raises(errors.DatabaseFull):
-                    await call(saver, "put", *next_step(saver, None, "new", "a", extra=bulk(101)))
+                    await call(saver, "put", *next_step(saver, None, "new", "a", extra=much))
             assert good
             assert head_tokens(saver, "t") == good
             assert saver.get_tuple(config("new")) is None
@@ -388,12 +390,73 @@ async def refuses_writes(saver: Any, call: Any) -> None:
 def test_a_read_only_file_that_is_not_there(tmp_path: Path) -> None:
     """Reading what does not exist raises and makes no file."""
     path = tmp_path / "none.db"
-    with (
-        WyrdSaver.from_conn_string(f"sqlite:///{path}?mode=ro") as saver,
-        pytest.raises(errors.StoreError),
-    ):
+    saver = WyrdSaver.from_conn_string(f"sqlite:///{path}?mode=ro")
+    with pytest.raises(errors.StoreError):
         saver.get_tuple(config("t"))
+    saver.close()
+    with pytest.raises(errors.StoreError), saver:
+        pass
     assert not path.exists()
+
+
+async def test_a_disk_that_is_read_only(
+    sqlite: Any, call: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where no WAL can be made, the file is read as it lies there, with a word in the log; writes
+    raise ReadOnlyDatabase. (Simulated: no test can make such a disk.)"""
+    with sqlite.open() as saver:
+        append(saver, "t", "a")
+    for name in ("needs_immutable", "is_on_read_only_disk"):
+        monkeypatch.setattr(f"langgraph_wyrd.storage.sqlite.{name}", lambda path: True)
+    before = snapshot(sqlite.url)
+    for mode in ("", "?mode=ro"):
+        caplog.clear()
+        with WyrdSaver.from_conn_string(sqlite.url + mode) as reader:
+            assert tokens(await call(reader, "get_tuple", config("t"))) == ["a"]
+            assert [each.thread_id for each in await call(reader, "threads")] == ["t"]
+            assert (await call(reader, "verify")).ok
+            await refuses_writes(reader, call)
+        assert caplog.text.count("lies where nothing can be written") == 1
+    assert snapshot(sqlite.url) == before
+    assert not path_of(sqlite.url).with_name("wyrd.db-wal").exists()
+
+
+HALF_WRITTEN = {
+    "a few bytes": (10, errors.NotADatabase, "it ends after 10 bytes"),
+    "half of the header": (60, errors.NotADatabase, "it ends after 60 bytes"),
+    "the first page": (4096, errors.DatabaseDamaged, "the file ends after 4096 of"),
+    "a few pages": (20_000, errors.DatabaseDamaged, "the file ends after 20000 of"),
+}
+
+
+@pytest.mark.parametrize("kind", HALF_WRITTEN)
+async def test_a_file_that_was_not_written_whole(sqlite: Any, kind: str) -> None:
+    """The error at entry says where the file ends, and nothing of it is overwritten."""
+    ends, error, says = HALF_WRITTEN[kind]
+    with sqlite.open() as saver:
+        append(saver, "t", "a")
+    path = path_of(sqlite.url)
+    path.write_bytes(path.read_bytes()[:ends])
+    with pytest.raises(error, match=says), sqlite.open():
+        raise AssertionError("entered")
+    await refused_at_entry(sqlite.open, error)
+    assert path.stat().st_size == ends
+
+
+async def refused_at_entry(opened: Callable[[], Any], error: type[Exception]) -> None:
+    """`with`, `async with` and both forms of `setup` meet the database there and then."""
+    with pytest.raises(error), opened():
+        raise AssertionError("entered")
+    with pytest.raises(error):
+        async with opened():
+            raise AssertionError("entered")
+    saver = opened()
+    for _ in range(2):
+        with pytest.raises(error):
+            saver.setup()
+        with pytest.raises(error):
+            await saver.asetup()
+    saver.close()
 
 
 async def test_a_read_only_role(postgres: Any, call: Any) -> None:
@@ -448,24 +511,42 @@ async def test_what_is_no_database(tmp_path: Path, kind: str, call: Any) -> None
         path = tmp_path / "none" / "odd.db"
     before = path.read_bytes() if path.is_file() else None
     for mode in ("", "?mode=ro"):
-        with WyrdSaver.from_conn_string(f"sqlite:///{path}{mode}") as saver:
-            for _ in range(2):  # the same again, not something that the first try left behind
-                with pytest.raises(errors.NotADatabase) as caught:
-                    await call(saver, "get_tuple", config("t"))
-                assert path.name in str(caught.value)
-                with pytest.raises(errors.NotADatabase):
-                    await call(saver, "put", *next_step(saver, None, "t", "a"))
+        saver = WyrdSaver.from_conn_string(f"sqlite:///{path}{mode}")
+        for _ in range(2):  # the same again, not something that the first try left behind
+            with pytest.raises(errors.NotADatabase) as caught:
+                await call(saver, "get_tuple", config("t"))
+            assert path.name in str(caught.value)
+            with pytest.raises(errors.NotADatabase):
+                await call(saver, "put", *next_step(saver, None, "t", "a"))
+        saver.close()
+        address = f"sqlite:///{path}{mode}"
+        await refused_at_entry(partial(WyrdSaver.from_conn_string, address), errors.NotADatabase)
     assert (path.read_bytes() if path.is_file() else None) == before
     assert [found.name for found in tmp_path.iterdir()] == ([path.name] if path.exists() else [])
 
 
 def test_a_missing_folder_may_be_made_afterwards(tmp_path: Path) -> None:
-    """An error on opening is not remembered: put right, the same saver works."""
+    """An error on opening is not remembered: once the cause is mended, the same saver works."""
     path = tmp_path / "later" / "wyrd.db"
-    with WyrdSaver.from_conn_string(f"sqlite:///{path}") as saver:
-        with pytest.raises(errors.NotADatabase):
-            append(saver, "t", "a")
-        path.parent.mkdir()
+    saver = WyrdSaver.from_conn_string(f"sqlite:///{path}")
+    with pytest.raises(errors.NotADatabase):
+        append(saver, "t", "a")
+    path.parent.mkdir()
+    append(saver, "t", "a")
+    assert head_tokens(saver, "t") == ["a"]
+    saver.close()
+
+
+def test_an_entry_that_failed_may_be_tried_again(tmp_path: Path) -> None:
+    """`with` leaves closed what it can't open; once the cause is mended, the same saver opens."""
+    path = tmp_path / "later" / "wyrd.db"
+    saver = WyrdSaver.from_conn_string(f"sqlite:///{path}")
+    with pytest.raises(errors.NotADatabase), saver:
+        pass
+    with pytest.raises(errors.SaverClosed):
+        saver.get_tuple(config("t"))
+    path.parent.mkdir()
+    with saver:
         append(saver, "t", "a")
         assert head_tokens(saver, "t") == ["a"]
 
@@ -490,13 +571,31 @@ async def test_foreign_tables_of_our_names(durable: Any, kind: str, call: Any) -
         connection.execute("INSERT INTO theirs VALUES (1)")
     before = snapshot(durable.url)
     for setup in ("auto", "never"):
-        with durable.open(setup=setup) as saver:
-            with pytest.raises(errors.ForeignDatabase):
-                await call(saver, "get_tuple", config("t"))
-            with pytest.raises(errors.ForeignDatabase):
-                await call(saver, "put", *next_step(saver, None, "t", "a"))
-            with pytest.raises(errors.ForeignDatabase):
-                await call(saver, "setup")
+        saver = durable.open(setup=setup)
+        with pytest.raises(errors.ForeignDatabase):
+            await call(saver, "get_tuple", config("t"))
+        with pytest.raises(errors.ForeignDatabase):
+            await call(saver, "put", *next_step(saver, None, "t", "a"))
+        with pytest.raises(errors.ForeignDatabase):
+            await call(saver, "setup")
+        await refused_at_entry(partial(durable.open, setup=setup), errors.ForeignDatabase)
+    assert snapshot(durable.url) == before
+
+
+async def test_a_foreign_table_beside_our_record(durable: Any, call: Any) -> None:
+    """A table of another make in the place of one of ours is refused, though the record of our
+    migrations is there; nothing is touched."""
+    durable.open().setup()
+    durable.opened.pop().close()
+    with outsider(durable.url) as connection:
+        connection.execute("DROP TABLE wyrd_journal")
+        connection.execute("CREATE TABLE wyrd_journal (id integer, note text)")
+        connection.execute("CREATE TABLE theirs (a integer)")
+    before = snapshot(durable.url)
+    saver = durable.open()
+    with pytest.raises(errors.ForeignDatabase, match="wyrd_journal without the columns"):
+        await call(saver, "put", *next_step(saver, None, "t", "a"))
+    await refused_at_entry(durable.open, errors.ForeignDatabase)
     assert snapshot(durable.url) == before
 
 
@@ -507,11 +606,12 @@ def test_a_file_of_another_program(sqlite: Any) -> None:
         connection.execute("CREATE TABLE features (geom BLOB)")
     before = snapshot(sqlite.url)
     for mode in ("", "?mode=ro"):
-        with WyrdSaver.from_conn_string(sqlite.url + mode) as saver:
-            with pytest.raises(errors.ForeignDatabase):
-                saver.get_tuple(config("t"))
-            with pytest.raises(errors.ForeignDatabase):
-                append(saver, "t", "a")
+        saver = WyrdSaver.from_conn_string(sqlite.url + mode)
+        with pytest.raises(errors.ForeignDatabase):
+            saver.get_tuple(config("t"))
+        with pytest.raises(errors.ForeignDatabase):
+            append(saver, "t", "a")
+        saver.close()
     assert snapshot(sqlite.url) == before
 
 
@@ -577,11 +677,12 @@ async def test_a_schema_newer_than_the_library(durable: Any, call: Any) -> None:
     with raw(durable.url) as connection:
         connection.execute(insert.format(901, 901))
     for setup in ("auto", "never"):
-        with durable.open(setup=setup) as saver:
-            with pytest.raises(errors.SchemaTooNew, match="upgrade"):
-                await call(saver, "get_tuple", config("t"))
-            with pytest.raises(errors.SchemaTooNew):
-                await call(saver, "put", *next_step(saver, None, "t", "c"))
+        saver = durable.open(setup=setup)
+        with pytest.raises(errors.SchemaTooNew, match="upgrade"):
+            await call(saver, "get_tuple", config("t"))
+        with pytest.raises(errors.SchemaTooNew):
+            await call(saver, "put", *next_step(saver, None, "t", "c"))
+        await refused_at_entry(partial(durable.open, setup=setup), errors.SchemaTooNew)
     at_rest(durable.url)
 
 
@@ -651,11 +752,12 @@ def test_nobody_at_the_address(tmp_path: Path) -> None:
         f"postgresql://someone:hunter2@127.0.0.1:{port}/db",
         f"host={tmp_path} user=someone dbname=db password=hunter2",
     ):
-        with WyrdSaver.from_conn_string(url, timeout=3) as saver:
-            for _ in range(2):
-                with pytest.raises(errors.ConnectionLost) as caught:
-                    saver.get_tuple(config("t"))
-                assert "hunter2" not in str(caught.value)
+        saver = WyrdSaver.from_conn_string(url, timeout=3)
+        for _ in range(2):
+            with pytest.raises(errors.ConnectionLost) as caught:
+                saver.get_tuple(config("t"))
+            assert "hunter2" not in str(caught.value)
+        saver.close()
 
 
 def test_a_missing_extra(tmp_path: Path) -> None:
@@ -1001,8 +1103,8 @@ def test_a_server_that_is_down_for_a_while(server: Any) -> None:
                 reads = [pool.submit(saver.get_tuple, config("t")) for _ in range(16)]
             assert all(isinstance(read.exception(), errors.ConnectionLost) for read in reads)
             with (
-                WyrdSaver.from_conn_string(url, schema="down") as newcomer,
                 pytest.raises(errors.ConnectionLost),
+                WyrdSaver.from_conn_string(url, schema="down") as newcomer,
             ):
                 newcomer.get_tuple(config("t"))
         finally:

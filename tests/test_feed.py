@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pytest
 
 from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
+from tests.outside import python
 from tests.test_across import office, say
 
 Call = Callable[..., Any]
@@ -46,9 +46,13 @@ async def test_each_event_once_in_order(backend: Backend, call: Call) -> None:
 
     last = await call(saver, "events", limit=1000)
     assert last.next
+    now = await call(saver, "events", since="now")
+    assert now == []
+    assert await call(saver, "events", since=now.next) == []
     assert await call(saver, "events", since=last.next) == []
     loop = await call(saver.thread("a1"), "decide", "refund it", by="ann")
     (event,) = await every(call, saver, since=last.next)
+    assert await every(call, saver, since=now.next) == [event]
     assert (event.kind, event.item, event.author, event.declared) == (
         "loop.open", loop.id, "ann", True,
     )  # fmt: skip
@@ -113,7 +117,7 @@ def test_several_processes(durable: Backend, tmp_path: Path) -> None:
     script = tmp_path / "writer.py"
     script.write_text(textwrap.dedent(WRITER))
     writers = [
-        subprocess.Popen([sys.executable, str(script), durable.url, name, "8"])
+        subprocess.Popen(python(str(script), durable.url, name, "8"))
         for name in ("one", "two", "three")
     ]
     followed: list[Any] = []

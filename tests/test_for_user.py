@@ -58,8 +58,7 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         WrongUser,
     ),
     "resume": (lambda mine: mine.resume("b"), ThreadNotFound),
-    "reweave": (lambda mine: mine.reweave("b"), ThreadNotFound),
-    "reextract": (lambda mine: mine.reweave("b"), ThreadNotFound),
+    "reextract": (lambda mine: mine.reextract("b"), ThreadNotFound),
     "thread": (lambda mine: mine.thread("b").working_state(), ThreadNotFound),
     "threads": (lambda mine: list(mine.threads()), []),
     "todos": (lambda mine: list(mine.todos(status="any")), []),
@@ -115,7 +114,7 @@ async def test_async_twins(theirs: WyrdSaver) -> None:
     for found in (mine.athreads(), mine.atodos(), mine.aopen_loops(), mine.aintentions()):
         assert list(await found) == []
     assert await mine.alatest() is None
-    for refused in (mine.aresume("b"), mine.areweave("b"), mine.averify("b"),
+    for refused in (mine.aresume("b"), mine.areextract("b"), mine.averify("b"),
                     mine.thread("b").aworking_state()):  # fmt: skip
         with pytest.raises(ThreadNotFound):
             await refused

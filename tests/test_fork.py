@@ -131,7 +131,7 @@ async def test_transform(saver: WyrdSaver, call: Call) -> None:
             "the fork", "Bob", "interrupted",
         )  # fmt: skip
         assert (saver.threads()[0].title, saver.threads()[0].open_todos) == ("the fork", 2)
-        await call(saver, "reweave", "new")
+        await call(saver, "reextract", "new")
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
     await call(graph, "invoke", Command(resume="yes"), OTHER)
     assert [todo.content for todo in made.working_state().open_todos] == ["ring Ann", "ring Bob"]

@@ -171,7 +171,7 @@ async def test_without_pillars(backend: Backend, call: Call) -> None:
     old = list(saver.list(config("t")))[-1].config
     await call(graph, "invoke", ask("greet"), old)
     saver.delete_thread("t")
-    assert {each.event for each in told} == {"save", "fork", "discard"}
+    assert {each.event for each in told} == {"save", "fork", "discard", "run_end"}
     assert all(each.state is None for each in told)
     (fork,) = named(told, "fork")
     assert fork.detail["deliberate"]
@@ -350,7 +350,7 @@ def test_what_can_not_be_a_hook_is_refused() -> None:
     """An unknown event names those there are; something that can't be called is no hook."""
     saver = WyrdSaver.from_conn_string("sqlite://")
     for use in (lambda: saver.on("saved", print), lambda: saver.on("saved")):
-        with pytest.raises(InvalidInput, match=r"'saved'.*save, resume, discard"):
+        with pytest.raises(InvalidInput, match=r"'saved'.*save, resume, run_end, discard"):
             use()
     with pytest.raises(InvalidInput, match="can't be called"):
         saver.on("save", 7)  # type: ignore[call-overload]
@@ -411,14 +411,28 @@ async def test_time_travel_is_a_deliberate_fork(
     assert not caplog.records
 
 
-def test_two_runs_at_once_are_seen(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
-    """Two runs that interleave lose nothing; the fork is told and warned of, once."""
+def test_two_runs_at_once_are_seen(
+    durable: Backend, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs that interleave lose nothing; the fork is reported and logged, once.
+
+    Both have loaded the thread before either stores anything: one that loads later goes on from
+    what the other stored.
+    """
     saver = durable.open()
     agents(saver).invoke(ask("greet"), config("t"))
     before = len(list(saver.list(config("t"))))
     told = heard(saver, "fork")
     together = threading.Barrier(2, timeout=20)
     graph = _meeting(saver, together)
+    loaded, load = threading.Barrier(2, timeout=20), saver.get_tuple
+
+    def both_load(wanted: Any) -> Any:
+        found = load(wanted)
+        loaded.wait()
+        return found
+
+    monkeypatch.setattr(saver, "get_tuple", both_load)
     with (
         caplog.at_level(logging.WARNING, "langgraph_wyrd"),
         concurrent.futures.ThreadPoolExecutor() as pool,

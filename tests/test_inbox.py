@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -35,6 +33,7 @@ from langgraph_wyrd.errors import (
     QuestionExpired,
     ThreadNotFound,
 )
+from tests.outside import python
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}
@@ -584,7 +583,7 @@ async def test_questions_in_messages(durable: Backend, call: Call) -> None:
 
 
 async def test_breakpoints(durable: Backend, call: Call) -> None:
-    """Threads that stand before a node are listed when they are asked for."""
+    """A thread that stands before a node asks nobody: it is due."""
     saver = durable.open()
 
     def node(state: State) -> State:
@@ -593,12 +592,11 @@ async def test_breakpoints(durable: Backend, call: Call) -> None:
     graph = graph_of(saver, node, interrupt_before=["node"])
     await call(graph, "invoke", {"log": []}, AT)
     assert await call(saver, "inbox") == []
-    (entry,) = await call(saver, "inbox", kind="breakpoint")
-    assert (entry.kind, entry.node, entry.config) == ("breakpoint", "node", AT)
-    assert await call(saver, "inbox", kind="breakpoint", node="other") == []
+    (info,) = await call(saver, "threads", status=["due", "paused"])
+    assert [each.node for each in info.due] == ["node"]
     with pytest.raises(ItemNotFound):
         await call(saver.thread("t"), "answer", "x")
-    assert (await call(graph, "invoke", None, entry.config))["log"] == [1]
+    assert (await call(graph, "invoke", None, AT))["log"] == [1]
 
 
 async def test_assigning_and_expiring(durable: Backend, call: Call) -> None:
@@ -712,13 +710,14 @@ def test_a_race_of_threads_has_one_winner(durable: Backend) -> None:
 
 
 RACE = """
-import sys, time
+import sys
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import AlreadyAnswered
-url, me, start, count = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
+url, me, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 with WyrdSaver.from_conn_string(url) as saver:
     saver.threads()
-    time.sleep(max(0, start - time.time()))
+    print("ready", flush=True)
+    sys.stdin.readline()
     for n in range(count):
         try:
             saver.thread(f"t{n}").answer(me, by=me)
@@ -735,12 +734,14 @@ def test_a_race_of_processes_has_one_winner(durable: Backend) -> None:
     graph = graph_of(saver, asks())
     for n in range(count):
         graph.invoke({"log": []}, {"configurable": {"thread_id": f"t{n}"}})
-    start = str(time.time() + 4)
-    command = [sys.executable, "-c", RACE, durable.url]
-    both = [
-        subprocess.Popen([*command, me, start, str(count)], stdout=subprocess.PIPE, text=True)
-        for me in ("ann", "bob")
-    ]
+    command = python("-c", RACE, durable.url)
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([*command, me, str(count)], **pipes) for me in ("ann", "bob")]
+    for process in both:
+        assert process.stdout.readline() == "ready\n"
+    for process in both:
+        process.stdin.write("\n")
+        process.stdin.flush()
     won = {}
     for me, process in zip(("ann", "bob"), both, strict=True):
         out, _ = process.communicate(timeout=120)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -203,6 +203,48 @@ async def test_facts_belong_to_the_thread(durable: Backend, call: Call) -> None:
     assert await call(saver, "open_loops", kind="decision") == []
 
 
+async def test_decisions_of_an_agent_outlive_their_branch(durable: Backend, call: Call) -> None:
+    """What an agent decides in a tool call, with rationale and outcome, is listed from every
+    branch, also after it was read anew; an outcome that it notes later keeps the rationale."""
+    saver = durable.open()
+    said = [
+        {"decision": "use Postgres", "rationale": "many writers", "id": "db"},
+        {"decision": "use Postgres", "outcome": "it works", "id": "db"},
+        {"decision": "ship it", "id": "ship"},
+    ]
+
+    def think(state: State) -> Any:
+        turn = sum(message.type == "human" for message in state["messages"])
+        if turn > len(said):
+            return {"messages": [AIMessage("fine")]}
+        called = {"id": f"c{turn}", "name": "note_decision", "args": said[turn - 1]}
+        done = ToolMessage("noted", tool_call_id=f"c{turn}")
+        return {"messages": [AIMessage("", tool_calls=[called]), done]}
+
+    async def told(reader: Any) -> list[Any]:
+        found = await call(reader, "open_loops", kind="decision", status="any")
+        return sorted((e.description, e.context.get("rationale"), e.outcome) for e in found)
+
+    graph, thread = agent(saver, think), saver.thread("t")
+    await call(graph, "invoke", ask("one"), CONFIG)
+    assert await told(saver) == [("use Postgres", "many writers", None)]
+    (first,) = [e for e in await call(thread, "history") if e.parent_id is None]
+    for text in ("two", "three"):
+        await call(graph, "invoke", ask(text), CONFIG)
+    wanted = [("ship it", None, None), ("use Postgres", "many writers", "it works")]
+    assert await told(saver) == wanted
+    for _ in range(3):
+        said[0] = {"decision": "another", "id": "other"}
+        await call(graph, "invoke", ask("instead"), first.config)
+        assert await told(durable.open()) == [("another", None, None), *wanted]  # one id: one
+    (row,) = await call(saver, "threads")
+    assert row.open_loops == len((await call(thread, "working_state")).open_loops)
+    before = await told(saver)
+    await call(saver, "reextract", "t")
+    assert await told(durable.open()) == before
+    assert (await call(saver, "verify")).ok
+
+
 async def test_a_label_means_its_moment(durable: Backend, call: Call) -> None:
     """What is declared after a label is not part of it: state, diff, rewind and fork agree."""
     saver = durable.open()
@@ -221,7 +263,7 @@ async def test_a_label_means_its_moment(durable: Backend, call: Call) -> None:
 
     assert said(await call(thread, "working_state")) == (["before", "after"], 2)
     assert said(await call(thread, "working_state", "x")) == (["before"], 1)
-    assert "+1 todos" in (await call(thread, "diff", "x")).summary()
+    assert "+1 todo" in (await call(thread, "diff", "x")).summary()
     other = await call(thread, "fork", "copy", "x")
     assert said(await call(other, "working_state")) == (["before"], 1)
     await call(thread, "rewind", "x")
@@ -273,3 +315,74 @@ async def test_two_savers_declare_in_turns(durable: Backend, call: Call) -> None
             state.todos, key=lambda todo: todo.source.checkpoint_id or "", reverse=True
         )
     ]
+
+
+async def test_what_happened_on_a_branch_that_was_left(durable: Backend, call: Call) -> None:
+    """Time travel leaves what failed, and calls without a result, listed once, marked, counted and
+    closable; what is over on its own branch is not; a call of the same name here is another one."""
+    saver = durable.open()
+    fails = [True]
+
+    def think(state: State) -> Any:
+        if "pay" not in state["messages"][-1].text:
+            return {"messages": [AIMessage("fine")]}
+        called = {"id": "c1", "name": "pay", "args": {"euros": 5}}
+        return {"messages": [AIMessage("", tool_calls=[called])]}
+
+    def act(state: State) -> Any:
+        if not getattr(state["messages"][-1], "tool_calls", None):
+            return {}
+        if fails[0]:
+            raise RuntimeError("no network")
+        return {"messages": [ToolMessage("paid", tool_call_id="c1")]}
+
+    graph, thread = agent(saver, think, act), saver.thread("t")
+
+    async def told(branch: str) -> list[tuple[str, str, bool]]:
+        """What both savers list, which is what the state says and the tables show."""
+        found = []
+        for reader in (saver, durable.open()):
+            listed = await call(reader, "open_loops", kind=["tool_call", "error"], branch=branch)
+            state = await call(reader.thread("t"), "working_state")
+            assert {each.id for each in listed} <= {loop.id for loop in state.open_loops}
+            (row,) = await call(reader, "threads")
+            assert row.open_loops == len(state.open_loops)
+            assert (await call(reader, "verify")).ok
+            found.append(sorted((e.kind, e.description, e.elsewhere) for e in listed))
+        assert found[0] == found[1]
+        return found[0]
+
+    async def pays() -> None:
+        with contextlib.suppress(RuntimeError):
+            await call(graph, "invoke", ask("pay Ada"), CONFIG)
+
+    await call(graph, "invoke", ask("hello"), CONFIG)
+    old = (await call(thread, "history"))[0].config
+    await pays()
+    failed = (await call(thread, "history"))[0]
+    left = [("error", "RuntimeError: no network", True), ("tool_call", "pay(euros=5)", True)]
+    here = [(kind, text, False) for kind, text, _ in left]
+    assert await told("any") == await told("head") == here
+    await call(graph, "invoke", ask("other"), old)
+    assert (await told("any"), await told("head")) == (left, [])
+    state = await call(thread, "working_state")
+    assert (state.status, state.reason) == ("done", "nothing due, open on other branches only")
+    assert "(on another branch, " in state.brief()
+    await call(graph, "invoke", ask("more"), CONFIG)  # it goes on, and leaves nothing anew
+    await call(graph, "invoke", ask("and back"), old)
+    assert (await told("any"), await told("head")) == (left, [])
+    await pays()  # the same call, made here as well
+    assert (await told("elsewhere"), await told("head")) == (left, here)
+    fails[0] = False
+    await call(graph, "invoke", None, CONFIG)
+    assert await told("any") == left
+    # Back on its branch, it is tried again; what is over there is over everywhere.
+    await call(thread, "rewind", failed)
+    assert [each for each in await told("any") if not each[2]] == here[1:]
+    await call(graph, "invoke", None, CONFIG)
+    await call(graph, "invoke", ask("last"), old)
+    ((kind, _, _),) = await told("any")
+    assert kind == "error"  # the rewind made a new attempt: that one went well
+    (loop,) = await call(saver, "open_loops", branch="elsewhere")
+    await call(thread, "resolve_open_loop", loop.id, "looked at")
+    assert await told("any") == []

@@ -194,7 +194,7 @@ async def test_rotation(durable: Backend, call: Any) -> None:
         assert [list(saver.todos()), list(saver.open_loops()), list(saver.intentions())] == listed
         assert saver.threads()[0].title == "turn 0"
         assert saver.verify().ok
-        saver.reweave()
+        saver.reextract()
         assert saver.verify().ok
 
 
@@ -278,7 +278,7 @@ def test_keys_for_a_plain_store(durable: Backend) -> None:
     assert saver.verify().ok
     saver.close()
     assert "Zq_loop" not in all_text(durable.url)
-    with durable.open() as saver, pytest.raises(errors.KeyMissing):
+    with pytest.raises(errors.KeyMissing), durable.open() as saver:
         saver.get_tuple(of("t"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from killed_agent import make, tools_of
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
-from outside import ROOT, environment
+from outside import ROOT, environment, python
 from providers import PROVIDERS, Strict, refused_by
 from test_middleware import ORDERS, TURNS, Turn, asks, config, person, plan, says, system_of, turn
 
@@ -29,7 +28,8 @@ __all__ = ["turn"]  # a fixture
 def killed(url: str, folder: Path, *threads: str) -> Callable[[str], list[str]]:
     """Run an agent in each of these threads, in a process that is killed when all of them are in
     the middle of two parallel calls. What has run in a thread, in order of names."""
-    command = [sys.executable, str(ROOT / "tests" / "killed_agent.py"), url, str(folder), *threads]
+    program = str(ROOT / "tests" / "killed_agent.py")
+    command = python(program, url, str(folder), *threads, imported=("tests.killed_agent",))
     ended = subprocess.run(command, env=environment(), capture_output=True, timeout=60, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 

@@ -82,6 +82,35 @@ async def test_chosen_keys(saver: WyrdSaver, call: Call) -> None:
             await call(handle, "label", "wrong", keys=wrong)
 
 
+async def test_the_whole_values_of_a_label(durable: Backend, call: Call) -> None:
+    """`values()` has what was promoted, whole, as it was there; what is cut is named in
+    `cut`, what is not there in `missing`, a pillar in `elsewhere`. `config` goes on from there."""
+
+    class Draft(TypedDict, total=False):
+        draft: str
+        parts: list[dict[str, Any]]
+
+    def write(state: Draft) -> Draft:
+        return {"draft": state["draft"] + "y" * 5000, "parts": [{"n": 1, "text": "a" * 3000}]}
+
+    saver = durable.open()
+    graph = StateGraph(Draft).add_node("write", write).add_edge(START, "write").compile(saver)
+    whole = await call(graph, "invoke", {"draft": "x"}, CONFIG)
+    thread = saver.thread("t")
+    await call(thread, "set_context", "mine", {"n": [1, 2]})
+    made = await call(thread, "label", "x", keys=["draft", "parts", "mine", "intentions", "hotel"])
+    assert (made.keys, made.missing) == (("draft", "parts", "mine"), ("hotel",))
+    assert (made.elsewhere, set(made.cut)) == (("intentions",), {"draft", "parts"})
+    await call(graph, "invoke", {"draft": "other"}, CONFIG)
+    await call(thread, "set_context", "mine", "later")
+    for reader in (saver, durable.open()):
+        found = await call(reader.thread("t"), "get_label", "x")
+        assert await call(found, "values") == {**whole, "mine": {"n": [1, 2]}}
+        (listed,) = await call(reader.thread("t"), "labels")
+        assert await call(listed, "values") == await call(found, "values")
+        assert graph.get_state(found.config).values == whole
+
+
 async def test_the_newest_wins_by_checkpoint(saver: WyrdSaver, call: Call) -> None:
     """A name may stand at many checkpoints, set in any order: the newest checkpoint is meant."""
     places = [id_of(append(saver, "t", f"m{n}")) for n in range(4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 from pathlib import Path
@@ -11,13 +12,14 @@ import pytest
 
 from langgraph_wyrd import WyrdSaver, errors
 from tests.outside import Peer, at_rest, raw, refusing, tables
-from tests.steps import append, config, head_tokens, next_step, tree
+from tests.steps import aappend, append, config, head_tokens, next_step, tree
 
 pytestmark = pytest.mark.timeout(120, method="thread")
 
 
 async def test_a_statement_timeout(postgres: Any, call: Any) -> None:
-    """What takes longer than the role may: DatabaseBusy, nothing is half done, and it passes."""
+    """What takes longer than the role may: StatementTimeout, which is no DatabaseBusy. Nothing is
+    half done, and it passes."""
     with postgres.open() as saver:
         append(saver, "t", "a")
     saver = postgres.open(options="-c statement_timeout=300", min_size=1)
@@ -26,11 +28,11 @@ async def test_a_statement_timeout(postgres: Any, call: Any) -> None:
         blocker.execute("BEGIN")
         for table in tables(blocker):
             blocker.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        with pytest.raises(errors.DatabaseBusy, match="statement_timeout"):
+        with pytest.raises(errors.StatementTimeout, match="statement_timeout"):
             await call(saver, "put", *next_step(saver, head, "t", "lost"))
-        with pytest.raises(errors.DatabaseBusy):
+        with pytest.raises(errors.StatementTimeout):
             await call(saver, "put_writes", head.config, [("log", 1)], "task")
-        with pytest.raises(errors.DatabaseBusy):
+        with pytest.raises(errors.StatementTimeout):
             await call(saver, "get_tuple", config("t"))
         blocker.execute("ROLLBACK")
     assert head_tokens(saver, "t") == ["a"]
@@ -82,3 +84,17 @@ def test_a_file_as_large_as_it_may_be(tmp_path: Path) -> None:
         peer.stop()
     with WyrdSaver.from_conn_string(f"sqlite:///{path}") as saver:
         assert head_tokens(saver, "t") == [*good, "more"]
+
+
+async def test_what_is_remembered_of_threads_is_bounded(sqlite: Any) -> None:
+    """Threads that are active, deleted or gone take no more memory than the cache may have."""
+    saver = sqlite.open()
+    cache = saver._cache
+    cache._most_bytes = 100_000
+    for number in range(300):
+        append(saver, f"t{number}", "a")
+        if number % 2:
+            saver.delete_thread(f"t{number}")
+    await asyncio.gather(*(aappend(saver, f"t{number}", "b") for number in range(0, 300, 2)))
+    assert len(cache._slots) <= 250
+    assert cache._bytes == sum(each.weight for each in cache._slots.values()) <= 100_000

@@ -708,3 +708,46 @@ def refusing_thread(url: str, thread: str) -> Iterator[None]:
     finally:
         with raw(url) as connection:
             connection.execute(undo)
+
+
+async def test_on_windows_any_loop_will_do(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """psycopg refuses to work on the loop that Windows has by default; the saver's connections are
+    not that loop's. (The platform is simulated.)"""
+    import psycopg
+    from psycopg import connection_async
+
+    class Windows:
+        platform = "win32"
+
+    monkeypatch.setattr(connection_async, "sys", Windows)
+    loop = type(asyncio.get_running_loop())
+    monkeypatch.setattr(asyncio, "ProactorEventLoop", loop, raising=False)
+    with pytest.raises(psycopg.InterfaceError, match="Proactor"):
+        await psycopg.AsyncConnection.connect(postgres.url)
+    async with postgres.open() as saver:
+        await aappend(saver, "t", "a")
+        assert tokens(await saver.aget_tuple(config("t"))) == ["a"]
+        assert [each.thread_id for each in await saver.athreads()] == ["t"]
+        assert [found async for found in saver.alist(config("t"))]
+
+
+async def test_nothing_blocks_the_callers_loop(durable: Any) -> None:
+    """A saver is made, opened, used and closed in a coroutine where blocking calls raise, as under
+    `langgraph dev`."""
+    blockbuster = pytest.importorskip("blockbuster", reason="comes with langgraph-cli[inmem]")
+    guard = blockbuster.BlockBuster()
+    guard.activate()
+    try:
+        async with durable.open() as saver:
+            await aappend(saver, "t", "a")
+            assert tokens(await saver.aget_tuple(config("t"))) == ["a"]
+            thread = saver.thread("t")
+            await thread.adecide("go on")
+            await thread.alabel("here")
+            await thread.afork("other")
+            assert (await thread.adiff("here", thread)).empty
+            assert len(await saver.athreads()) == 2
+            assert not await saver.ainbox()
+            assert (await saver.averify()).ok
+    finally:
+        guard.deactivate()

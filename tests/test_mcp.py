@@ -21,7 +21,7 @@ from langgraph_wyrd import errors
 from langgraph_wyrd.agents.mcp import server
 from tests.conftest import Backend
 from tests.damage import at
-from tests.outside import environment
+from tests.outside import environment, python
 
 READS = ["brief", "diff", "inbox", "list_threads", "messages", "open_loops"]
 
@@ -52,9 +52,9 @@ def waits(backend: Backend) -> None:
 @asynccontextmanager
 async def asked(backend: Backend, *options: str) -> AsyncIterator[Client]:
     """A client of the terminal's command, in a process of its own."""
-    command = ["-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options]
+    command, *args = python("-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options)
     async with Client(
-        StdioServerParameters(command=sys.executable, args=command, env=environment())
+        StdioServerParameters(command=command, args=args, env=environment())
     ) as client:
         yield client
 
@@ -98,7 +98,7 @@ async def test_looking(durable: Backend) -> None:
         with durable.open() as saver:
             first = saver.thread("t1").history()[-1].checkpoint_id
         changes = await given(client, "diff", thread_id="t1", a=first)
-        assert "+1 todos" in changes["summary"]
+        assert "+1 todo" in changes["summary"]
         assert any("write the letter" in line for line in changes["lines"])
         assert "'nobody' has no checkpoints" in await refused(client, "brief", thread_id="nobody")
         assert "limit=0" in await refused(client, "inbox", limit=0)
@@ -166,7 +166,7 @@ async def test_what_a_thread_holds_is_bounded(sqlite: Backend) -> None:
 
 def test_nothing_but_the_protocol_on_standard_output(sqlite: Backend) -> None:
     """A database that is not there is an error on standard error, with the exit code 2."""
-    command = [sys.executable, "-m", "langgraph_wyrd", "mcp", "--url", f"{sqlite.url}.none"]
+    command = python("-m", "langgraph_wyrd", "mcp", "--url", f"{sqlite.url}.none")
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 2)
     assert "no file" in done.stderr

@@ -10,6 +10,7 @@ from test_diff import some_states, told
 from test_pillars import Story, asks, plan, seen
 
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
+from langgraph_wyrd.state.matching import PILLARS, item_fields
 from langgraph_wyrd.state.merge import Conflict, Merged, merge
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -19,8 +20,6 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.state.pairing import PILLARS
-from langgraph_wyrd.state.pairing import told as item_fields
 
 BASE = WorkingState(
     "t",

@@ -394,7 +394,7 @@ QUICK = settings(
 
 
 # How a serde packs messages is no question of the database; each serde runs on SQLite.
-ELSEWHERE = (("memory", "default"), ("postgres", "default"), ("postgres", "encrypted"))
+ELSEWHERE = (("postgres", "default"), ("postgres", "encrypted"))
 
 
 @pytest.mark.parametrize(

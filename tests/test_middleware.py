@@ -29,7 +29,7 @@ from langgraph.types import Command, interrupt
 from providers import PROVIDERS, Refused, Strict, refused_by
 from test_repair import BROKEN
 
-from langgraph_wyrd.agents import standing
+from langgraph_wyrd.agents import place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.middleware import WyrdMiddleware
 
@@ -319,7 +319,7 @@ async def test_the_brief_comes_after_a_pause(
     agent, model = an_agent(durable.open(), idle=timedelta(hours=1))
     later = [0.0]
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + later[0], sleep=time.sleep)
-    monkeypatch.setattr(standing, "time", clock)
+    monkeypatch.setattr(place, "time", clock)
     for pause in (0, 0, 3601, 0):
         later[0] += pause
         await turn(agent, person("plan the party"), config("t"))

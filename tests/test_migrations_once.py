@@ -30,9 +30,6 @@ class Player:
     points: int
 class Team(BaseModel):
     points: int
-class League(BaseModel):
-    best: Team
-    pair: tuple[Team, int]
 class Level(enum.Enum):
     ONE = 1
     TEN = 10
@@ -88,9 +85,9 @@ STORES: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("store", STORES)
 async def test_a_class_without_a_version(durable: Backend, call: Call, store: str) -> None:
-    """40 stays 40, however often it is loaded and stored again: a dataclass, a pydantic model, one
-    inside another, a member of an enum; in a value, a list, deltas."""
-    made = "[Player(4), Team(points=4), League(best=Team(points=4), pair=(Team(points=4), 1))]"
+    """40 stays 40, however often it is loaded and stored again: a dataclass, a pydantic model, a
+    member of an enum; in a value, a list, deltas."""
+    made = "[Player(4), Team(points=4)]"
     with app(OLD, "once_app") as old:
         held = old.made(f"{made} + [Level.ONE]")
         given = {"held": held, "log": held, "trace": held, "settings": {"k": held[0]}}

@@ -137,8 +137,8 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
         (f"sqlite:///{tmp_path}/none/agents.db", "no folder .*none"),
         (f"sqlite:///{tmp_path}/agents.db?mode=ro", "no such file"),
     ):
-        with WyrdSaver.from_conn_string(url) as saver, pytest.raises(NotADatabase, match=what):
-            saver.setup()
+        with pytest.raises(NotADatabase, match=what), WyrdSaver.from_conn_string(url):
+            pass
 
 
 def test_options_of_another_kind() -> None:

@@ -40,9 +40,9 @@ from pydantic import BaseModel, PrivateAttr
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import errors
-from langgraph_wyrd.types.exact import exact_dumps
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.rebuilding import guarded
+from langgraph_wyrd.types.python_types import exact_dumps
+from langgraph_wyrd.types.rebuild import guarded
 
 Call = Callable[..., Any]
 

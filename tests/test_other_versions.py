@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field, create_model
 from test_odd_input import as_serde_gives, assert_same, at, checkpoint
 
 from tests.other_version import go_on
-from tests.outside import run
+from tests.outside import ROOT, environment
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 
@@ -31,12 +32,16 @@ def put_on(saver: Any, config: Any, values: list[Any]) -> Any:
 def test_two_versions_take_turns(durable: Backend, version: str, tmp_path: Path) -> None:
     """Processes with different fields in their classes load what the serde would give them."""
     file = tmp_path / "as the serde has it"
-    for theirs in (False, True, False, True, True, False, False):
-        if theirs:
-            done = run("-m", "tests.other_version", version, durable.url, str(file))
-            assert done.returncode == 0, done.stderr
-        else:
-            go_on(durable.url, file)
+    command = [sys.executable, "-m", "tests.other_version", version, durable.url, str(file)]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment(), **pipes) as other:
+        for theirs in (False, True, False, True, True, False, False):
+            if theirs:
+                other.stdin.write("\n")
+                other.stdin.flush()
+                assert other.stdout.readline() == "done\n"
+            else:
+                go_on(durable.url, file)
 
 
 def test_a_new_field_with_another_default_each_time(

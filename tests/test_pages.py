@@ -6,14 +6,15 @@ import ast
 import inspect
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from langgraph_wyrd.cli import parsing
+from langgraph_wyrd.cli import parser
+from tests.outside import python
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -51,7 +52,7 @@ def test_the_commands_print_what_the_page_says(tmp_path: Path, page: str) -> Non
     """Each console block, in one shell of 80 columns."""
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "langgraph-wyrd"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m langgraph_wyrd "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(python())} -m langgraph_wyrd "$@"\n')
     command.chmod(0o755)
     env = {
         **{k: v for k, v in os.environ.items() if k not in ("WYRD_URL", "FORCE_COLOR")},
@@ -87,4 +88,4 @@ def test_the_page_names_every_command() -> None:
     listed = text[text.index("| command | does |") : text.index("A point is a")]
     firsts = re.findall(r"^\| (`.*?) \| ", listed, re.MULTILINE)
     named = {each.split()[0] for first in firsts for each in re.findall(r"`([^`]*)`", first)}
-    assert named == {each.name for each in parsing.COMMANDS}
+    assert named == {each.name for each in parser.COMMANDS}

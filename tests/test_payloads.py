@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -304,6 +305,24 @@ async def test_text_goes_with_a_loop_and_an_entry(durable: Backend, call: Call) 
     assert state.open_loops[-1].context == {"text": "He offered to help"}
     assert [i.metadata for i in state.context if i.key == "budget"] == [{"text": "from mail"}]
     assert (await call(thread, "add_open_loop", "no more to say", "  ")).context == {}
+
+
+async def test_metadata_of_a_decision_and_ages(durable: Backend, call: Call) -> None:
+    """A decision takes whatever else belongs to it; items say how old they are."""
+    saver = durable.open()
+    thread = saver.thread("t")
+    made = await call(thread, "decide", "use Postgres", metadata={"cost": [1, 2]}, key="db")
+    again = await call(thread, "decide", "use Postgres", metadata={"cost": 3}, key="db")
+    assert (again.id, dict(made.context)) == (made.id, {"metadata": {"cost": [1, 2]}})
+    await call(thread, "add_todo", "look")
+    await call(thread, "set_context", "k", 1)
+    await call(thread, "set_intention", "ship it")
+    state = await call(durable.open().thread("t"), "working_state")
+    assert [loop.context for loop in state.open_loops] == [{"metadata": {"cost": [1, 2]}}]
+    for item in (*state.todos, *state.context, *state.open_loops, *state.intentions):
+        assert timedelta() <= item.age < timedelta(minutes=5)
+    with pytest.raises(errors.InvalidInput, match="metadata"):
+        await call(thread, "decide", "no", metadata=[1])
 
 
 class Colour(enum.IntEnum):

@@ -112,7 +112,7 @@ def test_what_is_said_between_the_acts(durable: Backend, asynchronous: bool) -> 
         before = derived(saver, durable.url)
         past = states_of(saver, teller.thread) if teller.thread in before["threads"] else {}
         with suppress(ThreadNotFound):
-            saver.reweave(teller.thread)
+            saver.reextract(teller.thread)
         parted = differences(derived(durable.open(), durable.url), before)
         assert not past or states_of(durable.open(), teller.thread) == past
         assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"

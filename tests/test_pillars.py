@@ -25,7 +25,6 @@ from langgraph_wyrd.state.facts import (
     Wants,
 )
 from langgraph_wyrd.state.fold import MOST_CONTEXT, MOST_TEXT, fold, replay
-from langgraph_wyrd.state.join import join
 from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
@@ -35,7 +34,8 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.state.overlay import advance, overlaid
+from langgraph_wyrd.state.namespaces import join
+from langgraph_wyrd.state.pending import advance, overlaid
 from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.state.status import with_status
 

@@ -171,7 +171,7 @@ def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         url = f"postgresql://u@127.0.0.1:{deaf.getsockname()[1]}/d?sslmode=disable"
         began = time.monotonic()
         with (
-            WyrdSaver.from_conn_string(url, timeout=0.3) as saver,
+            contextlib.closing(WyrdSaver.from_conn_string(url, timeout=0.3)) as saver,
             pytest.raises(errors.ConnectionLost, match=r"no answer for 0\.3 s"),
         ):
             saver.get_tuple(config("t"))
@@ -218,7 +218,8 @@ async def test_a_role_with_few_connections(postgres: Any) -> None:
     try:
         with WyrdSaver.from_conn_string(url, timeout=5) as saver:
             await asyncio.gather(*(aappend(saver, f"t{n}", "a") for n in range(30)))
-        with connected(url), WyrdSaver.from_conn_string(url, timeout=5) as saver:
+        given = WyrdSaver.from_conn_string(url, timeout=5)
+        with connected(url), contextlib.closing(given) as saver:  # nothing is opened yet
             with connected(url), pytest.raises(errors.ConnectionLost, match="too many"):
                 head_tokens(saver, "t1")
             for _ in range(50):  # a closed connection's backend needs a moment to go

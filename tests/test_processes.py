@@ -286,7 +286,7 @@ def test_multiprocessing(durable: Any, method: str, tmp_path: Any) -> None:
             """
         )
     )
-    done = run(str(program), durable.url, method)
+    done = run(str(program), durable.url, method, fresh=method == "spawn")
     assert done.returncode == 0, done.stdout + done.stderr
     at_rest(durable.url)
 
@@ -555,15 +555,14 @@ def test_a_lock_held_for_seconds_is_waited_for(durable: Any) -> None:
     """A put and an aput that meet another process's three-second lock succeed, after it is gone."""
     import asyncio
     import subprocess
-    import sys
 
-    from tests.outside import ROOT, environment
+    from tests.outside import ROOT, environment, python
 
     saver = durable.open()
     append(saver, "sync", "a")
     step = next_step(saver, saver.get_tuple(config("sync")), "sync", "b")
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, durable.url],
+        python("-c", HOLDER, durable.url),
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,

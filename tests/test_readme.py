@@ -1,13 +1,20 @@
 """The README's code runs as it stands, and prints what it says."""
 
 import contextlib
+import os
 import re
+import shlex
+import signal
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from langgraph_wyrd.cli import main as cli
+from tests.chromium import BINARY, Chromium
 from tests.test_pages import steady
 
 README = Path(__file__).parent.parent / "README.md"
@@ -49,3 +56,59 @@ def test_the_demo_says_what_it_says(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["demo"]) == 0
     out = capfd.readouterr().out
     assert ITEM.sub("[id]", steady(said)) in ITEM.sub("[id]", steady(out))
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Chromium]:
+    with Chromium(tmp_path / "chromium") as made:
+        yield made
+
+
+@pytest.mark.skipif(
+    BINARY is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium"
+)
+def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
+    """The newcomer's path: the program is killed, its brief says where it stood, it goes on and
+    asks, a person answers in the browser, and the next run goes on with the answer."""
+    program = next(block for block in blocks("python") if "--die" in block)
+    commands = next(block for block in blocks("sh") if "agent.py" in block).splitlines()
+    (tmp_path / "agent.py").write_text(program, "utf-8")
+
+    def command(line: str) -> list[str]:
+        words = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
+        if words[0] == "langgraph-wyrd":
+            words[0:1] = ["python", "-m", "langgraph_wyrd"]
+        return [sys.executable, *words[1:]]
+
+    def run(line: str) -> str:
+        ended = subprocess.run(
+            command(line), cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        return ended.stdout + ended.stderr
+
+    _, die, brief, again, inspect, last = commands
+    assert "the process is killed" in run(die)
+    said = run(brief)
+    assert "Send Ada the invoice for March" in said
+    assert "next: mail" in said
+    assert "euros: 1840" in said
+    said = run(again)
+    assert "adding up" not in said
+    assert "waits for a person: Mail Ada the invoice over 1840 euros?" in said
+    shown = [word for word in command(inspect) if word != "--open"]
+    with subprocess.Popen(
+        [*shown, "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as served:
+        try:
+            assert served.stdout is not None
+            tab = browser.tab()
+            tab.go(served.stdout.readline().strip())
+            tab.says("Mail Ada the invoice over 1840 euros?")
+            tab.click("li textarea")
+            tab.type("yes")
+            tab.key("Enter", control=True)
+            tab.says("Nothing waits for you.")
+            tab.close()
+        finally:
+            served.send_signal(signal.SIGINT)
+    assert "You said 'yes': it is on its way." in run(last)

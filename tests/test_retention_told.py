@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from conftest import Backend
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_wyrd import AutoLabels, Retention
 from langgraph_wyrd.errors import InvalidInput
@@ -37,6 +39,70 @@ async def test_sweeps_are_told(durable: Backend, call: Call) -> None:
     assert all(each.detail["how"] == "sweep" for each in heard)
     assert sum(each.detail["checkpoints"] for each in heard) == done.checkpoints
     assert not [*saver.list(config("old"))]
+
+
+async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> None:
+    """A sweep keeps decisions, with rationale and outcome, and what failed, however long ago. With
+    keep_decisions=False what is over goes with the checkpoints that tell of it."""
+    saver = durable.open()
+    fails = [False]
+
+    def work(state: Any) -> Any:
+        if fails[0]:
+            raise RuntimeError("no disk")
+        return {"messages": [AIMessage("done")]}
+
+    builder = StateGraph(MessagesState).add_node("work", work).add_edge(START, "work")
+    graph, thread = builder.compile(checkpointer=saver), saver.thread("t")
+    here: Any = config("t")
+    await call(graph, "invoke", {"messages": ["begin"]}, here)
+    over = await call(thread, "decide", "use Postgres", "many writers")
+    await call(thread, "record_outcome", over.id, "it works")
+    await call(thread, "decide", "ship it")
+    fails[0] = True
+    with pytest.raises(RuntimeError):
+        await call(graph, "invoke", {"messages": ["fail"]}, here)
+    fails[0] = False
+    await call(graph, "invoke", None, here)
+    for n in range(20):  # more than a state tells of what is over
+        await call(graph, "invoke", {"messages": [f"please do {n}"]}, here)
+
+    async def told(reader: Any) -> Any:
+        found = await call(reader, "open_loops", kind=["decision", "error"], status="any")
+        return sorted((each.description, each.outcome, each.context) for each in found)
+
+    before = await told(saver)
+    assert [each[0] for each in before] == ["RuntimeError: no disk", "ship it", "use Postgres"]
+    for keep in (30, 5, 1):
+        await call(saver, "sweep", Retention(keep_last=keep), dry_run=False)
+        assert await told(saver) == before
+    await call(saver, "verify", repair=True)
+    await call(saver, "reextract", "t")
+    assert await told(durable.open()) == before
+    await call(graph, "invoke", {"messages": ["go on"]}, here)
+    await call(saver, "sweep", Retention(keep_last=1, keep_decisions=False), dry_run=False)
+    assert [each[0] for each in await told(durable.open())] == ["ship it"]
+    assert (await call(saver, "verify")).ok
+
+
+async def test_a_thread_has_a_time_of_its_own(durable: Backend, call: Call) -> None:
+    """`set_ttl` counts for one thread, whatever the rule says of all; None takes it back."""
+    saver = durable.open()
+    for name in ("short", "long", "plain"):
+        talk(saver, name, run="r", words=["one"])
+    await call(saver.thread("short"), "set_ttl", timedelta(days=1))
+    await call(saver.thread("long"), "set_ttl", timedelta(days=90))
+    await call(saver.thread("plain"), "set_ttl", timedelta(days=1))
+    await call(saver.thread("plain"), "set_ttl", None)
+    for name in ("short", "long", "plain"):
+        age(durable.url, name, days=5)
+    other = durable.open()
+    await call(other, "sweep", Retention(keep_last=50), dry_run=False)
+    assert {each.thread_id for each in await call(saver, "threads")} == {"long", "plain"}
+    await call(other, "sweep", Retention(thread_ttl=timedelta(days=3)), dry_run=False)
+    assert [each.thread_id for each in await call(saver, "threads")] == ["long"]
+    with pytest.raises(InvalidInput):
+        await call(saver.thread("long"), "set_ttl", timedelta(0))
 
 
 async def test_what_goes_as_threads_are_written_is_told(durable: Backend, call: Call) -> None:

@@ -229,7 +229,7 @@ def test_without_pillars(backend: Backend) -> None:
     saver.thread("t").rewind("h1")
     other = saver if backend.name == "memory" else backend.open()
     if backend.name != "memory":
-        other.reweave()
+        other.reextract()
         state = other.thread("t").working_state()
         assert state.intentions[-1].text == "do 0"
     assert [m.id for m in graph.get_state(CONFIG).values["messages"]] == ["h0", "a0"]
@@ -532,7 +532,7 @@ def test_what_a_person_declared_comes_along(saver: WyrdSaver) -> None:
     graph.invoke(Command(resume="yes"), CONFIG)
     handle.rewind(id)
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
-    saver.reweave("t")
+    saver.reextract("t")
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]
     graph.invoke(Command(resume="yes"), CONFIG)
     assert [todo.content for todo in handle.working_state().todos] == ["ring Ann"]

@@ -205,7 +205,7 @@ def test_two_savers_rewind_in_turns(durable: Backend) -> None:
 
 @pytest.mark.parametrize("kind", [Rewinding, Forking])
 def test_the_tables_follow(durable: Backend, kind: type[Rewinding]) -> None:
-    """The tables say what the head says after each turn, and a reweave changes nothing."""
+    """The tables say what the head says after each turn, and a re-extraction changes nothing."""
     saver = durable.open()
     for seed in range(200, 204):
 
@@ -218,6 +218,6 @@ def test_the_tables_follow(durable: Backend, kind: type[Rewinding]) -> None:
 
 def settled(saver: WyrdSaver, url: str, seed: int) -> None:
     before = derived(saver, url)
-    saver.reweave()
+    saver.reextract()
     parted = differences(derived(saver, url), before)
     assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"

@@ -14,7 +14,7 @@ from langgraph.types import Command
 from test_rewind import CONFIG, Log, asking
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd.errors import StoreError
+from langgraph_wyrd.errors import AlreadyAnswered, StoreError
 from tests.outside import at_rest, is_postgres, raw, refusing
 from tests.steps import append, head_tokens
 
@@ -74,7 +74,10 @@ async def test_a_run_that_fails(saver: WyrdSaver, call: Call) -> None:
     now = graph.get_state(CONFIG)
     assert (now.values, now.next, now.interrupts) == (before.values, (), ())
     shown = saver.thread("t").working_state()
-    assert (shown.status, shown.loops, shown.todos) == (state.status, state.loops, state.todos)
+    left = [loop for loop in shown.loops if loop.elsewhere]  # what failed stays listed
+    assert [loop.kind for loop in left] == ["error"]
+    here = tuple(loop for loop in shown.loops if not loop.elsewhere)
+    assert (shown.status, here, shown.todos) == (state.status, state.loops, state.todos)
     assert len(list(saver.list(CONFIG))) > count + 1
     found = await call(graph, "invoke", {"log": ["two"]}, CONFIG)
     assert found["log"] == ["one", "a", "b", "c", "two", "a", "b", "c"]
@@ -107,12 +110,20 @@ async def test_a_thread_that_was_not_there(saver: WyrdSaver, call: Call) -> None
     now = graph.get_state(CONFIG)
     assert (now.values, now.next) == ({"log": []}, ())
     state = saver.thread("t").working_state()
-    assert (state.title, state.loops, state.context, state.due) == (None, (), (), ())
+    assert [(loop.kind, loop.elsewhere) for loop in state.loops] == [("error", True)]
+    assert (state.title, state.context, state.due) == (None, (), ())
     assert len(list(saver.list(CONFIG))) == 3 + 1
     found = await call(graph, "invoke", {"log": ["one"]}, CONFIG)
     assert found["log"] == ["one", "a", "b", "c"]
     steps = [s.metadata["step"] for s in graph.get_state_history(CONFIG)][:5]
     assert steps == [3, 2, 1, 0, -1]
+
+
+async def answered_and_broken(saver: WyrdSaver, graph: Any, call: Call) -> None:
+    """A question is answered in a block that fails, and is rolled back."""
+    async with Around(call, saver.thread("t").rollback()):
+        await call(graph, "invoke", Command(resume="no"), CONFIG)
+        raise Broken
 
 
 async def test_a_point_that_waited(saver: WyrdSaver, call: Call) -> None:
@@ -122,19 +133,42 @@ async def test_a_point_that_waited(saver: WyrdSaver, call: Call) -> None:
     await call(graph, "invoke", {"log": ["one"]}, CONFIG)
     before = graph.get_state(CONFIG)
 
-    async def answered() -> None:
-        async with Around(call, saver.thread("t").rollback()):
-            await call(graph, "invoke", Command(resume="no"), CONFIG)
-            raise Broken
-
     with pytest.raises(Broken):
-        await answered()
+        await answered_and_broken(saver, graph, call)
     now = graph.get_state(CONFIG)
     assert (now.values, now.next) == (before.values, ("b",))
     asked = await call(graph, "invoke", None, CONFIG)
     assert asked["__interrupt__"][0].value == "go?"
     found = await call(graph, "invoke", Command(resume="yes"), CONFIG)
     assert found["log"] == ["one", "a after 1", "b=yes after 2", "c after 3"]
+
+
+@pytest.mark.parametrize("form", ["answered", "answered by its loop", "from the inbox"])
+async def test_a_question_that_was_put_back_is_answered(
+    durable: Backend, call: Call, form: str
+) -> None:
+    """The question that a rollback kept listed waits in the inbox and is answered once, in any
+    process; the next run is given the answer."""
+    ran: list[str] = []
+    saver = durable.open()
+    graph = asking(saver, ran)
+    await call(graph, "invoke", {"log": ["one"]}, CONFIG)
+
+    with pytest.raises(Broken):
+        await answered_and_broken(saver, graph, call)
+    other = durable.open()
+    thread = other.thread("t")
+    (entry,) = await call(other, "inbox")
+    assert (entry.question, entry.value) == ("go?", "go?")
+    (loop,) = (await call(thread, "working_state")).open_loops
+    asked = {"answered": None, "answered by its loop": loop, "from the inbox": entry}[form]
+    assert list((await call(thread, "answer", "yes", asked, by="ann")).values()) == ["yes"]
+    assert await call(other, "inbox") == []
+    with pytest.raises(AlreadyAnswered, match="ann"):
+        await call(thread, "answer", "no", asked)
+    found = await call(asking(other, ran), "invoke", None, CONFIG)
+    assert found["log"] == ["one", "a after 1", "b=yes after 2", "c after 3"]
+    assert (await call(thread, "working_state")).status == "done"
 
 
 async def test_the_runs_own_write_failed(durable: Backend, call: Call) -> None:

@@ -47,7 +47,7 @@ def test_what_is_imported_later_is_there() -> None:
     seen = 0
     for module in MODULES:
         text = module.read_text()
-        for names, given in re.findall(r"^    ([\w, ]+) = later\(([^)]*)\)", text, re.M):
+        for names, given in re.findall(r"^    ([\w, ]+) = lazy\(([^)]*)\)", text, re.M):
             for name, home in zip(names.split(", "), re.findall(r'"([^"]+)"', given), strict=True):
                 found = import_module(f"langgraph_wyrd.{home}")
                 room, _, last = found.__name__.rpartition(".")
@@ -57,20 +57,21 @@ def test_what_is_imported_later_is_there() -> None:
     assert seen > 10
 
 
-# What a run that only stores and loads checkpoints never loads: rooms, and modules of rooms.
+# What a run that only stores and loads checkpoints never loads: rooms, and modules in rooms.
 ON_DEMAND = (
-    "agents checkpoints.arrivals checkpoints.compare checkpoints.copy checkpoints.heads"
-    " checkpoints.history checkpoints.labels checkpoints.outline cli conversation.answers"
-    " conversation.inbox conversation.messages demo healed middleware moving otel port redaction"
-    " repair single_writer state.applying state.brief state.diff state.heals state.inbox"
-    " state.values storage.postgres storage.postgres_errors storage.rotation thread transfer.export"
-    " transfer.official transfer.ours transfer.passage transfer.sides transfer.theirs ui"
-    " users.scoped views.changes views.lines views.lists views.state views.thread"
+    "agents checkpoints.answer checkpoints.compare checkpoints.copy checkpoints.declare"
+    " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
+    " checkpoints.listing checkpoints.message_arrivals checkpoints.outline checkpoints.reextract"
+    " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
+    " recovery.heals recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
+    " single_writer state.apply_diff state.brief state.diff state.results state.value_diff"
+    " storage.ciphers storage.encryption storage.keyring storage.postgres storage.postgres_errors"
+    " storage.rotation thread transfer ui users.scoped views"
 )
 
 
 def test_a_plain_run_loads_no_more_than_it_needs() -> None:
-    """What is only wanted now and then is imported when it is, so opening a database is quick."""
+    """Storing and loading checkpoints loads no encryption, transfer, views or terminal code."""
     script = (
         "import sys\n"
         "from langgraph_wyrd import WyrdSaver\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
 from tests.programs import seeds, states_of
 from tests.rows import config, new_id, put
 from tests.tables import derived
@@ -108,7 +110,7 @@ def check(saver: WyrdSaver, url: str, where: str) -> None:
     repaired = saver.verify(repair=True, pages=False)
     assert not repaired.findings, f"{where}: {repaired}"
     assert said(saver, url) == before, where
-    saver.reweave("t")
+    saver.reextract("t")
     assert said(saver, url) == before, where
 
 
@@ -158,7 +160,7 @@ def at_once(chance: random.Random, savers: list[WyrdSaver], turns: int) -> None:
                 late.catch_up(chance.randrange(8))
 
 
-@pytest.mark.parametrize("seed", seeds(0, 4))
+@pytest.mark.parametrize("seed", seeds(0, 2))
 def test_runs_at_once(durable: Backend, seed: int) -> None:
     """Two runs at a time, of two or three processes: no damage is found, and none is made."""
     chance = random.Random(seed)
@@ -170,7 +172,7 @@ def test_runs_at_once(durable: Backend, seed: int) -> None:
         assert each_fork_is_told(reader, told)
 
 
-@pytest.mark.parametrize("seed", seeds(100, 6))
+@pytest.mark.parametrize("seed", seeds(100, 3))
 def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
     """Lines that part anywhere, each stored in its order: told by each that came later."""
     chance = random.Random(seed)
@@ -192,3 +194,23 @@ def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
     reader = durable.open()
     check(reader, durable.url, f"seed {seed}")
     assert each_fork_is_told(reader, told) > 5
+
+
+async def test_an_answer_is_for_what_was_asked_before_it(durable: Backend) -> None:
+    """Somebody else changes the thread meanwhile, so the answer is planned twice: the task asks
+    again before it is stored, and still waits for an answer to that."""
+    saver, other = durable.open(), durable.open()
+    for number in range(12):
+        name, task = f"t{number}", new_id()
+        at = await asyncio.to_thread(put, saver, name, {"x": 1})
+        await saver.aput_writes(at, [("__interrupt__", [Interrupt("first?", id="1")])], task, "ask")
+        await other.thread(name).adecide("somebody looks")
+        answer = asyncio.ensure_future(saver.aput_writes(at, [(RESUME, "yes")], NULL_TASK))
+        await asyncio.sleep(0)  # it is on its way
+        await saver.aput_writes(at, [("__interrupt__", [Interrupt("second?", id="2")])], task)
+        await answer
+        state = await durable.open().thread(name).aworking_state()
+        asked = {each.description: each for each in state.loops if each.kind == "interrupt"}
+        assert asked["first?"].outcome == "answered", number
+        assert not asked["second?"].resolved, number
+        assert state.status == "interrupted", number

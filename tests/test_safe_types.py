@@ -114,7 +114,7 @@ async def test_no_load_runs_what_a_row_names(
     saver.import_thread(tmp_path / "t.json", "u")
     saver.copy_thread("t", "v")
     saver.verify()
-    saver.reweave("t")
+    saver.reextract("t")
     copy_threads(saver, InMemorySaver(), ["t"])
     assert not trap.is_sprung()
 

@@ -10,9 +10,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import WyrdSaver
+from tests import rows
 
 AT: Any = {"configurable": {"thread_id": "t"}}
 
@@ -91,7 +92,7 @@ def test_what_tasks_of_another_saver_wrote(durable: Backend, savers: int) -> Non
     assert len(calls) == 3 * 4
     assert reader.verify(pages=False).ok
     before = says(reader)
-    reader.reweave("t")
+    reader.reextract("t")
     assert says(reader) == before
 
 
@@ -109,4 +110,24 @@ def test_what_is_due_while_it_waits(durable: Backend, asking: str) -> None:
         assert reader.verify(pages=False).ok
         graph.invoke(Command(resume="yes"), AT)
         assert [each.due for each in reader.threads()] == [()]
+    assert reader.verify(pages=False).ok
+
+
+def test_a_subgraph_asks_before_its_root_is_stored(durable: Backend) -> None:
+    """The question is listed, though the saver that stored it has seen neither checkpoint."""
+    first, second = durable.open(), durable.open()
+    child = "sub:0d1ff2ca-9ca5-0f3c-6d1f-1b0b0b0b0b0b"
+    before = rows.put(first, "t", {"topic": "one"})
+    root, inner = rows.new_id(), rows.new_id()
+    at = rows.put(
+        first, "t", {"topic": "one"}, ns=child, id=inner, metadata={"parents": {"": root}}
+    )
+    asked = Interrupt("which one?", id="8e0b6f0ad2fc6c7ff8cdb0ea0e0f6c8e")
+    second.put_writes(at, [("__interrupt__", [asked])], "task-1")
+    rows.put(first, "t", {"topic": "one"}, parent=before, id=root)
+    reader = durable.open()
+    asks = says(reader)
+    assert [kind for kind, _ in asks] == ["interrupt"]
+    reader.reextract("t")
+    assert says(reader) == asks
     assert reader.verify(pages=False).ok

@@ -732,7 +732,7 @@ def test_a_damaged_proof_strands_nothing(base: Backend, sealing: Any, how: str) 
         before = whole(saver, "t")
     run(base, SPOIL[how])
     other = {"keys": {"old": NEW}} if "keys" in sealing else aes(b"another key, 16b")
-    with base.open(**other) as saver, pytest.raises(errors.KeyMissing):
+    with pytest.raises(errors.KeyMissing), base.open(**other) as saver:
         saver.get_tuple(at("t"))
     with base.open() as saver, pytest.raises(errors.KeyMissing, match="open"):
         saver.get_tuple(at("t"))

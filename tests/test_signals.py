@@ -658,8 +658,9 @@ def test_fields_of_an_entry() -> None:
         None,
         17,
         {"description": "x" * 3000, "priority": "HIGH", "blob": "y" * 9000},
+        {"subject": "short", "description": "told at length"},
     ]
-    ((a, b, c, d, e, f, g, h),) = [fact.items for fact in todos(changed({"todos": values}))]  # type: ignore[union-attr]
+    ((a, b, c, d, e, f, g, h, i),) = [fact.items for fact in todos(changed({"todos": values}))]  # type: ignore[union-attr]
     assert (a.content, a.ref, a.priority) == ("a", "7", "critical")
     assert a.extra == {"activeForm": "Doing a", "blockedBy": [1, 2]}
     assert (b.content, b.status, b.priority) == ("b", "completed", "medium")
@@ -671,6 +672,7 @@ def test_fields_of_an_entry() -> None:
     assert h.priority == "high"
     assert len(h.content) <= 500
     assert len(json.dumps(h.extra)) < 400
+    assert (i.content, i.extra) == ("short", {"description": "told at length"})
 
 
 class Step(BaseModel):

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from typing_extensions import TypedDict
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
-from langgraph_wyrd.cli.parsing import COMMANDS
+from langgraph_wyrd.cli.parser import COMMANDS
 from tests.conftest import Backend
 from tests.damage import at
+from tests.outside import python
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "skills" / "langgraph-wyrd" / "SKILL.md").read_text("utf-8")
@@ -37,7 +37,7 @@ FIELDS = {
     "messages": {"role", "content", "id"},
     "resume": {"brief", "config"},
     "diff": {"summary", "changes", "channels"},
-    "verify": {"ok", "findings"},
+    "doctor": {"ok", "findings"},
     "size": {"tables"},
 }
 
@@ -72,7 +72,7 @@ def lines() -> list[str]:
 def first_of(line: str, folder: Path) -> str:
     """What a shell puts into FIRST, with the command in its path."""
     command = folder / "langgraph-wyrd"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m langgraph_wyrd "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(python())} -m langgraph_wyrd "$@"\n')
     command.chmod(0o755)
     env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     script = ["bash", "-c", f'{line}\necho "$FIRST"']
@@ -127,7 +127,7 @@ def test_what_it_says_of_changing_commands() -> None:
     changing = re.search(r"only read\. (.*?) change the\s+database", TEXT, re.DOTALL)
     assert changing is not None
     named = {*re.findall(r"`([a-z-]+)`", changing.group(1)), *FIELDS}
-    apart = {"watch", "doctor", "export", "demo", "ddl", "completion", "mcp", "ui"}
+    apart = {"watch", "export", "demo", "ddl", "completion", "mcp", "ui"}
     assert {each.name for each in COMMANDS} - named - apart == set()
 
 

@@ -19,6 +19,7 @@ from langgraph.types import Command, interrupt
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.port import copy
 from tests.conftest import Backend
+from tests.rows import config, new_id, put
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -36,7 +37,7 @@ def check(saver: WyrdSaver) -> None:
     assert not report.findings, str(report)
     saver.verify(repair=True)
     assert told(saver) == before
-    saver.reweave("t")
+    saver.reextract("t")
     assert told(saver) == before
     assert saver.verify().ok
 
@@ -101,6 +102,22 @@ def test_whichever_came_first(durable: Backend, first: str) -> None:
     (loop,) = saver.thread("t").working_state().open_loops
     assert bool(loop.context.get("called")) is (first == "call")
     check(saver)
+
+
+@pytest.mark.parametrize("first", ["call", "caller"])
+def test_whichever_came_first_before_its_checkpoint(durable: Backend, first: str) -> None:
+    """Another saver stores the checkpoint after them, and finds them in the order of arrival."""
+    one, two = durable.open(), durable.open()
+    begun = put(one, "t", {"x": 1})["configurable"]["checkpoint_id"]
+    at = new_id()
+    paths = ["~__pregel_push, ~__pregel_pull, outer, 0, 1", "~__pregel_pull, outer"]
+    for path in paths if first == "call" else paths[::-1]:
+        error = ("__error__", ValueError("not today"))
+        one.put_writes(config("t", at), [error], f"task {paths.index(path)}", path)
+    put(two, "t", {"x": 2}, parent=begun, id=at)
+    (loop,) = two.thread("t").working_state().open_loops
+    assert bool(loop.context.get("called")) is (first == "call")
+    check(two)
 
 
 class State(TypedDict, total=False):

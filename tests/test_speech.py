@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from langgraph_wyrd.extraction.speech import said, turn
+from langgraph_wyrd.extraction.asking import said
+from langgraph_wyrd.extraction.speech import turn
+from tests.spoken import FOLDER
 
 AGENT = [
     ("Alle Tests laufen. Möchtest du, dass ich noch einen Eintrag schreibe?", "offers"),
@@ -154,3 +156,32 @@ def test_a_persons_turn(text: str, how: str) -> None:
         assert not found.stop
     else:
         assert getattr(found, how)
+
+
+TURNS = (FOLDER / "turns.tsv").read_text(encoding="utf-8").splitlines()
+
+
+def test_turns_of_many_kinds() -> None:
+    """What an agent's turn leaves, and what a person's is: of each kind some in each language."""
+    wrong = []
+    for line in TURNS:
+        _, who, how, text = line.split(" ", 3)
+        text = text.replace("\\n", "\n")
+        if who == "A":
+            found = turn(text)
+            got = {"courtesy": "answers", "does": "begins"}.get(found.progress, found.progress)
+            if found.form in ("asks", "proposes"):
+                got = "asks"
+            right = got == ("answers" if how == "courtesy" else how)
+        else:
+            heard = said(text)
+            right = {
+                "small": (not heard.content or heard.praise) and not heard.stop,
+                "stop": heard.stop or (heard.farewell and not heard.content),
+                "proceed": (heard.proceed or heard.agrees) and not heard.content,
+                "redirect": heard.redirect and heard.content,
+                "content": heard.content and not heard.stop and not heard.praise,
+            }[how]
+        if not right:
+            wrong.append(line)
+    assert not wrong, "\n".join(wrong)

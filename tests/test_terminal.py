@@ -25,11 +25,11 @@ import pytest
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
-from langgraph_wyrd.cli import parsing
+from langgraph_wyrd.cli import parser
 from langgraph_wyrd.thread import Thread
-from langgraph_wyrd.views.plain import fitted, width
+from langgraph_wyrd.views.text import fitted, width
 from tests.conftest import Backend
-from tests.outside import not_ignored
+from tests.outside import not_ignored, python
 from tests.test_show import UNSEEN, booked
 
 ROOT = Path(__file__).parent.parent
@@ -102,9 +102,9 @@ def test_what_changed(run: Callable[..., Ran]) -> None:
 
 
 def test_changing(run: Callable[..., Ran]) -> None:
-    """Copy, reweave and prune do what the saver's verbs do; pruning asks first."""
+    """Copy, re-extract and prune do what the saver's verbs do; pruning asks first."""
     assert run("copy", "t1", "t3")[:2] == (0, "copied t1 to t3\n")
-    code, out, _ = run("reweave")
+    code, out, _ = run("re-extract")
     assert (code, out.startswith("read ")) == (0, True)
     assert run("prune", "t1")[0] == 2
     assert run("prune", "t1", "--yes")[:2] == (0, "pruned 1 thread\n")
@@ -126,9 +126,9 @@ def test_the_statements(run: Callable[..., Ran]) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [["threads"], ["show", "t1"], ["brief", "t1"], ["loops"], ["todos"], ["ddl", "sqlite"],
-     ["diff", "t1", "2999-01-01"], ["copy", "t1", "t9"], ["reweave", "t1"],
+     ["diff", "t1", "2999-01-01"], ["copy", "t1", "t9"], ["re-extract", "t1"],
      ["prune", "t1", "-y"], ["watch", "--times", "1"], ["labels", "t1"], ["log", "t1"],
-     ["size"], ["verify"], ["sweep", "--keep-last", "9", "--dry-run"], ["completion", "bash"]],
+     ["size"], ["doctor"], ["sweep", "--keep-last", "9", "--dry-run"], ["completion", "bash"]],
     ids=lambda each: each[0],
 )  # fmt: skip
 def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> None:
@@ -137,8 +137,9 @@ def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> N
     assert code in (0, 1)
     lines = [out] if arguments[0] != "watch" else out.splitlines()
     assert all(json.loads(each) is not None for each in lines)
-    if arguments[0] not in ("copy", "prune", "reweave"):
-        assert run(*arguments, "--json")[1] == out
+    if arguments[0] not in ("copy", "prune", "re-extract"):
+        dead = re.compile(r'"dead": \d+')  # Postgres counts dead rows when it gets to it
+        assert dead.sub("", run(*arguments, "--json")[1]) == dead.sub("", out)
 
 
 def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +220,8 @@ def test_who_reads_may_leave(durable: Backend) -> None:
     """`… | head` is no error."""
     with durable.open() as saver:
         booked(saver, "t1")
-    command = f"{sys.executable} -m langgraph_wyrd ddl sqlite | head -1; echo ${{PIPESTATUS[0]}}"
+    printing = shlex.join(python("-m", "langgraph_wyrd", "ddl", "sqlite"))
+    command = f"{printing} | head -1; echo ${{PIPESTATUS[0]}}"
     ended = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.splitlines()[-1] == "0"
     assert ended.stderr == ""
@@ -251,7 +253,7 @@ def terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
-    command = [sys.executable, "-m", "langgraph_wyrd", *arguments]
+    command = python("-m", "langgraph_wyrd", *arguments)
     started = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT,
         env={**plain, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **env},
@@ -324,10 +326,10 @@ def test_no_color(busy: str) -> None:
 
 def test_long_work_shows_how_far_it_is(busy: str) -> None:
     """A bar on a terminal; none in a pipe."""
-    out = seen(80, "reweave", "--url", busy)
+    out = seen(80, "re-extract", "--url", busy)
     assert "█" in out
     assert re.search(r"(\d+) of \1", out)
-    command = [sys.executable, "-m", "langgraph_wyrd", "reweave", "--url", busy]
+    command = python("-m", "langgraph_wyrd", "re-extract", "--url", busy)
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stderr == ""
 
@@ -359,7 +361,7 @@ def test_watching(busy: str) -> None:
 
 def test_watching_into_a_pipe(busy: str) -> None:
     """There, a line for each loop that opens or closes."""
-    command = [sys.executable, "-m", "langgraph_wyrd", "watch", "--every", "0.2", "--url", busy]
+    command = python("-m", "langgraph_wyrd", "watch", "--every", "0.2", "--url", busy)
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         lines = [started.stdout.readline() for _ in range(4)]
@@ -418,8 +420,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["--help"])
     assert ended.value.code == 0
     out = capsys.readouterr().out
-    for command in parsing.COMMANDS:
-        assert (f"\n  {command.name} " in out) == command.there
+    for command in parser.COMMANDS:
+        assert f"\n  {command.name} " in out
     assert "exit codes" in out
 
 
@@ -455,16 +457,16 @@ def test_sweeping(run: Callable[..., Ran]) -> None:
 
 def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A sound database is 0, a damaged one 1, with a line for each finding; a repair asks first."""
-    assert cli.main(["verify", "--url", busy]) == 0
+    assert cli.main(["doctor", "--url", busy]) == 0
     assert "3 threads verified: no damage" in capsys.readouterr().out
     with contextlib.closing(sqlite3.connect(busy)) as database:
         database.execute("UPDATE wyrd_checkpoints SET metadata = '{}'")
         database.commit()
     assert cli.main(["doctor", busy]) == 1
     assert "wyrd_checkpoints" in capsys.readouterr().out
-    assert cli.main(["verify", "--json", "--url", busy]) == 1
+    assert cli.main(["doctor", "--json", "--url", busy]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
-    assert cli.main(["verify", "--repair", "--url", busy]) == 2
+    assert cli.main(["doctor", "--repair", "--url", busy]) == 2
 
 
 def test_the_demo_as_data(capfd: pytest.CaptureFixture[str]) -> None:
@@ -531,7 +533,7 @@ def test_other_shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         said = capsys.readouterr().out
         if shutil.which(shell):
             subprocess.run([shell, "-n"], input=said, text=True, check=True)
-        for command in parsing.COMMANDS:
+        for command in parser.COMMANDS:
             assert command.name in said
 
 

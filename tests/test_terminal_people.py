@@ -17,7 +17,7 @@ from test_show import UNSEEN
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
-from langgraph_wyrd.views.plain import width
+from langgraph_wyrd.views.text import width
 from tests.conftest import Backend
 
 Ran = tuple[int, str, str]

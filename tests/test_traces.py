@@ -32,7 +32,7 @@ async def test_upkeep_leaves_threads_in_their_order(durable: Backend, call: Any)
     assert [id for id, _ in before] == ["b", "a"]
     await call(saver, "prune", ["a"])
     assert listed() == before
-    await call(saver, "reweave", "a")
+    await call(saver, "reextract", "a")
     assert listed() == before
     said(saver, "c", "one", run="rc")
     put(saver, "a", {"messages": [HumanMessage("three")]}, metadata={"run_id": "rc"})

@@ -240,7 +240,7 @@ def test_every_answer_is_the_same(backend: Backend, tutorial: Tutorial) -> None:
         return [str(each).splitlines()[1:] for each in found]
 
     before = states()
-    saver.reweave()
+    saver.reextract()
     assert states() == before
     assert saver.verify().ok
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import Unserialisable
-from langgraph_wyrd.types.telling import kept_in
+from langgraph_wyrd.types.rebuild import kept_in
 from tests.damage import at
 from tests.rows import put
 from tests.vanishing import App, app

@@ -96,6 +96,6 @@ def test_what_was_said_without_a_class_is_no_damage(durable: Backend, returned: 
             report = durable.open().verify("t")
         assert report.ok
         assert report.findings == ()
-        durable.open().reweave("t")
+        durable.open().reextract("t")
         if returned:
             assert durable.open().verify("t").findings == ()

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 import jsonschema
@@ -23,12 +23,14 @@ from starlette.testclient import TestClient
 from langgraph_wyrd import WyrdSaver, ui
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.thread import Thread
-from langgraph_wyrd.ui import application, feed, reading
-from langgraph_wyrd.ui.application import OPERATIONS
-from langgraph_wyrd.ui.data import Plain, encoded
+from langgraph_wyrd.ui import api as operations
+from langgraph_wyrd.ui import application, feed
+from langgraph_wyrd.ui.api import OPERATIONS, Operation
 from langgraph_wyrd.ui.security import host_name, is_loopback
+from langgraph_wyrd.views.data import Plain, encoded
 from tests import inspected
 from tests.conftest import DURABLE, Backend, fresh_postgres, url_database
+from tests.outside import not_ignored
 
 ROOT = Path(__file__).parent.parent
 LOCAL = "http://127.0.0.1"
@@ -81,8 +83,19 @@ def api(saver: WyrdSaver) -> TestClient:
     return client(saver)
 
 
-def of(thread_id: str, rest: str = "") -> str:
-    return f"/api/threads/{quote(thread_id, safe='')}{rest}"
+def of(thread_id: str, rest: str = "", **asked: Any) -> str:
+    return f"/api/thread{rest}?{urlencode({'id': thread_id, **asked})}"
+
+
+def every(thread_id: str, operation: Operation) -> str:
+    """The address of any operation, on a thread where it is of one."""
+    return (
+        f"/api{operation.path}?{urlencode({'id': thread_id} if 'id' in names(operation) else {})}"
+    )
+
+
+def names(operation: Operation) -> list[str]:
+    return [each.name for each in operation.query]
 
 
 def got(answer: httpx.Response, status: int = 200) -> Any:
@@ -121,30 +134,28 @@ def test_messages_in_one_call(api: TestClient, saver: WyrdSaver) -> None:
     roles = [each["role"] for each in found["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "tool", "assistant"]
     assert found["messages"] == saver.thread("trip/paris").messages(as_dicts=True)
-    page = got(api.get(of("trip/paris", "/messages"), params={"limit": 2, "before": 5}))
+    page = got(api.get(of("trip/paris", "/messages", limit=2, before=5)))
     assert (page["start"], page["messages"]) == (3, found["messages"][3:5])
-    cut = got(api.get(of("trip/paris", "/messages"), params={"cut": 20}))["messages"]
+    cut = got(api.get(of("trip/paris", "/messages", cut=20)))["messages"]
     assert cut[1]["content"].startswith("Two nights in Paris … (") or cut[1]["cut"]
     assert "cut" not in found["messages"][1]
-    past = got(api.get(of("trip/paris", "/messages"), params={"at": "offers"}))
+    past = got(api.get(of("trip/paris", "/messages", at="offers")))
     assert past["messages"] == found["messages"]
 
 
 def test_a_point_of_the_past(api: TestClient, saver: WyrdSaver) -> None:
     """State, history and differences are those of the thread's handle."""
     thread = saver.thread("trip/paris")
-    entries = got(api.get(of("trip/paris", "/history"), params={"limit": 4}))["entries"]
+    entries = got(api.get(of("trip/paris", "/history", limit=4)))["entries"]
     assert [each["checkpoint_id"] for each in entries] == [
         each.checkpoint_id for each in thread.history(limit=4)
     ]
-    older = got(
-        api.get(of("trip/paris", "/history"), params={"before": entries[-1]["checkpoint_id"]})
-    )
+    older = got(api.get(of("trip/paris", "/history", before=entries[-1]["checkpoint_id"])))
     assert len(older["entries"]) == len(thread.history()) - 4
     point = entries[-1]["checkpoint_id"]
-    state = got(api.get(of("trip/paris", "/state"), params={"at": point}))
+    state = got(api.get(of("trip/paris", "/state", at=point)))
     assert state["state"] == thread.working_state(point).to_dict()
-    made = got(api.get(of("trip/paris", "/diff"), params={"a": point}))
+    made = got(api.get(of("trip/paris", "/diff", a=point)))
     expected = thread.diff(point)
     assert made["summary"] == expected.summary()
     assert made["state_lines"] + made["value_lines"] == expected.lines()
@@ -162,7 +173,7 @@ def test_open_loops(api: TestClient) -> None:
 
 @pytest.mark.parametrize("name", ODD_IDS, ids=ascii)
 def test_any_id_works(sqlite: Backend, name: str) -> None:
-    """A thread's id may hold anything: in the path percent-encoded, or as a parameter."""
+    """A thread's id may hold anything."""
     saver = sqlite.open()
     inspected.graph(saver, inspected.SCRIPTS["chat-0193"][1]).invoke(
         {"messages": [("human", "hello")]}, {"configurable": {"thread_id": name}}
@@ -170,18 +181,14 @@ def test_any_id_works(sqlite: Backend, name: str) -> None:
     api = client(saver)
     assert [each["thread_id"] for each in got(api.get("/api/threads"))["threads"]] == [name]
     for part in ("", "/messages", "/history", "/state"):
-        by_parameter = got(api.get(f"/api/thread{part}?{urlencode({'id': name})}"))
-        assert by_parameter["thread_id"] == name
-        if name not in (".", ".."):  # which every client takes for steps in a path
-            assert got(api.get(of(name, part))) == by_parameter
-    parameter = urlencode({"id": name})
-    made = got(api.post(f"/api/thread/fork?{parameter}", json={"new_thread_id": f"{name}+"}))
+        assert got(api.get(of(name, part)))["thread_id"] == name
+    made = got(api.post(of(name, "/fork"), json={"new_thread_id": f"{name}+"}))
     assert made == {"thread_id": f"{name}+"}
-    assert got(api.get(f"/api/thread/export?{parameter}"))["thread_id"] == name
+    assert got(api.get(of(name, "/export")))["thread_id"] == name
 
 
 def test_mounted_somewhere(sqlite: Backend) -> None:
-    """Mounted below a path of another app, all of it works, ids with slashes too."""
+    """Mounted below a path of another app, all of it works."""
     saver = sqlite.open()
     inspected.run(saver, "trip/paris")
     app = Starlette(routes=[Mount("/a b/look", ui.app(saver, read_only=False))])
@@ -189,9 +196,6 @@ def test_mounted_somewhere(sqlite: Backend) -> None:
     assert got(api.get(f"/a%20b/look{of('trip/paris')}"))["thread_id"] == "trip/paris"
     assert "main.js" in api.get("/a%20b/look/").text
     assert "import" in api.get("/a%20b/look/main.js").text
-    deeper = Starlette(routes=[Mount("/{id}/{tool}", ui.app(saver))])
-    found = TestClient(deeper, base_url=LOCAL).get("/x/y/api/thread?id=trip/paris")
-    assert got(found)["thread_id"] == "trip/paris"
     label = {"name": "here"}
     assert got(api.post(f"/a%20b/look{of('trip/paris', '/label')}", json=label))["name"] == "here"
 
@@ -208,7 +212,7 @@ def test_one_users_threads(saver: WyrdSaver) -> None:
 
 def test_a_file(api: TestClient, saver: WyrdSaver, tmp_path: Path) -> None:
     """The exported file can be imported elsewhere, and nothing of it is left behind here."""
-    answer = api.get(of("trip/paris", "/export"), params={"payloads": "true"})
+    answer = api.get(of("trip/paris", "/export", payloads="true"))
     assert "attachment" in answer.headers["content-disposition"]
     file = tmp_path / "thread.json"
     file.write_bytes(answer.content)
@@ -285,14 +289,14 @@ def test_what_is_wrong_is_said(api: TestClient) -> None:
     """A wrong request is refused with a status and words, and changes nothing."""
     for path, status, said in (
         (of("nobody"), 404, "ThreadNotFound"),
-        (of("trip/paris", "/state?at=nowhere"), 404, "ThreadNotFound"),
+        (of("trip/paris", "/state", at="nowhere"), 404, "ThreadNotFound"),
         ("/api/threads?limit=0", 400, "InvalidInput"),
         ("/api/threads?limit=many", 400, "InvalidInput"),
         ("/api/threads?colour=red", 400, "InvalidInput"),
         ("/api/threads?status=tired", 400, "InvalidInput"),
         ("/api/threads?after=nonsense", 400, "InvalidInput"),
         (of("trip/paris", "/diff"), 400, "InvalidInput"),
-        (of("trip/paris", "/messages?all=perhaps"), 400, "InvalidInput"),
+        (of("trip/paris", "/messages", all="perhaps"), 400, "InvalidInput"),
         ("/api/thread/messages", 400, "InvalidInput"),
     ):
         answer = api.get(path)
@@ -314,7 +318,7 @@ def test_nothing_without_the_token(saver: WyrdSaver) -> None:
     """Every operation but logging in is refused without the token, and works with it."""
     api = client(saver, token=TOKEN)
     for each in OPERATIONS:
-        path = f"/api{each.path.replace('{id}', 'chat-0193')}"
+        path = every("chat-0193", each)
         answer = api.request(each.method, path, json={} if each.body else None)
         if each.public:
             continue
@@ -356,7 +360,7 @@ def test_other_sites_can_do_nothing(saver: WyrdSaver) -> None:
     plain = TestClient(app, base_url=LOCAL)
     for each in OPERATIONS:
         if each.method == "POST":
-            answer = plain.post(f"/api{each.path.replace('{id}', 'chat-0193')}", json={})
+            answer = plain.post(every("chat-0193", each), json={})
             assert (answer.status_code, kind(answer)) == (403, "HeaderMissing")
     for site in ("cross-site", "same-site"):
         headers = {"sec-fetch-site": site, **MINE}
@@ -397,7 +401,7 @@ def test_read_only(saver: WyrdSaver) -> None:
     assert got(api.get("/api/about"))["read_only"] is True
     for each in OPERATIONS:
         if each.changes:
-            answer = api.post(f"/api{each.path.replace('{id}', 'chat-0193')}", json={})
+            answer = api.post(every("chat-0193", each), json={})
             assert (answer.status_code, kind(answer)) == (403, "ReadOnly")
     assert api.get(of("chat-0193", "/export")).status_code == 200
     assert got(client(saver, read_only=None, token=TOKEN).get("/api/about"))["read_only"] is False
@@ -441,28 +445,15 @@ def test_the_page_is_of_the_package(api: TestClient) -> None:
 
 def test_openapi_describes_it(api: TestClient) -> None:
     """Every operation is in the description, and real answers are as it says."""
-    document = got(api.get("/openapi.json"))
-    for each in OPERATIONS:
-        assert each.method.lower() in document["paths"][f"/api{each.path}"]
-    schemas = document["components"]["schemas"]
-    jsonschema.Draft202012Validator.check_schema({"$defs": schemas})
-    here = {"components": document["components"]}
-    text = json.dumps(document)
-    for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
-        assert name in schemas
+    paths = got(api.get("/openapi.json"))["paths"]
     entries = got(api.get(of("trip/paris", "/history")))["entries"]
-    seen = 0
     for each in OPERATIONS:
-        if each.method != "GET" or each.gives == "File":
-            continue
-        path = f"/api{each.path.replace('{id}', quote('trip/paris', safe=''))}"
-        needed = {"a": entries[-1]["checkpoint_id"]} if each.name == "diff" else {}
-        found = got(api.get(path, params=needed))
-        jsonschema.validate(found, {**here, "$ref": f"#/components/schemas/{each.gives}"})
-        # Nothing is in an answer that the description does not know.
-        assert set(found) <= set(schemas[each.gives]["properties"]), each.name
-        seen += 1
-    assert seen >= 9
+        said = paths[f"/api{each.path}"][each.method.lower()]
+        schema = said["responses"]["200"]["content"]["application/json"]["schema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        if each.method == "GET":
+            needed = f"&a={entries[-1]['checkpoint_id']}" if each.name == "diff" else ""
+            jsonschema.validate(got(api.get(every("trip/paris", each) + needed)), schema)
 
 
 def test_odd_data_is_json() -> None:
@@ -503,13 +494,15 @@ def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None
             inspected.run(durable.open(), "trip/paris")
             name, data, id = next(events)
             assert (name, data["thread_id"]) == ("thread", "trip/paris")
-            while data["status"] != "interrupted":
+            while not id:  # the cursor is behind all that was read together
                 name, data, id = next(events)
         inspected.run(saver, "refund-4821")
         with http.stream("GET", "/api/events", headers={"last-event-id": id}) as answer:
             events = told(answer)
             assert next(events)[0] == "ready"
-            assert next(events)[1]["thread_id"] == "refund-4821"
+            while data["thread_id"] != "refund-4821":
+                _, data, _ = next(events)
+            assert {"kind", "item", "at"} < data["events"][0].keys()
 
 
 def told(answer: httpx.Response) -> Iterator[tuple[str, Any, str]]:
@@ -540,7 +533,7 @@ async def test_the_loop_is_never_held_up(sqlite: Backend, monkeypatch: pytest.Mo
         monkeypatch.setattr(on, name, noted)
 
     watch(application, "encoded")
-    watch(reading, "_shortened")
+    watch(operations, "_shortened")
     watch(Thread, "export")
     waiting = {
         WyrdSaver: ("threads", "open_loops", "get_tuple", "list"),
@@ -555,9 +548,8 @@ async def test_the_loop_is_never_held_up(sqlite: Backend, monkeypatch: pytest.Mo
     async with httpx.AsyncClient(transport=transport, base_url=LOCAL) as http:
         for each in OPERATIONS:
             if each.method == "GET":
-                path = f"/api{each.path.replace('{id}', 'long')}"
-                asked = {"a": point} if each.name == "diff" else {}
-                assert (await http.get(path, params=asked)).status_code == 200, path
+                path = every("long", each) + (f"&a={point}" if each.name == "diff" else "")
+                assert (await http.get(path)).status_code == 200, path
     assert {"encoded outside", "_shortened outside", "export outside"} == set(met)
 
 
@@ -570,7 +562,7 @@ def test_without_the_extra() -> None:
         "import sys\n"
         "sys.modules['starlette'] = None\n"
         "from langgraph_wyrd import WyrdSaver, ui\n"
-        "from langgraph_wyrd.cli import main, parsing\n"
+        "from langgraph_wyrd.cli import main, parser\n"
         "assert 'uvicorn' not in sys.modules\n"
         "for run in (ui.app, ui.serve):\n"
         "    try: run(None)\n"
@@ -589,8 +581,9 @@ def test_the_command(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WYRD_UI_TOKEN", raising=False)
     command = [sys.executable, "-m", "langgraph_wyrd", "ui", "--port", "0", "--json"]
     running = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=not_ignored,
+    )  # fmt: skip
     try:
         assert running.stdout is not None
         said = running.stdout.readline()

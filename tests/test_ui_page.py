@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from langgraph_wyrd import WyrdSaver, ui
 from langgraph_wyrd.ui import feed
@@ -89,9 +90,9 @@ def test_from_the_list_to_a_checkpoint(browser: Chromium, saver: WyrdSaver) -> N
         tab.click("nav a", "Threads")
         tab.wait("document.querySelectorAll('.thread-row').length === 6")
         tab.click("#search")
-        tab.type("NIGHTS")
+        tab.type("Hotel NORD")  # as an agent said it
         tab.wait("document.querySelectorAll('.thread-row').length === 1")
-        assert "text=NIGHTS" in tab.js("location.hash")
+        assert "text=Hotel+NORD" in tab.js("location.hash")
         tab.click(".thread-row")
         tab.says("The 13:05 flight and the Hôtel du Nord come to 264 EUR")
         assert tab.js("location.hash") == TRIP
@@ -457,6 +458,22 @@ def hostile(saver: WyrdSaver, says: str, name: str) -> None:
     config: Any = {"configurable": {"thread_id": name, "user_id": says[:60]}}
     with pytest.raises(RuntimeError):
         builder.compile(checkpointer=saver).invoke({"messages": [HumanMessage(says)]}, config)
+
+    def asks(state: Any) -> Any:
+        action = {"action": says[:2000], "args": {says[:2000]: says, "more": [says]}}
+        allow = {f"allow_{each}": True for each in ("accept", "edit", "respond", "ignore")}
+        interrupt([{"action_request": action, "config": allow, "description": says}])
+
+    def wonders(state: Any) -> Any:
+        interrupt({"question": says, says[:500]: {says[:500]: says}})
+
+    waits = StateGraph(inspected.State)
+    for node in (asks, wonders):
+        waits.add_node(node.__name__, node)
+        waits.add_edge(START, node.__name__)
+    config = {"configurable": {"thread_id": f"{name} waits", "user_id": says[:60]}}
+    waits.compile(checkpointer=saver).invoke({"messages": [HumanMessage(says)]}, config)
+    saver.thread(f"{name} waits").assign(saver.inbox()[0], to=says[:100].replace("\0", ""))
     thread = saver.thread(name)
     thread.label(says[:150])
     short = says[:3900].replace("\0", "")  # which nothing that is declared may hold
@@ -476,8 +493,10 @@ def test_hostile_content(browser: Chromium, sqlite: Backend, says: str) -> None:
     hostile(saver, says, name)
     id = quote(name, safe="")
     with looking(browser, writing(saver)) as (tab, url):
-        views = ["#/inbox", "#/threads"] + [
-            f"#/thread/{id}{more}" for more in ("", "?tab=state", "?tab=timeline", "/diff")
+        views = ["#/inbox", "#/threads", f"#/threads?text={quote(says.split(chr(0))[0][:100])}"] + [
+            f"#/thread/{each}{more}"
+            for each in (id, quote(f"{name} waits", safe=""))
+            for more in ("", "?tab=state", "?tab=timeline", "/diff")
         ]
         for view in views:
             tab.go("about:blank")

@@ -275,6 +275,54 @@ def test_erased_everywhere(durable: Backend) -> None:
     assert saver.erase_user("ann") == {"wyrd_user_data": 0}
 
 
+async def test_text_that_remains_is_told_and_redacted(durable: Backend, call: Any) -> None:
+    """`erase_user` counts values as a person would, and tells of each thread where text remains;
+    `redact=True` takes it out of everything but the checkpoints, and nothing is damaged by that."""
+    saver = durable.open(channels=USERS)
+    fails = [True]
+
+    def greet(state: State) -> State:
+        if fails[0]:
+            raise RuntimeError(f"{MARK} is not at home")
+        return {"messages": [AIMessage(f"Hello {MARK}")]}
+
+    made = StateGraph(State).add_node("greet", greet).add_edge(START, "greet").compile(saver)
+    asked = {"messages": [HumanMessage(f"please ring {MARK}")], "profile": {"name": MARK}}
+    with pytest.raises(RuntimeError):
+        await call(made, "invoke", asked, run("ann"))
+    fails[0] = False
+    thread = saver.thread("t")
+    (first,) = [e for e in await call(thread, "history") if e.parent_id is None]
+    left = {"configurable": {**first.config["configurable"], "user_id": "ann"}}
+    await call(made, "invoke", {"messages": [HumanMessage("hello")]}, left)
+    await call(thread, "add_todo", f"ring {MARK}")
+    await call(thread, "decide", f"{MARK} is right", f"{MARK} said so")
+    await call(thread, "set_context", "who", MARK)
+    await call(thread, "set_intention", f"find {MARK}")
+    await call(thread, "label", "here")
+    before = {loop.id for loop in await call(saver, "open_loops", branch="any")}
+    found = await call(saver, "erase_user", "ann")
+    assert (found.values_erased, found.threads) == (1, 1)
+    remains = found.remains["t"]
+    assert {"todos", "loops", "context", "intentions", "labels", "checkpoints"} <= remains.keys()
+    assert remains["todos"] == remains["context"] == remains["labels"] == 1
+    assert "Text of this user's threads remains: t (" in str(found)
+    found = await call(saver, "erase_user", "ann", redact=True)
+    assert set(found.remains["t"]) == {"checkpoints"}
+    (decision,) = await call(saver, "open_loops", kind="decision")
+    assert decision.description == "(erased)"
+    assert [each.content for each in await call(saver, "todos")] == ["(erased)"]
+    assert {loop.id for loop in await call(saver, "open_loops", branch="any")} == before
+    for reader in (saver, durable.open(channels=USERS)):
+        state = await call(reader.thread("t"), "working_state")
+        assert MARK not in str(state.to_dict() if hasattr(state, "to_dict") else state)
+        assert (await call(reader, "verify")).ok
+    assert not places(durable.url) & {
+        "wyrd_todos", "wyrd_open_loops", "wyrd_context", "wyrd_intentions", "wyrd_journal",
+        "wyrd_labels", "wyrd_user_data", "wyrd_threads",
+    }  # fmt: skip
+
+
 def test_every_checkpoint_can_be_resumed(durable: Backend) -> None:
     """From each of them a graph goes on: tasks that were done are not done again."""
     saver = durable.open(channels=USERS)

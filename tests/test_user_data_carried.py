@@ -140,7 +140,7 @@ def test_reweaving_says_the_same(durable: Backend) -> None:
     story(saver)
     thread = saver.thread("t")
     before = [thread.working_state(each) for each in thread.history()]
-    saver.reweave()
+    saver.reextract()
     assert [thread.working_state(each) for each in thread.history()] == before
     assert places(durable.url) - {"file"} == {"wyrd_user_data"}
 

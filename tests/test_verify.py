@@ -38,7 +38,7 @@ async def test_pruned_and_rewoven_threads_are_sound(made: Backend) -> None:
     saver = made.open()
     saver.prune(["t"])
     saver.copy_thread("u", "copy")
-    saver.reweave("u")
+    saver.reextract("u")
     report = await saver.averify()
     assert report.ok, str(report)
     with pytest.raises(errors.ThreadNotFound):

@@ -740,6 +740,37 @@ async def test_an_extractor_that_raises(
     assert values["log"] == ["plan", "work"]
 
 
+async def test_an_extractor_that_hangs_holds_up_no_other_thread(
+    durable: Backend, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While one thread's checkpoint is read for long, others run, are read and are listed; the
+    extractor is switched off, and the log names it."""
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    def stuck(view: View) -> Any:
+        if view.values.get("goal") == "hang" and not goes_on.is_set():
+            hangs.set()
+            assert goes_on.wait(50)
+            time.sleep(1.2)  # so that its own time is above any budget
+        return ()
+
+    saver = durable.open(extractors=[stuck])
+    held = {"configurable": {"thread_id": "held"}}
+    graph = writer(saver)
+    run = threading.Thread(target=graph.invoke, args=({"goal": "hang"}, held))
+    run.start()
+    assert hangs.wait(50)
+    for n in range(3):
+        await call(graph, "invoke", {"goal": f"write {n}"}, CONFIG)
+        assert knows(await now(call, saver))["topic"] == "bees"
+        assert "a thread" in {each.thread_id for each in await call(saver, "threads")}
+    assert run.is_alive()
+    goes_on.set()
+    run.join()
+    assert "'stuck' took" in caplog.text
+    assert graph.get_state(held).values["log"] == ["plan", "work"]
+
+
 async def test_channels_are_chosen(durable: Backend, call: Call) -> None:
     """`context` names the channels that make it, `exclude` those that nothing is said of; both
     are stored as ever."""

@@ -10,8 +10,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra, WyrdError
-from langgraph_wyrd.state.events import plain
 from langgraph_wyrd.state.records import record
+from langgraph_wyrd.views.data import Plain
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -55,21 +55,21 @@ def server(saver: WyrdSaver | UserSaver, *, write: bool = False) -> MCPServer[An
     writes = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     for tool in [*_looking(saver), *([_answering(saver)] if write else [])]:
         notes = writes if tool.__name__ == "answer" else reads
-        made.add_tool(_telling(tool, ToolError), annotations=notes)
+        made.add_tool(_with_tool_errors(tool, ToolError), annotations=notes)
     return made
 
 
-def _telling(tool: F, tool_error: type[Exception]) -> F:
+def _with_tool_errors(tool: F, tool_error: type[Exception]) -> F:
     """The tool, whose errors an assistant reads: another exception's words stay on the server."""
 
     @wraps(tool)
-    async def told(*args: Any, **kwargs: Any) -> Any:
+    async def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:
             return await tool(*args, **kwargs)
         except WyrdError as error:
             raise tool_error(str(error)) from error
 
-    return told  # type: ignore[return-value]
+    return wrapped  # type: ignore[return-value]
 
 
 def _looking(saver: WyrdSaver | UserSaver) -> list[Callable[..., Awaitable[Any]]]:
@@ -85,7 +85,7 @@ def _looking(saver: WyrdSaver | UserSaver) -> list[Callable[..., Awaitable[Any]]
         Args:
             status: interrupted (waits for a person), error, due, idle or done.
             user: Threads of this user.
-            text: With this in the title or the id.
+            text: With these words in a message, or this text in the title or the reason.
             limit: At most so many.
             after: `next` of the page before.
         """
@@ -138,8 +138,12 @@ def _looking(saver: WyrdSaver | UserSaver) -> list[Callable[..., Awaitable[Any]]
             b: The same; without it, now.
         """
         found = await saver.thread(thread_id).adiff(a, b)
-        lines = [_short(line) for line in found.lines()]
-        return {"summary": found.summary(), "lines": lines[:_MOST], "left_out": len(lines[_MOST:])}
+        lines = found.lines()
+        return {
+            "summary": found.summary(),
+            "lines": _data(lines[:_MOST]),
+            "left_out": len(lines[_MOST:]),
+        }
 
     async def messages(
         thread_id: str, at: str | None = None, limit: int = 20, all: bool = False
@@ -155,7 +159,7 @@ def _looking(saver: WyrdSaver | UserSaver) -> list[Callable[..., Awaitable[Any]]
         found = await saver.thread(thread_id).amessages(
             at, all=all, as_dicts=True, limit=_most(limit)
         )
-        return {"messages": [_data(each) for each in found]}
+        return {"messages": _data(found)}
 
     async def inbox(
         thread_id: str | None = None, user: str | None = None, limit: int = 20
@@ -213,17 +217,4 @@ def _rows(page: Any) -> list[dict[str, Any]]:
 
 def _data(value: Any) -> Any:
     """Plain data with bounded texts."""
-    return _bounded(plain(value))
-
-
-def _bounded(value: Any) -> Any:
-    if isinstance(value, str):
-        return _short(value)
-    if isinstance(value, dict):
-        return {key: _bounded(each) for key, each in value.items()}
-    return [_bounded(each) for each in value] if isinstance(value, list) else value
-
-
-def _short(text: str) -> str:
-    left = len(text) - _LONG
-    return text if left <= 0 else f"{text[:_LONG]}… [{left:,} more characters]"
+    return Plain(_LONG).of(value)

@@ -6,30 +6,30 @@ a quote that stands in the messages, and has confidence `model`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from langgraph_wyrd.agents.standing import Asking, aask, ask
 from langgraph_wyrd.errors import InvalidInput, UnusableAnswer
 from langgraph_wyrd.extraction.declared import closable
 from langgraph_wyrd.extraction.messages import read
-from langgraph_wyrd.state import reported
+from langgraph_wyrd.operations import ASYNC, Calls, run_calls
+from langgraph_wyrd.state import model_report
 from langgraph_wyrd.state.facts import Fact, Opens, Settles, Wants
 from langgraph_wyrd.state.model import Source, WorkingState, shortened
-from langgraph_wyrd.state.reported import QUOTE, RULE, plain
+from langgraph_wyrd.state.model_report import QUOTE, RULE, plain
 
 Kind = Literal["question", "request", "promise", "decision", "note"]
 
 _ONE = 2000  # characters of a message
 _QUOTE = 8  # characters that a quote has at least, unless it is a whole message
-_KNOWN = 50  # open loops that the model is told of
+_KNOWN = 50  # open loops that the model gets to read
 _TEXT = 500
 _MOST_SAID = 200  # entries of an answer that are looked at
 
@@ -70,6 +70,8 @@ class _Aim(BaseModel):
 class Report(BaseModel):
     """What is open, what is settled, and what the work is after."""
 
+    model_config = ConfigDict(extra="forbid")
+
     open: list[_Open] = Field(default_factory=list)
     settled: list[_Settled] = Field(default_factory=list)
     intention: _Aim | None = None
@@ -88,7 +90,7 @@ class ModelExtractor:
     Args:
         model: A chat model that knows structured output.
         last: How many of the newest messages it reads.
-        max_chars: How many characters of them, at most; of what is known already it is told a
+        max_chars: How many characters of them, at most; of what is known already it reads a
             quarter of that.
         max_items: How much of what it reports counts, at most.
         prompt: Instead of the default instructions.
@@ -119,7 +121,7 @@ class ModelExtractor:
 
     def read(
         self, messages: Sequence[Any], state: WorkingState, before: str | None = None
-    ) -> reported.Report:
+    ) -> model_report.Report:
         """What the model reports of messages that are known to have led to this state.
 
         Args:
@@ -130,30 +132,29 @@ class ModelExtractor:
         Raises:
             UnusableAnswer: The model answered with something else.
         """
-        return ask(self._reading(messages, state, before))
+        return run_calls(self._reading, messages, state, before)
 
     async def aread(
         self, messages: Sequence[Any], state: WorkingState, before: str | None = None
-    ) -> reported.Report:
+    ) -> model_report.Report:
         """Async version of `read`."""
-        return await aask(self._reading(messages, state, before))
+        return await self._reading(ASYNC, messages, state, before)
 
-    def _reading(
-        self, messages: Sequence[Any], state: WorkingState, before: str | None
-    ) -> Asking[reported.Report]:
+    async def _reading(
+        self, calls: Calls, messages: Sequence[Any], state: WorkingState, before: str | None
+    ) -> model_report.Report:
         lines = _Lines(messages, self._last, self._max_chars)
         if not lines.shown or lines.print == before:
-            return reported.Report(author=self.author, at=state.checkpoint_id)
+            return model_report.Report(author=self.author, at=state.checkpoint_id)
         known = _known(state, self._max_chars // 4)
         asked = f"Known open items:\n{known or 'none'}\n\nMessages:\n{lines.text}"
         prompt = [SystemMessage(self._prompt), HumanMessage(asked)]
-        said = yield self._model, "invoke", (prompt,), {}
-        entries, unreadable = _entries(said, state)
+        said = await calls(self._model, "invoke", prompt)
         reading = _Reading(lines, state, self.author)
-        facts = [fact for fact in map(reading.fact, entries) if fact is not None]
-        return reported.Report(
+        facts = [fact for fact in map(reading.fact, _entries(said, state)) if fact is not None]
+        return model_report.Report(
             tuple(facts), self.author, state.checkpoint_id, self._max_items, lines.print, 1,
-            reading.unfounded, unreadable,
+            reading.unfounded,
         )  # fmt: skip
 
 
@@ -174,52 +175,22 @@ def _known(state: WorkingState, most: int) -> str:
 _Entry = _Open | _Settled | _Aim
 
 
-def _entries(said: Any, state: WorkingState) -> tuple[list[_Entry], int]:
-    """What is settled, what is open, and the aim; and how much is of no form that was asked for."""
+def _entries(said: Any, state: WorkingState) -> list[_Entry]:
+    """What is settled, what is open, and the aim."""
     raw = None
     if isinstance(said, Mapping) and "parsed" in said:
         raw, said = said.get("raw"), said["parsed"]
-    if isinstance(said, Report):
-        said = said.model_dump()
-    if isinstance(raw, AIMessage):  # whose single entries may be fine where the whole is not
-        said = _given(raw, said)
-    if not isinstance(said, Mapping) or (said and not said.keys() & Report.model_fields.keys()):
-        what = shortened(repr(raw.text if isinstance(raw, AIMessage) else said)[:400], 120)
-        raise UnusableAnswer(
-            f"asked about thread {state.thread_id!r}, the model gave no report, but {what}: "
-            "nothing was stored. Ask again, or a model that knows structured output"
-        )
-    found: list[_Entry] = []
-    unreadable = 0
-    kinds: tuple[tuple[str, type[_Entry]], ...] = (("settled", _Settled), ("open", _Open))
-    for name, kind in kinds:
-        each = said.get(name) or []
-        if not isinstance(each, list):
-            unreadable += 1
-            continue
-        for one in each[:_MOST_SAID]:
-            unreadable += not _take(kind, one, found)
-        unreadable += len(each[_MOST_SAID:])
-    if (aim := said.get("intention")) is not None:
-        unreadable += not _take(_Aim, aim, found)
-    return found, unreadable
-
-
-def _given(raw: AIMessage, parsed: Any) -> Any:
-    if raw.tool_calls:
-        return raw.tool_calls[0]["args"]
-    try:
-        return json.loads(raw.text)
-    except ValueError:
-        return parsed
-
-
-def _take(kind: type[_Entry], one: Any, found: list[_Entry]) -> bool:
-    try:
-        found.append(kind.model_validate(one))
-    except ValidationError:
-        return False
-    return True
+    text = raw.text if isinstance(raw, AIMessage) else repr(said)
+    for read_as, given in ((Report.model_validate, said), (Report.model_validate_json, text)):
+        with suppress(ValidationError):
+            found = read_as(given)
+            aim = [] if found.intention is None else [found.intention]
+            return [*found.settled[:_MOST_SAID], *found.open[:_MOST_SAID], *aim]
+    raise UnusableAnswer(
+        f"asked about thread {state.thread_id!r}, the model gave no report, but "
+        f"{shortened(repr(text)[:400], 120)}: nothing was stored. Ask again, or a model that knows "
+        "structured output"
+    )
 
 
 # ---- what the model reads
@@ -249,8 +220,8 @@ class _Lines:
     @property
     def print(self) -> str:
         """What these messages are known by again: not by their words, which may be sealed."""
-        told = "\0".join(f"{id or number}/{len(text)}" for number, (id, text) in self.shown.items())
-        return blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        lines = (f"{id or number}/{len(text)}" for number, (id, text) in self.shown.items())
+        return blake2b("\0".join(lines).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
     def quoted(self, quote: str, number: int) -> str | int | None:
         """The id, or else the number, of the message that has these words: the one that was named,

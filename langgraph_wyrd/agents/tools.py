@@ -14,8 +14,9 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
-from langgraph_wyrd.agents.standing import Asking, Saver, aask, ask, place_of, state_at
+from langgraph_wyrd.agents.place import Saver, place_of, state_at
 from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
+from langgraph_wyrd.operations import ASYNC, Calls, run_calls
 from langgraph_wyrd.state.model import WorkingState, shortened
 
 _SHOWN = 20  # ids that are named where one was not found
@@ -51,10 +52,10 @@ def loop_tools(saver: Saver | None) -> list[BaseTool]:
         return f"Noted as open: {id or runtime.tool_call_id}"
 
     def close_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
-        return ask(_closing(saver, id, runtime))
+        return run_calls(_closing, saver, id, runtime)
 
     async def aclose_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
-        return await aask(_closing(saver, id, runtime))
+        return await _closing(ASYNC, saver, id, runtime)
 
     def set_intention(intention: str) -> str:
         return "Noted." if intention.strip() else "Taken back."
@@ -69,56 +70,39 @@ def loop_tools(saver: Saver | None) -> list[BaseTool]:
         named = id or runtime.tool_call_id
         return f"Noted: {named}" if outcome else f"Noted, its outcome is open: {named}"
 
-    made: Any = StructuredTool.from_function
+    tools: tuple[tuple[str, Any, Any, Any, str], ...] = (
+        (OPEN, OpenLoop, open_loop, None,
+         "Note something that is unfinished or waited for, so that it is not forgotten when the "
+         "conversation is summarised or picked up later."),
+        (CLOSE, CloseLoop, close_loop, aclose_loop, "Note that an open loop is settled, and how."),
+        (INTEND, SetIntention, set_intention, None,
+         "Note what this work is after, when that becomes clear or changes."),
+        (DECIDE, NoteDecision, note_decision, None,
+         "Note a decision and why. It stays open until its outcome is noted."),
+    )  # fmt: skip
     return [
-        made(
-            open_loop,
-            name=OPEN,
-            args_schema=OpenLoop,
-            infer_schema=False,
-            description="Note something that is unfinished or waited for, so that it is not "
-            "forgotten when the conversation is summarised or picked up later.",
-        ),
-        made(
-            close_loop,
-            coroutine=aclose_loop,
-            name=CLOSE,
-            args_schema=CloseLoop,
-            infer_schema=False,
-            description="Note that an open loop is settled, and how.",
-        ),
-        made(
-            set_intention,
-            name=INTEND,
-            args_schema=SetIntention,
-            infer_schema=False,
-            description="Note what this work is after, when that becomes clear or changes.",
-        ),
-        made(
-            note_decision,
-            name=DECIDE,
-            args_schema=NoteDecision,
-            infer_schema=False,
-            description="Note a decision and why. It stays open until its outcome is noted.",
-        ),
+        StructuredTool.from_function(
+            run, arun, name, description, args_schema=schema, infer_schema=False
+        )
+        for name, schema, run, arun, description in tools
     ]
 
 
-def _closing(
-    saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
-) -> Asking[str | ToolMessage]:
+async def _closing(
+    calls: Calls, saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
+) -> str | ToolMessage:
     """Whether there is such a loop: the model should know if it closed nothing."""
     said = f"Closed: {id}"
     if id in _opened(_messages(runtime.state)):
         return said
     place = place_of(saver, runtime.config, runtime.execution_info)
-    state = yield from state_at(place, None)
+    state = await state_at(calls, place, None)
     if _knows(state, id):  # this very call may have closed it by now
         return said
-    step = yield place.saver, "get_tuple", (place.config(place.root_id, ""),), {}
+    step = await calls(place.saver, "get_tuple", place.config(place.root_id, ""))
     above = step.parent_config if step is not None else None
     if above is not None:
-        before = yield from state_at(place, above["configurable"]["checkpoint_id"])
+        before = await state_at(calls, place, above["configurable"]["checkpoint_id"])
         if _knows(before, id):
             return said
     call = runtime.tool_call_id

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.codec.delta import DictOf, Fingerprint, ListOf
+from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.tables import Key
 
 
@@ -50,6 +52,15 @@ def beginning() -> Namespace:
     return Namespace(None, 0, {}, {}, {}, b"")
 
 
+def new_writer() -> int:
+    """A number that one planned write leaves in the thread's row, and the next one expects there.
+
+    Another one each time: a write that rests on one that failed must not take a third, which went
+    before it under the same version, for the one that it rests on.
+    """
+    return random_bits(62)
+
+
 @dataclass(slots=True)
 class Thread:
     """A thread's row as this process expects it, and its namespaces."""
@@ -66,6 +77,7 @@ class Thread:
     user: str | None = None
     unread: bool = False  # its working state was not read out of all its checkpoints yet
     waits: bool = False  # its row says that a task asks or failed
+    read_by: str | None = None  # what read its working state (`extraction/registry.py`)
 
     @property
     def weight(self) -> int:
@@ -73,18 +85,22 @@ class Thread:
         return 500 + state + sum(space.weight for space in self.spaces.values())
 
 
+_EMPTY = 400  # bytes of memory of a slot without a thread, about
+
+
 class Slot:
     """A thread's place in the cache. Whoever plans a write of the thread holds its lock."""
 
-    __slots__ = ("lock", "thread", "unread", "weight")
+    __slots__ = ("answering", "lock", "thread", "unread", "weight")
 
     def __init__(self) -> None:
+        self.answering = 0  # answers of people on their way to the database
         # What tasks wrote, by namespace and checkpoint, while the working state was not known: a
         # read that begins before these writes are stored does not find them.
         self.unread: dict[tuple[str, str], list[Any]] = {}
         self.lock = threading.Lock()
         self.thread: Thread | None = None
-        self.weight = 0
+        self.weight = _EMPTY
 
 
 class Cache:
@@ -100,7 +116,11 @@ class Cache:
         """The thread's slot, made where there is none."""
         found = self._slots.get(thread_id)
         if found is None:
-            found = self._slots.setdefault(thread_id, Slot())
+            made = Slot()
+            found = self._slots.setdefault(thread_id, made)
+            if found is made:
+                self._bytes += made.weight
+                self._shed()
         return found
 
     def keep(self, thread_id: str, slot: Slot, thread: Thread) -> None:
@@ -109,16 +129,20 @@ class Cache:
             for ns in list(thread.spaces)[: -self._most_spaces]:
                 if ns:
                     del thread.spaces[ns]
-        weight = thread.weight
         slot.thread = thread
+        if self._slots.setdefault(thread_id, slot) is not slot:
+            return  # it was forgotten meanwhile, and another slot has its place
+        weight = thread.weight
         self._bytes += weight - slot.weight
         slot.weight = weight
-        slots = self._slots
-        if thread_id in slots:
-            slots.move_to_end(thread_id)
-        while self._bytes > self._most_bytes and len(slots) > 1:
+        with suppress(KeyError):  # another keep has just forgotten it
+            self._slots.move_to_end(thread_id)
+        self._shed()
+
+    def _shed(self) -> None:
+        while self._bytes > self._most_bytes and len(self._slots) > 1:
             try:
-                _, old = slots.popitem(last=False)
+                _, old = self._slots.popitem(last=False)
             except KeyError:
                 break
             self._bytes -= old.weight
@@ -130,11 +154,13 @@ class Cache:
         if found is not None:
             if found.thread is not None:
                 found.unread.update(_written(found.thread))
-            self._bytes -= found.weight
-            found.thread, found.weight = None, 0
+            self._bytes += _EMPTY - found.weight
+            found.thread, found.weight = None, _EMPTY
 
     def clear(self) -> None:
         """Forget everything."""
+        for each in list(self._slots.values()):
+            each.weight = 0
         self._slots.clear()
         self._bytes = 0
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import history, owned, working
+from langgraph_wyrd.checkpoints import history, user_values, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.lookup import is_there
 from langgraph_wyrd.checkpoints.outline import Outline, delta_of, deltas, differ, outline
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
@@ -17,10 +18,10 @@ from langgraph_wyrd.codec.delta import REF, Value
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff, diff
+from langgraph_wyrd.state.matching import PILLARS, Change
 from langgraph_wyrd.state.model import Item, WorkingState
-from langgraph_wyrd.state.pairing import PILLARS, Change
-from langgraph_wyrd.state.past import HistoryEntry
-from langgraph_wyrd.state.values import NOTHING, diff_values, is_same_at, is_users, keys_of
+from langgraph_wyrd.state.results import HistoryEntry
+from langgraph_wyrd.state.value_diff import NOTHING, diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Query, Script
@@ -36,6 +37,12 @@ class Side(NamedTuple):
     values: Mapping[str, Any] | None = None
     versions: Mapping[str, Any] = {}
     deltas: frozenset[str] = frozenset()  # channels that are kept as deltas, and have no value here
+
+
+def is_stored(dialect: str, codec: Codec, thread_id: str, id: str) -> Script[bool]:
+    """Whether a root checkpoint of a thread is stored."""
+    thread = yield from known(dialect, thread_id)
+    return (yield from is_there(thread.key, "", id))
 
 
 def sides(
@@ -247,7 +254,7 @@ def _of_channel(
                 if channel in delta.changes:
                     change: list[Any] | None = delta.changes[channel]
                     if change is not None and change[0] == REF:
-                        change = yield from owned.at(codec, row, channel, change)
+                        change = yield from user_values.at(codec, row, channel, change)
                     has_value = change is not None
                     if change is not None:
                         value.apply(change)

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import owned, project, put
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints import put, rebuild_tables, search, user_values
+from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.restore import metadata_of
-from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
@@ -69,11 +69,13 @@ class Arrived(NamedTuple):
 # ---- reading
 
 
-def read(dialect: str, thread_id: str) -> Script[Carried | None]:
+def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script[Carried | None]:
     """A thread's rows as they are stored; None if there is no such thread.
 
+    `around_damage`: damaged checkpoints are left out, and what can't be restored without them.
+
     Raises:
-        CheckpointDamaged: A row is damaged.
+        CheckpointDamaged: A row is damaged, or one that others build on is missing.
     """
     by = "key" if dialect == "postgres" else "thread_id"
     rows = yield Query(select(THREADS, by), (found_by(dialect, thread_id),))
@@ -83,11 +85,36 @@ def read(dialect: str, thread_id: str) -> Script[Carried | None]:
     made = {}
     for table, answer in zip(COPIED, answers, strict=True):
         made[table.name] = [*map(table.row._make, answer)]
+        if around_damage and table is CHECKPOINTS:
+            made[table.name] = _restorable(made[table.name])
         if any(unsound(table, row) for row in made[table.name]):
             raise CheckpointDamaged(
                 f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() tells"
             )
+    every: list[CheckpointRow] = made[CHECKPOINTS.name]
+    there = {(row.ns, row.id) for row in every}
+    for row in every:
+        if row.built_on is not None and (row.ns, row.built_on) not in there:
+            raise CheckpointDamaged(
+                f"thread {given(thread_id)!r}: checkpoint {given(row.built_on)}, which "
+                f"{given(row.id)} builds on, is missing: verify() tells"
+            )
     return Carried(thread, made)
+
+
+def _restorable(rows: list[CheckpointRow]) -> list[CheckpointRow]:
+    """The sound checkpoints whose path is whole."""
+    left = {(row.ns, row.id): row for row in rows if not unsound(CHECKPOINTS, row)}
+    while True:
+        cut = [
+            place
+            for place, row in left.items()
+            if row.built_on is not None and (row.ns, row.built_on) not in left
+        ]
+        if not cut:
+            return list(left.values())
+        for place in cut:
+            del left[place]
 
 
 def opened(codec: Codec, carried: Carried) -> Carried:
@@ -111,14 +138,12 @@ def _open(codec: Codec, table: Table, row: Any) -> Any:
 # ---- storing
 
 
-def arrive(
-    dialect: str, codec: Codec, me: int, thread_id: str, carried: Carried
-) -> Script[Arrived]:
+def arrive(dialect: str, codec: Codec, thread_id: str, carried: Carried) -> Script[Arrived]:
     """Store a thread's rows under an id, behind what is there of the same thread.
 
     Nothing is stored where the thread of that id is another one, or went on since.
     """
-    here = yield from _locked(dialect, me, thread_id)
+    here = yield from _locked(dialect, thread_id)
     rows = yield Query(
         "SELECT ns, id, parent, stamp FROM wyrd_checkpoints WHERE thread = ?", (here.key,)
     )
@@ -130,7 +155,7 @@ def arrive(
     for table in COPIED:
         made = (_moved(codec, table, row, carried.thread.thread_id, here)
                 for row in carried.rows.get(table.name, ())
-                if table is not USER_DATA or row.name != owned.SNAPSHOT)  # fmt: skip
+                if table is not USER_DATA or row.name != user_values.SNAPSHOT)  # fmt: skip
         counts[table.name] = yield from _insert(codec, table, here, made)
     theirs = carried.thread
     if not any(counts.values()):
@@ -138,14 +163,15 @@ def arrive(
     head = max((id for ns, id in (*places, *known) if ns == ""), default=None)
     version = max(here.version, theirs.version) + 1
     first = min((id for _, id in (*places, *known)), default="")
+    yield search.forget(here.key)  # rows that arrive have versions of their own
     yield Command(
         _ARRIVED,
-        [(version, me, head, first, theirs.created, not known, theirs.created, theirs.updated,
-          not known, theirs.updated, theirs.user_id, here.key)],
+        [(version, here.writer, head, first, theirs.created, not known, theirs.created,
+          theirs.updated, not known, theirs.updated, theirs.user_id, theirs.read_by, here.key)],
     )  # fmt: skip
-    shown = Thread(here.key, thread_id, version, me, head, None, user=theirs.user_id)
+    shown = Thread(here.key, thread_id, version, here.writer, head, None, user=theirs.user_id)
     if theirs.status is not None:
-        yield from project.again(dialect, codec, shown)
+        yield from rebuild_tables.again(dialect, codec, shown)
     return Arrived(counts[CHECKPOINTS.name], counts[WRITES.name], len(known))
 
 
@@ -155,7 +181,7 @@ _ARRIVED = (
     "buried = CASE WHEN buried < ? THEN buried ELSE NULL END, "
     "created = CASE WHEN created > ? OR ? THEN ? ELSE created END, "
     "updated = CASE WHEN updated < ? OR ? THEN ? ELSE updated END, "
-    "user_id = coalesce(user_id, ?) WHERE key = ?"
+    "user_id = coalesce(user_id, ?), read_by = ? WHERE key = ?"
 )
 _REVIVED = (
     "UPDATE wyrd_threads SET version = version + 1, writer = ?, deleted_at = NULL WHERE key = ? "
@@ -163,18 +189,18 @@ _REVIVED = (
 )
 
 
-def _locked(dialect: str, me: int, thread_id: str) -> Script[Thread]:
+def _locked(dialect: str, thread_id: str) -> Script[Thread]:
     """The thread, locked; its row is made where there is none, and is no tombstone any more."""
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, thread_id)
     if thread is not None:
         return thread
     thread = yield from thread_row(dialect, thread_id)
     if thread.version:
-        yield Query(_REVIVED, (me, thread.key))
+        yield Query(_REVIVED, (new_writer(), thread.key))
     else:
-        step = put.advanced(me, thread, None, None, None)
+        step = put.advanced(new_writer(), thread, None, None, None)
         yield Command(step.sql, [step.params])
-    found = yield from lock(dialect, me, thread_id)
+    found = yield from lock(dialect, thread_id)
     assert found is not None
     return found
 
@@ -248,13 +274,13 @@ def _plain(table: Table, row: Any) -> Any:
 
 
 def copy_thread(
-    dialect: str, codec: Codec, me: int, source: str, target: str, found: Carried | None = None
+    dialect: str, codec: Codec, source: str, target: str, found: Carried | None = None
 ) -> Script[None]:
     """Copy all of a thread (`found`: its rows) to an id that has no checkpoints yet."""
     if source == target:
         raise InvalidInput(f"thread {given(source)!r} can't be copied onto itself")
     if found is None:
-        yield from lock(dialect, me, source)
+        yield from lock(dialect, source)
         found = yield from read(dialect, source)
     if found is None:
         return
@@ -263,4 +289,4 @@ def copy_thread(
         raise InvalidInput(
             f"thread {given(target)!r} has checkpoints already: copy to a new id, or delete it"
         )
-    yield from arrive(dialect, codec, me, target, opened(codec, found))
+    yield from arrive(dialect, codec, target, opened(codec, found))

@@ -12,21 +12,22 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints import (
     delta_channels,
     journal,
+    late_writes,
     points,
-    project,
     projection,
     put,
     read,
+    rebuild_tables,
     states,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Thread, beginning
+from langgraph_wyrd.checkpoints.cache import Thread, beginning, new_writer
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
+from langgraph_wyrd.checkpoints.listing import loop_of
+from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
 from langgraph_wyrd.checkpoints.points import Place
-from langgraph_wyrd.checkpoints.project import LINE
+from langgraph_wyrd.checkpoints.rebuild_tables import LINE
 from langgraph_wyrd.checkpoints.working import NamespaceState
-from langgraph_wyrd.checkpoints.writing import is_there, thread_row
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import EditConflict
 from langgraph_wyrd.extraction.messages import conversation, listed
@@ -34,10 +35,10 @@ from langgraph_wyrd.state.editing import Editing, task_of
 from langgraph_wyrd.state.events import Event, Moment, same
 from langgraph_wyrd.state.facts import Opens
 from langgraph_wyrd.state.fold import fold
+from langgraph_wyrd.state.matching import PILLARS, item_fields
 from langgraph_wyrd.state.model import Item, OpenLoop, WorkingState
-from langgraph_wyrd.state.overlay import moment_of
-from langgraph_wyrd.state.pairing import PILLARS, told
-from langgraph_wyrd.state.reported import READ, Findings, Report, weighed
+from langgraph_wyrd.state.model_report import READ, Findings, Report, weighed
+from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -57,6 +58,26 @@ class Where(NamedTuple):
 
     root: str | None = None  # the root checkpoint that the run's step started from
     run_id: str | None = None
+    node: str | None = None
+    agent: str | None = None
+
+    def told(self, event: Event, current: WorkingState) -> Event:
+        """What is opened, with the node, agent and run that say it, and the message they are at."""
+        if event.op != "open" or self.node is None:
+            return event
+        items: tuple[Item, ...] = (*current.loops, *current.intentions)
+        seen = [
+            (item.opened_at or "", place, item.source.message_id)
+            for place, item in enumerate(items)
+            if item.source.message_id is not None and not item.source.ns
+        ]
+        about = {
+            "node": self.node, "agent": self.agent, "run_id": self.run_id,
+            "message_id": max(seen)[2] if seen else None,
+        }  # fmt: skip
+        return replace(
+            event, source={**{k: v for k, v in about.items() if v is not None}, **event.source}
+        )
 
 
 class Saved(NamedTuple):
@@ -76,7 +97,6 @@ class Declaration:
 
     dialect: str
     codec: Codec
-    me: int
     thread_id: str
     where: Where = field(default_factory=Where)
     author: str | None = None
@@ -89,7 +109,7 @@ class Declaration:
         """The state that an edit starts from: an empty one, where nothing is stored yet."""
         thread = yield from thread_row(self.dialect, self.thread_id)
         if thread.deleted:
-            raise put.too_late(self.thread_id)
+            raise late_writes.too_late(self.thread_id)
         here = yield from self._standing(thread)
         return working.visible(here)
 
@@ -135,8 +155,8 @@ class Declaration:
         columns = projection.columns(shown[1], thread.key, self.codec.sealer)
         yield [
             *(Command(step.sql, [step.params]) for step in steps),
-            Command(project.SHOW, [(*columns, thread.key)]),
-            Command(project.USED, [(self.at, thread.key)]),
+            Command(rebuild_tables.SHOW, [(*columns, thread.key)]),
+            Command(rebuild_tables.USED, [(self.at, thread.key)]),
         ]
         return Saved(current, after)
 
@@ -144,18 +164,19 @@ class Declaration:
 
     def _locked(self) -> Script[Thread]:
         """The thread, locked; its row is made where there is none."""
-        thread = yield from lock(self.dialect, self.me, self.thread_id)
+        thread = yield from lock(self.dialect, self.thread_id)
         if thread is not None:
             return thread
         thread = yield from thread_row(self.dialect, self.thread_id)
         if thread.version:
-            begun = yield from lock(self.dialect, self.me, self.thread_id)
+            begun = yield from lock(self.dialect, self.thread_id)
             if begun is None:
-                raise put.too_late(self.thread_id)
+                raise late_writes.too_late(self.thread_id)
             return begun  # somebody else began it since
-        step = put.advanced(self.me, thread, None, None, None)
+        writer = new_writer()
+        step = put.advanced(writer, thread, None, None, None)
         yield Command(step.sql, [step.params])
-        return replace(thread, version=1, writer=self.me)
+        return replace(thread, version=1, writer=writer)
 
     def _standing(self, thread: Thread) -> Script[Thread]:
         """The thread as it is where the run stands that speaks; else at its head."""
@@ -184,7 +205,8 @@ class Declaration:
         current = working.visible(here)
         kinds = journal.declared(current)
         by_space: dict[str, list[Event]] = {}
-        for ns, event in said:
+        for ns, plain in said:
+            event = self.where.told(plain, current)
             name = stored(ns, "a namespace")
             by_space.setdefault(name if name in here.spaces else "", []).append(event)
             if event.pillar == "loop" and event.op == "open":
@@ -232,7 +254,7 @@ def _alike(one: WorkingState, other: WorkingState) -> bool:
         olds, news = getattr(one, pillar), getattr(other, pillar)
         if [item.id for item in olds] != [item.id for item in news]:
             return False
-        if not all(same(told(a), told(b)) for a, b in zip(olds, news, strict=True)):
+        if not all(same(item_fields(a), item_fields(b)) for a, b in zip(olds, news, strict=True)):
             return False
     return True
 
@@ -299,10 +321,7 @@ def _past(codec: Codec, thread: Thread, said: Report) -> Script[list[OpenLoop]]:
         answers += yield Query(_OVER, (thread.key, id, _MOST_PAST))
     loops = []
     for row in answers:
-        held = LoopRow._make(row)
-        if codec.sealer is not None:
-            held = codec.sealer.shown(OPEN_LOOPS, held)
-        loops.append(LIST_LOOPS.make(held))
+        loops.append(loop_of(codec, LoopRow._make(row)))
     return loops
 
 

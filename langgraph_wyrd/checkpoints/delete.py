@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.checkpoints import (
     delta_channels,
-    owned,
     path,
-    project,
     put,
+    rebuild_tables,
+    search,
     states,
+    user_values,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.read import headed, not_stored
 from langgraph_wyrd.checkpoints.restore import metadata_of, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import PRUNED, Moment, base
-from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import delete, summed
@@ -33,12 +34,19 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     LABELS,
+    OPEN_LOOPS,
     SNAPSHOTS,
     TABLES,
     THREADS,
     WRITES,
     CheckpointRow,
+    LoopRow,
 )
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints import listing
+else:
+    listing = lazy("checkpoints.listing")
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -85,7 +93,7 @@ def _by(dialect: str) -> str:
     return "key" if dialect == "postgres" else "thread_id"
 
 
-def lock(dialect: str, me: int, thread_id: str, *, whole: bool = True) -> Script[Thread | None]:
+def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread | None]:
     """A thread that nobody else changes until this transaction ends; its version is moved on.
 
     Raises CheckpointDamaged where its row, or (`whole`) its head, is missing.
@@ -93,20 +101,20 @@ def lock(dialect: str, me: int, thread_id: str, *, whole: bool = True) -> Script
     Looking after a thread is no use of it: the time of its last use stays. The row's writer is
     nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
-    me = secrets.randbits(62)
-    rows = yield Query(_LOCK.format(_by(dialect)), (me, found_by(dialect, thread_id)))
+    writer = new_writer()
+    rows = yield Query(_LOCK.format(_by(dialect)), (writer, found_by(dialect, thread_id)))
     if not rows:
         yield from not_stored(dialect, thread_id)
         return None
     key, version, head, buried, user = rows[0]
     if whole:
         yield from headed(key, head)
-    return Thread(key, thread_id, version, me, head, buried, user=user)
+    return Thread(key, thread_id, version, writer, head, buried, user=user)
 
 
-def delete_thread(dialect: str, me: int, thread_id: str) -> Script[int]:
+def delete_thread(dialect: str, thread_id: str) -> Script[int]:
     """Delete everything of a thread but its tombstone; how many checkpoints there were."""
-    thread = yield from lock(dialect, me, thread_id, whole=False)
+    thread = yield from lock(dialect, thread_id, whole=False)
     if thread is None:
         return 0
     key, moment = thread.key, put.now()
@@ -137,11 +145,9 @@ def threads_of_runs(run_ids: Sequence[str]) -> Script[list[str]]:
     return sorted({row[0] for rows in answers for row in rows})
 
 
-def delete_runs(
-    dialect: str, codec: Codec, me: int, thread_id: str, run_ids: Sequence[str]
-) -> Script[int]:
+def delete_runs(dialect: str, codec: Codec, thread_id: str, run_ids: Sequence[str]) -> Script[int]:
     """Delete the checkpoints of these runs in one thread, and their writes."""
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, thread_id)
     if thread is None:
         return 0
     every = yield from checkpoints_of(thread)
@@ -160,14 +166,14 @@ def delete_runs(
     return len(gone)
 
 
-def keep_latest(dialect: str, codec: Codec, me: int, thread_id: str) -> Script[int]:
+def keep_latest(dialect: str, codec: Codec, thread_id: str) -> Script[int]:
     """Keep the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
 
     The namespace of a subgraph's call (a task id behind a colon) goes with the checkpoint that the
     call started from: one of the root, or of a subgraph that lives on. What has a label stays, with
     what its subgraphs remembered by then.
     """
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, thread_id)
     if thread is None:
         return 0
     every = yield from checkpoints_of(thread)
@@ -279,26 +285,32 @@ def drop(
     gone: Collection[Place],
     *,
     show: bool = True,
+    history: bool = False,
 ) -> Script[None]:
     """Take checkpoints out of a thread; those that build on them are built on what stays.
 
-    `show`: the public tables are made again. They need not be where more goes at once.
+    `show`: the public tables are made again. They need not be where more goes at once. `history`:
+    decisions and errors that are over stay known.
     """
     if not gone:
         return
     key = thread.key
     made = []
+    past = (yield from _history(codec, thread)) if history else []
+    line = _line(every, thread.head)
     for each in every:
         if each.place in gone:
             continue
         built_gone = each.built_on is not None and (each.ns, each.built_on) in gone
         if built_gone or (each.ns, each.parent) in gone:
-            made.append((yield from _rebuilt(dialect, codec, thread, every, each, gone)))
+            known = [loop for loop in past if each.id in line and (loop.closed_in or "") <= each.id]
+            made.append((yield from _rebuilt(dialect, codec, thread, every, each, gone, known)))
     doomed = [(key, *place) for place in sorted(gone)]
     yield [
         Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
         Command(delete(CHECKPOINTS, "thread", "ns", "id"), doomed),
         Command(delete(SNAPSHOTS, "thread"), [(key,)]),
+        search.forget(key),
         Command(
             delete(LABELS, "thread", "checkpoint"),
             [(key, id) for ns, id in sorted(gone) if ns == ""] or [(key, "")],
@@ -307,13 +319,13 @@ def drop(
     for row, held in made:
         yield put.replace_row(CHECKPOINTS, row)
         if held is not None:
-            yield from owned.replaced(codec, key, row.stamp, held, put.now())
-    yield from owned.settle(key)
+            yield from user_values.replaced(codec, key, row.stamp, held, put.now())
+    yield from user_values.settle(key)
     left = [each.id for each in every if each.ns == "" and each.place not in gone]
     thread.head = max(left, default=None)
     yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
     if show:
-        yield from project.again(dialect, codec, thread)
+        yield from rebuild_tables.again(dialect, codec, thread)
     if not left:
         yield Command(_NOTHING_LEFT, [(key, key)])
 
@@ -325,10 +337,12 @@ def _rebuilt(
     every: Sequence[Light],
     each: Light,
     gone: Collection[Place],
-) -> Script[tuple[CheckpointRow, owned.Held | None]]:
+    past: Sequence[OpenLoop],
+) -> Script[tuple[CheckpointRow, user_values.Held | None]]:
     """The row of a checkpoint that stays, built on the nearest ancestor that stays as well.
 
-    And what of its values belongs to users, where that is stored anew.
+    And what of its values belongs to users, where that is stored anew. `past`: loops that are over
+    and stay known.
     """
     lights = {other.place: other for other in every}
     by = found_by(dialect, thread.thread_id)
@@ -350,7 +364,7 @@ def _rebuilt(
         changes["built_stamp"] = None if before is None else before.path[0].stamp
         changes["delta"], held = between(codec, before, found)
         if state is not None:
-            event = replace(base(without_past(state.lasting)), source={"rule": PRUNED})
+            event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
             at = Moment(given(row.id), given(row.ns), row.ts)
             _, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
             changes["events"] = working.pack_events([event], tasks)
@@ -358,12 +372,14 @@ def _rebuilt(
     return summed(CHECKPOINTS, made, codec.sealer), held
 
 
-def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple[bytes, owned.Held]:
+def between(
+    codec: Codec, before: path.Found | None, after: path.Found
+) -> tuple[bytes, user_values.Held]:
     """One delta from a checkpoint (None: from nothing) to another, and what of it is users'."""
     restored = restore(codec, after)
     exact = unpack_delta(codec.opened(CHECKPOINTS, after.path[0], "delta")).metadata
     known: dict[str, Any] = {}
-    held: owned.Held = {}
+    held: user_values.Held = {}
     others: Collection[str] = ()  # channels that were another's, or nobody's
     versions: dict[str, Any] = {}
     seen: dict[str, dict[str, Any]] = {}
@@ -382,7 +398,7 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple
         change, _ = operation(codec, alike, value.get(), name, restored=True)
         if change is not None:
             changes[name] = change
-    owned.split(changes, restored.owners, held)
+    user_values.split(changes, restored.owners, held)
     packed = pack_delta(
         Delta(
             changes,
@@ -398,11 +414,39 @@ def between(codec: Codec, before: path.Found | None, after: path.Found) -> tuple
     return packed, held
 
 
-def without_past(state: WorkingState) -> WorkingState:
-    """A state without what is over, as its text may be of what went."""
+_MOST_PAST = 1000
+_HISTORY = (
+    f"SELECT {', '.join(OPEN_LOOPS.names)} FROM wyrd_open_loops WHERE thread = ? "
+    "AND kind IN ('decision', 'error') AND closed_in IS NOT NULL AND NOT elsewhere AND ns = '' "
+    f"ORDER BY closed_in DESC, id LIMIT {_MOST_PAST}"
+)
+
+
+def _history(codec: Codec, thread: Thread) -> Script[list[OpenLoop]]:
+    """The decisions and errors of the head's path that are over, the latest first."""
+    rows = yield Query(_HISTORY, (thread.key,))
+    return [replace(listing.loop_of(codec, LoopRow._make(row)), thread_id=None) for row in rows]
+
+
+def _line(every: Sequence[Light], head: str | None) -> set[str]:
+    """The path of the head."""
+    parents = {light.id: light.parent for light in every if light.ns == ""}
+    line: set[str] = set()
+    while head is not None and head in parents and head not in line:
+        line.add(head)
+        head = parents[head]
+    return line
+
+
+def without_past(state: WorkingState, past: Sequence[OpenLoop] = ()) -> WorkingState:
+    """A state without what is over, as its text may be of what went; but with `past`."""
+    known = {loop.id for loop in past}
     return replace(
         state,
-        loops=tuple(loop for loop in state.loops if not loop.resolved),
+        loops=(
+            *reversed(past),
+            *(loop for loop in state.loops if not loop.resolved and loop.id not in known),
+        ),
         intentions=tuple(each for each in state.intentions if each.open),
         todos=tuple(todo for todo in state.todos if todo.open or todo.listed),
     )

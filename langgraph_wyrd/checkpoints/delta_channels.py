@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_wyrd.checkpoints import owned, path, read
+from langgraph_wyrd.checkpoints import path, read, user_values
 from langgraph_wyrd.checkpoints.restore import Restored, checked, damaged, start_from_snapshot
 from langgraph_wyrd.codec.delta import Value
 from langgraph_wyrd.codec.payload import unpack_delta
@@ -114,13 +114,13 @@ def history(
         span = (target.thread, ns, min(line.ids), max(line.ids))
         by_checkpoint: dict[str, list[WriteRow]] = {}
         again: dict[str, Collection[str]] = {}
-        users: dict[str, owned.Rows] = {}
+        users: dict[str, user_values.Rows] = {}
         if lenient is None:
             for row in (yield Query(_WRITES, span)):
                 write = WriteRow._make(row)
                 by_checkpoint.setdefault(write.checkpoint, []).append(write)
             yield from read.all_written(*span, by_checkpoint, line.ids)
-            users = dict.fromkeys(line.ids, (yield from owned.of_writes(*span)))
+            users = dict.fromkeys(line.ids, (yield from user_values.of_writes(*span)))
         else:
             for at in line.ids:
                 found, again[at] = yield from lenient.find(thread_id, ns, at)
@@ -129,7 +129,7 @@ def history(
             for each in reversed(read.merged(codec, by_checkpoint.get(at, ()), again.get(at, ()))):
                 if each.channel in wants:
                     name, value = each.load(codec, users[at])
-                    if name != owned.NO_WRITES:
+                    if name != user_values.NO_WRITES:
                         writes[name].append((given(each.task), name, value))
     place = given(thread_id), given(ns), given(target.id)
     return {

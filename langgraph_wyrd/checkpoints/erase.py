@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delete
+from langgraph_wyrd.checkpoints import delete, redact, user_values
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -53,9 +54,9 @@ def threads_of(user: str) -> Script[list[str]]:
     return [row[0] for row in (yield Query(_OF, (user,)))]
 
 
-def erase_in(dialect: str, me: int, thread_id: str, user: str) -> Script[int]:
+def erase_in(dialect: str, thread_id: str, user: str) -> Script[int]:
     """Empty a user's rows in one thread; how many. Whoever has the thread cached reads it again."""
-    thread = yield from delete.lock(dialect, me, thread_id, whole=False)
+    thread = yield from delete.lock(dialect, thread_id, whole=False)
     if thread is None:
         return 0
     rows = yield Query(_ROWS, (user, thread.key))
@@ -68,6 +69,32 @@ def erase_in(dialect: str, me: int, thread_id: str, user: str) -> Script[int]:
     return len(made)
 
 
+def counted(codec: Codec, user: str) -> Script[tuple[int, int]]:
+    """How many values are a user's, and in how many threads: a channel of a thread counts once,
+    however often it was written."""
+    rows = yield Query(f"{select(USER_DATA, 'user_id')} AND data IS NOT NULL", (user,))
+    found: set[tuple[Key, str]] = set()
+    for held in rows:
+        row = UserRow._make(held)
+        if row.name in (user_values.CHECKPOINT, user_values.WRITES, user_values.SNAPSHOT):
+            try:
+                held = user_values.Rows([row]).held(codec, user, row.name, row.n) or {}
+            except (CheckpointDamaged, KeyMissing):
+                held = {}
+            names = {each for each in held if isinstance(each, str) and not each.startswith("__")}
+            found.update((row.thread, each) for each in names)
+        else:
+            found.add((row.thread, row.name))
+    threads = {thread for thread, _ in found if thread not in (0, b"")}
+    return len(found), len(threads)
+
+
+def remaining(dialect: str, thread_id: str) -> Script[dict[str, int]]:
+    """Where text of a thread is: how many of what."""
+    thread = yield from thread_row(dialect, thread_id)
+    return (yield from redact.remaining(thread.key))
+
+
 def erase_outside(user: str) -> Script[int]:
     """Delete what is kept for a user beside the threads, and under threads that are gone."""
     ((count,),) = yield Query(f"SELECT count(*) {_OUTSIDE}", (user,))
@@ -76,16 +103,16 @@ def erase_outside(user: str) -> Script[int]:
     return int(count)
 
 
-def delete_thread(dialect: str, me: int, thread_id: str, user: str) -> Script[dict[str, int]]:
+def delete_thread(dialect: str, thread_id: str, user: str) -> Script[dict[str, int]]:
     """Delete a thread that is still the user's; how many rows of each table went."""
-    thread = yield from delete.lock(dialect, me, thread_id, whole=False)
+    thread = yield from delete.lock(dialect, thread_id, whole=False)
     if thread is None or thread.user != user:
         return {}
     tables = [table.name for table in TABLES.values() if "thread" in table.names]
     found = yield [
         Query(f"SELECT count(*) FROM {name} WHERE thread = ?", (thread.key,)) for name in tables
     ]
-    yield from delete.delete_thread(dialect, me, thread_id)
+    yield from delete.delete_thread(dialect, thread_id)
     counts = {name: int(rows[0][0]) for name, rows in zip(tables, found, strict=True)}
     shown = {name: count for name, count in counts.items() if name != "wyrd_parity"}
     return {"wyrd_threads": 1, **shown}

@@ -22,8 +22,7 @@ from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.events import Event, Moment
-from langgraph_wyrd.state.feed import FeedEvent
-from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.results import FeedEvent, Page
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
@@ -39,6 +38,10 @@ _OPS = {
     "thread": ("change", "base", "failed", "fork"),
 }
 KINDS = (*_OPS, *(f"{pillar}.{op}" for pillar, ops in _OPS.items() for op in ops))
+
+# On Postgres: what no transaction that is still running can come before.
+_SETTLED = "committed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+NOW = "now"  # as a cursor: behind all that there is
 
 Key = tuple[Any, ...]
 
@@ -123,6 +126,8 @@ class Asked(NamedTuple):
 
 def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
     """The next events, and where to go on from them: also if there are no more yet."""
+    if asked.since == NOW:
+        return Page((), (yield from _end(dialect)).text())
     cursor = cursor_of(dialect, asked.since)
     places = dict(cursor.places)
     floors = cursor.floors
@@ -167,6 +172,28 @@ def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
             return Page(found, Cursor(places, floors).text())
 
 
+def _end(dialect: str) -> Script[Cursor]:
+    """The cursor behind the last event."""
+    if dialect == "postgres":
+        answers = yield [
+            Query(
+                f"SELECT {', '.join(columns)} FROM {source.table.name} WHERE {source.where} "
+                f"AND {_SETTLED} ORDER BY {' DESC, '.join(columns)} DESC LIMIT 1"
+            )
+            for source in SOURCES.values()
+            for columns in [("committed", *source.order)]
+        ]
+        floors = 0
+    else:
+        answers = yield [
+            Query(f"SELECT coalesce(max(row), 0) FROM {source.table.name}")
+            for source in SOURCES.values()
+        ]
+        ((floors,),) = yield Query("SELECT coalesce(max(id), 0) FROM wyrd_floors")
+    ends = zip(SOURCES, answers, strict=True)
+    return Cursor({name: (tuple(rows[0]), None) for name, rows in ends if rows}, floors)
+
+
 def _lowered(places: dict[str, tuple[Key, int | None]], floors: int) -> Script[int]:
     """Go back to where the rows are that were there before others were deleted at the end."""
     rows = yield Query("SELECT id, source, floor FROM wyrd_floors WHERE id > ?", (floors,))
@@ -208,7 +235,7 @@ def _query(
     columns: tuple[str, ...] = ("row",)
     if dialect == "postgres":
         columns = ("committed", *source.order)
-        conditions.append("committed < pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+        conditions.append(_SETTLED)
     if place is not None:
         key, told = place
         marks = ", ".join("?" * len(key))

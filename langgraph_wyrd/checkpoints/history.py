@@ -24,9 +24,9 @@ from langgraph_wyrd.state.diff import diff
 from langgraph_wyrd.state.events import Moment, is_pruned
 from langgraph_wyrd.state.fold import replay
 from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
-from langgraph_wyrd.state.overlay import advance, moment_of, overlaid, rank
-from langgraph_wyrd.state.past import HistoryEntry, Tree
-from langgraph_wyrd.state.words import listing
+from langgraph_wyrd.state.pending import advance, moment_of, overlaid, rank
+from langgraph_wyrd.state.results import HistoryEntry, Tree
+from langgraph_wyrd.state.wording import listing
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
@@ -69,13 +69,17 @@ def history(
     else:
         place = yield from found_at(thread, before)
         rows = yield Query(f"{_PAGE} AND id < ?{_NEWEST}", (thread.key, place.id, limit))
-    return (yield from told(dialect, codec, thread, [CheckpointRow._make(row) for row in rows]))
+    return (
+        yield from entries_of(dialect, codec, thread, [CheckpointRow._make(row) for row in rows])
+    )
 
 
 def entry(dialect: str, codec: Codec, thread: Thread, id: str) -> Script[HistoryEntry]:
     """One of them."""
     rows = yield Query(f"{_PAGE} AND id = ?", (thread.key, id))
-    (found,) = yield from told(dialect, codec, thread, [CheckpointRow._make(row) for row in rows])
+    (found,) = yield from entries_of(
+        dialect, codec, thread, [CheckpointRow._make(row) for row in rows]
+    )
     return found
 
 
@@ -93,7 +97,7 @@ class Known:
         return overlaid(self.state, self.pending)
 
 
-def told(
+def entries_of(
     dialect: str, codec: Codec, thread: Thread, rows: Sequence[CheckpointRow]
 ) -> Script[list[HistoryEntry]]:
     """What is told of a stretch of root checkpoints."""
@@ -107,7 +111,9 @@ def told(
     ]
     offspring = _grouped((parent, given(id)) for parent, id in children)
     named = _grouped((checkpoint, given(name)) for name, checkpoint in labels)
-    return [_told(codec, row, about, named, offspring, head=row.id == thread.head) for row in rows]
+    return [
+        _entry_of(codec, row, about, named, offspring, head=row.id == thread.head) for row in rows
+    ]
 
 
 def _about(
@@ -236,7 +242,7 @@ def _follow(
         )
 
 
-def _told(
+def _entry_of(
     codec: Codec,
     row: CheckpointRow,
     about: Mapping[str, Known],
@@ -315,7 +321,7 @@ def _summary(
     state = replace(diff(before, after), fields={})
     said = [] if state.empty else [state.summary()]
     # What the working state says of a channel is not said twice.
-    items = [each.item for _, _, each in state.told()]
+    items = [each.item for _, _, each in state.all_changes()]
     known = {item.key for item in items if isinstance(item, ContextItem)}
     if any(isinstance(item, Todo) for item in items):
         known.add("todos")
@@ -325,7 +331,8 @@ def _summary(
             continue
         more = grown(old, new)
         if more:
-            said.append(f"{more:+} {name}")
+            one = name == "messages" and abs(more) == 1
+            said.append(f"{more:+} {'message' if one else name}")
         else:
             others.append(name)
     if others:

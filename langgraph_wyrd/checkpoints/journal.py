@@ -7,21 +7,27 @@ found in the messages, follow the path of the checkpoint at which they were said
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.editing import TRACKER, task_of
-from langgraph_wyrd.state.events import Event
-from langgraph_wyrd.state.model import ELSEWHERE, OpenLoop, WorkingState
-from langgraph_wyrd.state.reported import RULE as BY_MODEL
+from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.model import ELSEWHERE, LEFT, OpenLoop, WorkingState
+from langgraph_wyrd.state.model_report import RULE as BY_MODEL
+from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Query, Step
 from langgraph_wyrd.storage.tables import JOURNAL, JournalRow, Key
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.cache import Thread
+    from langgraph_wyrd.checkpoints.working import NamespaceState
 
 FACTS = frozenset(("decision", "outcome", "loop"))
 ROWS = f"SELECT {', '.join(JOURNAL.names)} FROM wyrd_journal WHERE thread = ? AND ns = ?"
@@ -35,6 +41,7 @@ class Entry(NamedTuple):
     at: str
     facts: frozenset[str]  # the items of which it says something that holds on every branch
     read: bool  # a put read it out of a tool call: its checkpoint's events say it as well
+    left: bool  # it was left behind with a branch, whose events say it as well
     events: tuple[Event, ...]
 
     @property
@@ -50,24 +57,24 @@ def query(key: Key, ns: str) -> Query:
 
 def entries(codec: Codec, rows: Iterable[Sequence[Any]], until: int | None = None) -> list[Entry]:
     """What these rows say, in the order in which it was said; damaged rows are refused."""
-    found: dict[int, list[JournalRow]] = {}
+    found: dict[tuple[int, str], list[JournalRow]] = {}
     for held in rows:
         row = JournalRow._make(held)
         if until is not None and row.seq > until:
             continue
         if unsound(JOURNAL, row):
             raise CheckpointDamaged(f"entry {row.seq} of the journal fails its checksum")
-        found.setdefault(row.seq, []).append(row)
+        found.setdefault((row.seq, row.said_at or ""), []).append(row)
     made = []
-    for seq in sorted(found):
-        group = found[seq]
+    for (seq, _), group in sorted(found.items(), key=itemgetter(0)):
         bodies = [unpacked(codec.opened(JOURNAL, row, "body")) for row in group]
         said = sorted((each for body in bodies for each in body["events"]), key=itemgetter(0))
         made.append(
             Entry(
                 group[0].said_at, seq, group[0].at,
                 frozenset(given(row.item) for row in group if row.kind in FACTS),
-                bool(bodies[0].get("read")), tuple(Event.from_dict(event) for _, event in said),
+                bool(bodies[0].get("read")), bool(bodies[0].get("left")),
+                tuple(Event.from_dict(event) for _, event in said),
             )
         )  # fmt: skip
     return made
@@ -77,6 +84,7 @@ def rows_of(
     codec: Codec, key: Key, seq: int, ns: str, said_at: str | None, run_id: str | None,
     author: str | None, at: str, events: Sequence[Event], kind_of: Mapping[str, str], *,
     read: bool = False,
+    left: bool = False,
     token: str | None = None,
 ) -> list[JournalRow]:  # fmt: skip
     """The rows that store what was said at once: one an item."""
@@ -85,7 +93,7 @@ def rows_of(
     for n, event in enumerate(events):
         items.setdefault(event.item, []).append([n, event.to_dict()])
         kinds[event.item] = kind(event, kind_of)
-    body: dict[str, Any] = {"read": True} if read else {}
+    body: dict[str, Any] = {"read": True} if read else {"left": True} if left else {}
     if token is not None:
         body["token"] = token
     return [
@@ -126,15 +134,76 @@ def declared(state: WorkingState) -> dict[str, str]:
 
 
 def is_fact(loop: OpenLoop) -> bool:
-    return loop.source.rule == TRACKER or loop.kind == "decision"
+    return loop.source.rule in (TRACKER, LEFT) or loop.kind == "decision"
+
+
+# What happened, whichever branch goes on: it is declared again when its branch is left.
+HAPPENED = ("tool_call", "error", "task")
+
+
+def left_behind(before: WorkingState, here: WorkingState) -> list[Event]:
+    """What is declared when a thread whose state was `before` goes on from `here`.
+
+    What failed or has no result on the branch that is left stays listed, marked `elsewhere`, until
+    somebody closes it. What was listed so, and is this branch's own, is not any more.
+    """
+    known = {loop.id: loop for loop in here.loops}
+    events = []
+    for loop in before.loops:
+        held = known.get(loop.id)
+        if loop.resolved:
+            continue
+        if held is None:
+            if loop.kind in HAPPENED:
+                events.append(_left(loop))
+        elif loop.left and not held.left:
+            events.append(Event("loop", "drop", loop.id))
+    return events
+
+
+def _left(loop: OpenLoop) -> Event:
+    """A loop of a branch that is left, as the thread's own."""
+    told = to_dict(loop, compact=True)
+    source = {**told.pop("source", {}), "rule": LEFT}
+    body = {k: v for k, v in told.items() if k not in ("schema", "id", "thread_id")}
+    return Event("loop", "open", loop.id, body, source)
+
+
+def rows_of_left(
+    codec: Codec, key: Key, seq: int, head: str | None, at: str, events: Sequence[Event]
+) -> list[JournalRow]:
+    """The rows for what was left behind with the branch of a head."""
+    kinds = {event.item: "loop" for event in events}
+    return rows_of(codec, key, seq, "", head, None, None, at, events, kinds, left=True)
+
+
+def leave(
+    codec: Codec, thread: Thread, state: NamespaceState, ts: str | None, events: Sequence[Event]
+) -> tuple[NamespaceState, list[Step]]:
+    """Store what a put leaves behind with the head's branch; its own state, with that."""
+    if not events:
+        return state, []
+    seq, at = thread.version + 1, ts or ""
+    rows = rows_of_left(codec, thread.key, seq, thread.head, at, events)
+    items = frozenset(event.item for event in events)
+    entry = Entry(thread.head, seq, at, items, False, True, tuple(events))
+    for said in elsewhere(state.seen(), [entry], ts=ts):
+        state = state.also(*said)
+    return state, steps_of(rows)
 
 
 def of_events(
     codec: Codec, key: Key, seq: int, ns: str, id: str, run_id: str | None, at: str | None,
-    events: Sequence[Event], before: WorkingState,
+    events: Sequence[Event], before: Callable[[], WorkingState] | None,
 ) -> list[Step]:  # fmt: skip
-    """The rows for the decisions, and their outcomes, that a put read out of tool calls."""
-    known = {loop.id: loop.kind for loop in before.loops if loop.kind == "decision"}
+    """The rows for what a put read of facts: decisions of tool calls, and how facts ended."""
+    if not any(event.pillar == "loop" for event in events):
+        return []
+    known = {
+        loop.id: loop.kind
+        for loop in (() if before is None else before().loops)
+        if loop.kind == "decision" or loop.elsewhere
+    }
     said = []
     for event in events:
         if event.pillar != "loop":
@@ -154,31 +223,34 @@ def of_events(
 # ---- what other branches said
 
 
-def elsewhere(seen: WorkingState, entries: Sequence[Entry]) -> list[tuple[str, Event]]:
-    """The facts that a path's state does not have, as (task, event) for the end of the path.
+def elsewhere(
+    seen: WorkingState, entries: Sequence[Entry], ns: str = "", ts: str | None = None
+) -> list[tuple[Moment, tuple[Event, ...]]]:
+    """The facts that a path's state does not have, for the end of the path: `ns`, and its time.
 
     They were said on other branches, or taken back with a rewind.
     """
     held = {loop.id: loop for loop in seen.loops}
-    opened: dict[str, tuple[str, list[Event]]] = {}
-    found: list[tuple[str, Event]] = []
+    opened: dict[str, list[tuple[Moment, tuple[Event, ...]]]] = {}
+    found = []
     for entry in entries:
         if not entry.facts:
             continue
         where = {} if entry.said_at is None else {"checkpoint_id": given(entry.said_at)}
+        at = moment_of(given(entry.said_at or ""), ns, ts, entry.task)
         for event in entry.events:
             if event.item not in entry.facts:
                 continue
             if event.item in held:
-                if event.op != "open" and not held[event.item].resolved:
-                    found.append((entry.task, event))
+                if event.op not in ("open", "drop") and not held[event.item].resolved:
+                    found.append((at, (event,)))
             elif event.op == "open":
                 source = {**where, **event.source}
                 extra = {**(event.body.get("extra") or {}), ELSEWHERE: True}
                 body = {**event.body, "extra": extra}
-                marked = Event("loop", "open", event.item, body, source)
-                opened[event.item] = (entry.task, [marked])
+                opened[event.item] = [(at, (Event("loop", "open", event.item, body, source),))]
+            elif event.op == "drop":
+                opened.pop(event.item, None)
             elif event.item in opened:
-                opened[event.item][1].append(event)
-    found += [(task, event) for task, events in opened.values() for event in events]
-    return found
+                opened[event.item].append((at, (event,)))
+    return [*found, *(said for each in opened.values() for said in each)]

@@ -11,21 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_wyrd.checkpoints import points, working
+from langgraph_wyrd.checkpoints import history, points, working
+from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.checkpoints.put import now
-from langgraph_wyrd.checkpoints.writing import thread_row
+from langgraph_wyrd.checkpoints.restore import checked, restore
 from langgraph_wyrd.codec.payload import packed, unpacked
-from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state import codec as plain
 from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.model import ContextItem
+from langgraph_wyrd.state.value_diff import is_users
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, LABELS, CheckpointRow, Key, LabelRow
+
+_PILLARS = {"todos", "context", "open_loops", "loops", "intention", "intentions"}
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -39,11 +45,12 @@ _THERE = (
 def row_of(
     codec: Codec, key: Key, name: str, checkpoint: str, seq: int, created_at: str, *,
     automatic: bool = False, keys: Sequence[str] = (), missing: Sequence[str] = (),
-    items: Sequence[ContextItem] = (),
+    elsewhere: Sequence[str] = (), items: Sequence[ContextItem] = (),
 ) -> LabelRow:  # fmt: skip
     kept = {
         "keys": list(keys),
         "missing": list(missing),
+        "elsewhere": list(elsewhere),
         "items": [plain.to_dict(item, compact=True) for item in items],
     }
     row = LabelRow(key, name, checkpoint, seq, created_at, int(automatic), 0, packed(kept))
@@ -60,7 +67,7 @@ def label_of(codec: Codec, held: Any, *, whole: bool) -> Label:
     return Label(
         given(row.name), given(row.checkpoint), row.created_at, tuple(kept["keys"]),
         tuple(kept["missing"]), tuple(plain.from_dict(ContextItem, each) for each in items),
-        bool(row.automatic),
+        bool(row.automatic), tuple(kept.get("elsewhere", ())),
     )  # fmt: skip
 
 
@@ -70,31 +77,69 @@ class Labelling:
 
     dialect: str
     codec: Codec
-    me: int
     thread_id: str
     removed: str | None = None  # by a first try, whose commit's answer may have been lost
 
     def put(self, name: str, at: Point, keys: Sequence[str] | None) -> Script[Label | None]:
         """Label a point; None if there is no such point."""
-        thread = yield from lock(self.dialect, self.me, self.thread_id)
+        thread = yield from lock(self.dialect, self.thread_id)
         if thread is None:
             return None
         place = yield from points.place_at(thread, at)
         if place is None:
             return None
+        text = select(CHECKPOINTS, "thread", "ns", "id")
+        for row in (yield Query(text, (thread.key, "", place.id))):
+            checked(CheckpointRow._make(row))  # a name for what can't be read helps nobody
         then = yield from points.thread_at(self.dialect, self.codec, thread, place)
         state = working.visible(then)
         held = {item.key: item for item in state.context}
         wanted = [*held] if keys is None else list(dict.fromkeys(keys))
         items = [held[key] for key in wanted if key in held]
-        found, missing = [item.key for item in items], [key for key in wanted if key not in held]
+        other: set[str] = set()
+        counted: set[str] = set()
+        if len(items) < len(wanted):
+            other, counted = yield from self._channels(thread, place.id)
+        found = [key for key in wanted if key in held or key in other]
+        elsewhere = [key for key in wanted if key not in found and key in counted | _PILLARS]
+        missing = [key for key in wanted if key not in found and key not in elsewhere]
         seq = thread.version if place.until is None else place.until
         row = row_of(
             self.codec, thread.key, name, place.id, seq, now(), keys=found, missing=missing,
-            items=items,
+            elsewhere=elsewhere, items=items,
         )  # fmt: skip
         yield Command(upsert(LABELS), [row])
         return label_of(self.codec, row, whole=True)
+
+    def _channels(self, thread: Thread, id: str) -> Script[tuple[set[str], set[str]]]:
+        """A checkpoint's channels that have a value, and those that are kept as deltas."""
+        found = yield from history.found_path(self.dialect, thread, id)
+        here = outline(self.codec, found)
+        counted = deltas(self.codec, found.path[0], here.metadata)
+        shapes = {name for name in here.shapes if is_users(name)}
+        return shapes, {name for name in counted if name not in shapes}
+
+    def values(self, name: str, checkpoint: str) -> Script[dict[str, Any] | None]:
+        """What a label promoted, whole; None if it is not there any more."""
+        thread = yield from thread_row(self.dialect, self.thread_id)
+        rows = yield Query(
+            _THERE.format(" AND l.name = ? AND l.checkpoint = ?"), (thread.key, name, checkpoint)
+        )
+        if not rows:
+            return None
+        label = label_of(self.codec, rows[0], whole=True)
+        found = yield from history.found_path(self.dialect, thread, checkpoint)
+        restored = restore(self.codec, found)
+        items = {item.key: item for item in label.context}
+        values: dict[str, Any] = {}
+        for key in label.keys:
+            item, channel = items.get(key), restored.channels.get(key)
+            said = item is not None and item.confidence == "declared"
+            if channel is not None and not said:
+                values[key] = bare(channel.get())[1]
+            elif item is not None:
+                values[key] = item.value
+        return values
 
     def all(self, lenient: bool = False) -> Script[list[Label]]:
         """Every label, oldest checkpoint first, without what was promoted.
@@ -121,7 +166,7 @@ class Labelling:
 
     def remove(self, name: str, at: Point) -> Script[bool]:
         """Take a label off a point, or (None) off its newest checkpoint; whether it was there."""
-        thread = yield from lock(self.dialect, self.me, self.thread_id)
+        thread = yield from lock(self.dialect, self.thread_id)
         if thread is None:
             return False
         if self.removed is None:

@@ -1,86 +1,32 @@
-"""Task writes that say something about a checkpoint which is not what the cache stands at."""
+"""How a deleted thread refuses what its runs still send.
+
+A deletion leaves the thread's row, with the greatest checkpoint id that it had (`buried`). What
+builds on that one or an older one is refused; a new beginning under the same id is not.
+"""
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING
 
-from langgraph_wyrd.checkpoints import owned, project, put, states, working
-from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.storage import parity
-from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.errors import ThreadDeleted
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, summed
-from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import WRITES, WriteRow
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.checkpoints.writing import Writing
+    from langgraph_wyrd.checkpoints.lookup import Loaded
+    from langgraph_wyrd.checkpoints.put import Put
 
 
-def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
-    """Have the cache know the thread's working state as of its head."""
-    from langgraph_wyrd.checkpoints.writing import thread_row
-
-    dialect = writing._dialect
-    thread = yield from thread_row(dialect, wanted.thread_id)
-    yield from states.load_thread(dialect, codec, thread)
-    slot = writing._cache.slot(wanted.thread_id)
-    with slot.lock:
-        held = slot.thread
-        if held is None or held.version <= thread.version:
-            if held is not None and held.version == thread.version:
-                for ns, space in held.spaces.items():
-                    if (
-                        space.known
-                        and ns in thread.spaces
-                        and (thread.spaces[ns].checkpoint == space.checkpoint)
-                    ):
-                        space.state = thread.spaces[ns].state
-                        thread.spaces[ns] = space
-            writing._cache.keep(wanted.thread_id, slot, thread)
+def refuse(wanted: Put, loaded: Loaded) -> None:
+    """Raise ThreadDeleted for a checkpoint that builds on what was deleted."""
+    buried = loaded.thread.buried
+    if loaded.space is None and buried is not None and loaded.stamp is None:
+        late = [id for id in (wanted.parent, wanted.root) if id is not None]
+        if any(id <= buried for id in late):
+            raise too_late(loaded.thread.thread_id)
 
 
-def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
-    """Store writes of a checkpoint that is history by now; the tables show history too."""
-    dialect, reader = writing._dialect, writing._reader
-    by, me = "key" if dialect == "postgres" else "thread_id", secrets.randbits(62)
-    rows = yield Query(
-        "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
-        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id",
-        (me, put.now(), found_by(dialect, wanted.thread_id)),
+def too_late(thread_id: str) -> ThreadDeleted:
+    return ThreadDeleted(
+        f"thread {given(thread_id)!r} was deleted while this run was going on: what it sent now "
+        "was not stored. Start a new run to use the thread id again."
     )
-    if not rows:
-        raise put.too_late(wanted.thread_id)
-    key, version, head, buried, user = rows[0]
-    thread = Thread(key, wanted.thread_id, version, me, head, buried, user=user)
-    put.refuse_others(thread, wanted.owner)
-    state = events = None
-    if reader is not None:
-        _, state = yield from states.load_namespace(
-            dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
-        )
-    if reader is not None and state is not None:
-        task, path = given(wanted.task), given(wanted.path)
-        made = [TaskWrite(task, path, channel, value) for channel, value in wanted.writes]
-        said = working.of_writes(
-            reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id)
-        )
-        events = working.pack_events_of(said)
-    row = WriteRow(
-        key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
-        version if events else None, 0, events, payload,
-    )  # fmt: skip
-    row = summed(WRITES, row, codec.sealer)
-    yield Command(insert(WRITES), [row])
-    if any(channel == "__resume__" for channel, _ in wanted.writes):
-        yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
-    if wanted.users:
-        yield Command(owned.PUT_USER, put.user_rows(codec, key, wanted))
-    if events is not None:
-        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
-        yield Command(drop, [(key, wanted.ns, wanted.checkpoint)])  # they hold later states
-        yield from owned.settle(key)
-        yield from project.again(dialect, codec, thread)

@@ -33,7 +33,7 @@ from langgraph_wyrd.storage.tables import Key
 
 EXPIRES = 10.0  # seconds without a sign of life, after which another run may take over
 
-_NOW = {
+NOW = {
     "sqlite": "(julianday('now') - 2440587.5) * 86400.0",
     "postgres": "CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
 }
@@ -47,7 +47,7 @@ _ADD = (
 )
 _TAKE = (
     "UPDATE wyrd_leases SET owner = ?, host = ?, place = ?, pid = ?, born = ?, since = {now}, "
-    "seen = {now}, wanted = 0 WHERE thread = ?"
+    "seen = {now}, wanted = 0, ended = NULL, head = NULL WHERE thread = ?"
 )
 _BEAT = "UPDATE wyrd_leases SET seen = {now} WHERE thread = ? AND owner = ?"
 _HOLDS = "SELECT 1 FROM wyrd_leases WHERE thread = ? AND owner = ?"
@@ -147,6 +147,12 @@ class Run:
         holds = _HOLDS_LOCKED if self.dialect == "postgres" else _HOLDS
         return [Step(_LEAVE if write.ends else holds, (self.key, self.owner), must=True)]
 
+    def leave(self, write: Put | PutWrites, state: NamespaceState | None) -> Script[None]:
+        """Let the lease go in the transaction of a write that ends the run."""
+        for step in self.steps(write, state):
+            if write.ends:
+                yield Command(step.sql, [step.params])
+
     def stored(self, write: Put | PutWrites) -> None:
         """A write was stored."""
         if write.ends:
@@ -219,6 +225,8 @@ class Holder(NamedTuple):
     @property
     def gone(self) -> bool:
         """Whether nobody would miss it."""
+        if not self.owner:  # a note of how a run ended
+            return True
         if self.is_here:
             run = _here.get(self.owner)
             if run is None or run.over:
@@ -233,7 +241,7 @@ def claimed(run: Run, takes: Callable[[], bool] = lambda: True) -> Script[Holder
     look at the lease: if that is gone because its run has ended, the answer is known by then.
     """
     row = (run.key, run.thread_id, run.owner, *me())
-    now = _NOW[run.dialect]
+    now = NOW[run.dialect]
     look = Query(
         _LOOK.format(now=now) + (" FOR UPDATE" if run.dialect == "postgres" else ""), (run.key,)
     )
@@ -290,7 +298,7 @@ def beat(runs: Sequence[Run]) -> Script[tuple[set[str], bool]]:
     answers = yield [Query(_WANTED, pair) for pair in pairs]
     lost = {owner for (_, owner), rows in zip(pairs, answers, strict=True) if not rows}
     wanted = [pair for pair, rows in zip(pairs, answers, strict=True) if rows and rows[0][0]]
-    yield Command(_BEAT.format(now=_NOW[runs[0].dialect]), pairs)
+    yield Command(_BEAT.format(now=NOW[runs[0].dialect]), pairs)
     if wanted:
         yield Command(_HEARD, wanted)
     return lost, bool(wanted)
@@ -303,6 +311,6 @@ def leave(runs: Sequence[Run]) -> Script[None]:
 def release(dialect: str, thread_id: str) -> Script[bool]:
     """Free a thread, whoever holds it; whether anybody did."""
     key = lease_key(dialect, thread_id)
-    found = yield Query("SELECT 1 FROM wyrd_leases WHERE thread = ?", (key,))
+    found = yield Query("SELECT 1 FROM wyrd_leases WHERE thread = ? AND owner <> ''", (key,))
     yield Command(FREE, [(key,)])
     return bool(found)

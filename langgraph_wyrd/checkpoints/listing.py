@@ -7,18 +7,29 @@ what an index gives, and a page is read until it is full.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from langgraph_wyrd import filters
+from langgraph_wyrd.checkpoints import endings
 from langgraph_wyrd.checkpoints.projection import due_of
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.state.listed import Page, ThreadInfo
-from langgraph_wyrd.state.model import Intention, OpenLoop, Source, Todo
+from langgraph_wyrd.state.model import (
+    Aim,
+    Intention,
+    LoopKind,
+    OpenLoop,
+    Source,
+    Status,
+    Todo,
+    TodoStatus,
+)
+from langgraph_wyrd.state.results import Page, ThreadInfo
 from langgraph_wyrd.storage.keys import thread_key
-from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.names import given, made_at, stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     INTENTIONS,
@@ -29,6 +40,8 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
+
+logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 Values = Sequence[str] | None
@@ -60,7 +73,7 @@ TIMES = {
     "until": Filter(filters.moment, "i.opened_at <= {}"),
     "closed_since": Filter(filters.moment, "i.closed_at >= {}"),
 }
-ITEMS: dict[str, Filter] = {
+ITEM_FILTERS: dict[str, Filter] = {
     "node": _of("node"),
     "ns": _of("ns", filters.ids),
     "agent": _of("agent"),
@@ -68,6 +81,14 @@ ITEMS: dict[str, Filter] = {
     "run_id": _of("run_id", filters.ids),
     "confidence": Filter(lambda given, _: filters.trust(given), _ANY.format("confidence")),
     **TIMES,
+}
+INTENTION_FILTERS = {
+    **ITEM_FILTERS,
+    "aim": _of("aim", lambda given, name: filters.words(given, name, get_args(Aim))),
+}
+THREAD_FILTERS = {
+    "since": Filter(filters.moment, "i.updated >= {}"),
+    "until": Filter(filters.moment, "i.updated <= {}"),
 }
 BRANCHES = {"head": "NOT i.elsewhere", "elsewhere": "i.elsewhere", "any": "1 = 1"}
 
@@ -86,6 +107,15 @@ class Listing(Generic[T]):
     order: tuple[str, ...] = ("checkpoint", "thread", "id")
 
 
+def stored_statuses(status: Any) -> tuple[Any, list[str] | None]:
+    """The statuses that are asked for, and under which of them such threads may be stored."""
+    words = filters.words(status, "status", get_args(Status))
+    held = None if words is None else {"due" if each in endings.LEFT else each for each in words}
+    if held is not None and "error" in held:
+        held.add("due")
+    return words, None if held is None else sorted(held)
+
+
 class Asked(NamedTuple):
     """A listing with its filters, as they are stored: conditions that all rows meet, and branches
     of which each has an index."""
@@ -98,7 +128,11 @@ class Asked(NamedTuple):
     thread_ids: Values = None
     user_ids: Values = None
     text: str | None = None
+    said: frozenset[Key] = frozenset()  # threads with a message that says the text
     nothing: bool = False  # one of the filters allows no value at all
+    statuses: Values = None  # of threads, as leases tell them
+    covered: Callable[[str | None], bool] | None = None  # whether a `read_by` says enough
+    held: Values = None  # under which statuses such threads are stored
 
 
 def asked(
@@ -131,8 +165,29 @@ def asked(
     nothing = nothing or () in (threads, users, status, kind)
     branches = [] if nothing else _branches(listing, status, kind)
     return Asked(
-        listing, filters.count(limit), after, conditions, branches, threads, users, said, nothing
-    )
+        listing, filters.count(limit), after, conditions, branches, threads, users, said,
+        nothing=nothing,
+    )  # fmt: skip
+
+
+def also(dialect: str, asked: Asked, keys: set[Key]) -> Asked:
+    """The same with threads that say the text in a message."""
+    *others, (sql, params) = asked.conditions  # the last one is that of the text
+    one_of = "= ANY(?)" if dialect == "postgres" else "IN (SELECT value FROM json_each(?))"
+    held = list(keys) if dialect == "postgres" else json.dumps(list(keys))
+    text = (f"({sql} OR i.key {one_of})", (*params, held))
+    return asked._replace(conditions=[*others, text], said=frozenset(keys))
+
+
+def loop_kinds(given: Any) -> Values:
+    """The kinds of loops that are asked for."""
+    return filters.words(given, "kind", get_args(LoopKind))
+
+
+def steps(status: Any) -> tuple[str, ...] | None:
+    """The statuses of todos that are asked for; None: any."""
+    found = filters.words(status, "status", (*get_args(TodoStatus), "open", "any"))
+    return None if found is None or "any" in found else tuple(sorted(set(found)))
 
 
 def _among(sql: str, values: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
@@ -193,10 +248,16 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
     narrowed = yield from _of_threads(dialect, wanted)
     if narrowed is None:
         return Page()
+    unread = yield from _unread(wanted)
+    if wanted.held is not None:
+        narrowed = [*narrowed, _of_status(wanted, unread)]
     places = [listing.table.names.index(name) for name in listing.order]
 
     def key(row: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(row[at] for at in places)
+
+    def order(row: Sequence[Any]) -> Any:  # in SQLite, a damaged text may be bytes
+        return [(isinstance(part, bytes), part) for part in key(row)]
 
     found: list[tuple[Any, Any]] = []
     size = wanted.limit + 1  # one more tells whether there is a next page
@@ -204,14 +265,25 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
         answers = yield [
             _query(wanted, branch, narrowed, after, size) for branch in wanted.branches
         ]
-        rows = sorted((row for answer in answers for row in answer), key=key, reverse=True)
-        for row in rows[:size]:
-            held = listing.table.row._make(row)
-            if codec.sealer is not None:
-                held = codec.sealer.shown(listing.table, held)
-            item = listing.make(held)
-            if wanted.text is None or any(
-                text is not None and filters.says(text, wanted.text) for text in listing.texts(item)
+        rows = sorted((row for answer in answers for row in answer), key=order, reverse=True)
+        items = [_shown_item(codec, listing, row) for row in rows[:size]]
+        if listing is LIST_THREADS:
+            items = yield from _as_left(dialect, items)
+            if unread is not None:
+                items = [
+                    _not_read(item, row, wanted)
+                    for item, row in zip(items, rows[:size], strict=True)
+                ]
+        for row, item in zip(rows[:size], items, strict=True):
+            if wanted.statuses is not None and item.status not in wanted.statuses:
+                continue
+            if (
+                wanted.text is None
+                or any(
+                    text is not None and filters.says(text, wanted.text)
+                    for text in listing.texts(item)
+                )
+                or (wanted.said and listing.table.row._make(row).key in wanted.said)
             ):
                 found.append((row, item))
         if len(found) > wanted.limit or len(rows) < size:
@@ -223,7 +295,95 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
         end = filters.cursor(listing.name, [_shown(part) for part in key(shown[-1][0])])
     if listing is LIST_TODOS:
         shown = _as_listed(shown)
-    return Page((item for _, item in shown), end)
+    left = 0
+    if unread is not None and listing is not LIST_THREADS:
+        left = yield from _left_unread(wanted, unread)
+    return Page((item for _, item in shown), end, left)
+
+
+# ---- what was not read yet
+
+_READ_BY = """
+WITH RECURSIVE each(label) AS (
+  SELECT min(read_by) FROM wyrd_threads WHERE read_by IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(read_by) FROM wyrd_threads WHERE read_by > label) FROM each
+  WHERE label IS NOT NULL
+) SELECT label FROM each WHERE label IS NOT NULL"""
+_MOST_UNREAD = 1000
+_NOT_READ = "not read yet: what is open is not known"
+
+
+def _unread(wanted: Asked) -> Script[tuple[str, tuple[Any, ...]] | None]:
+    """The condition for threads of which the saver's extractors did not read all that they would;
+    None where there are none. There are few labels, and an index finds each."""
+    if wanted.covered is None:
+        return None
+    rows = yield Query(_READ_BY)
+    labels = [label for (label,) in rows if not wanted.covered(label)]
+    conditions = []
+    if labels:
+        conditions.append(_among("i.read_by IN ({})", labels))
+    if not wanted.covered(None):
+        conditions.append(("i.read_by IS NULL", ()))
+    if not conditions:
+        return None
+    sql = " OR ".join(sql for sql, _ in conditions)
+    return f"(i.head IS NOT NULL AND ({sql}))", tuple(v for _, held in conditions for v in held)
+
+
+def _of_status(
+    wanted: Asked, unread: tuple[str, tuple[Any, ...]] | None
+) -> tuple[str, tuple[Any, ...]]:
+    """The condition for threads of these statuses; "unread" is none that is stored."""
+    held = [each for each in wanted.held or () if each != "unread"]
+    sql, params = _among("i.status IN ({})", held) if held else ("1 = 0", ())
+    if unread is None:
+        return sql, params
+    if "unread" in (wanted.held or ()):
+        return f"({sql} OR {unread[0]})", (*params, *unread[1])
+    return f"({sql} AND NOT {unread[0]})", (*params, *unread[1])
+
+
+def _not_read(item: ThreadInfo, row: Any, wanted: Asked) -> ThreadInfo:
+    assert wanted.covered is not None
+    if item.head is None or wanted.covered(THREADS.row._make(row).read_by):
+        return item
+    return replace(item, status="unread", reason=_NOT_READ)
+
+
+def _left_unread(wanted: Asked, unread: tuple[str, tuple[Any, ...]]) -> Script[int]:
+    """How many of the threads that are asked for were not read yet."""
+    conditions = [unread, ("i.deleted_at IS NULL", ())]
+    if wanted.thread_ids is not None:
+        conditions.append(_among("i.thread_id IN ({})", wanted.thread_ids))
+    if wanted.user_ids is not None:
+        conditions.append(_among("i.user_id IN ({})", wanted.user_ids))
+    where = " AND ".join(sql for sql, _ in conditions)
+    rows = yield Query(
+        f"SELECT count(*) FROM (SELECT 1 FROM wyrd_threads i WHERE {where} LIMIT ?) AS left_over",
+        (*[value for _, held in conditions for value in held], _MOST_UNREAD),
+    )
+    return int(rows[0][0])
+
+
+def _shown_item(codec: Codec, listing: Listing[T], row: Sequence[Any]) -> T:
+    held = listing.table.row._make(row)
+    return listing.make(held if codec.sealer is None else codec.sealer.shown(listing.table, held))
+
+
+def _as_left(dialect: str, infos: Sequence[ThreadInfo]) -> Script[list[ThreadInfo]]:
+    """Threads on which something is due, with what their leases say."""
+    waiting = {stored(each.thread_id, "thread_id") for each in infos if each.status == "due"}
+    found = yield from endings.left(dialect, sorted(waiting))
+    made = []
+    for each in infos:
+        left = found.get(stored(each.thread_id, "thread_id")) if each.status == "due" else None
+        changes = endings.changes(left, each.head, each.reason)
+        if left is not None and changes:
+            changes["ended_at"] = left.ended_at
+        made.append(replace(each, **changes))
+    return made
 
 
 def _query(
@@ -239,7 +399,11 @@ def _query(
     if after is not None:
         marks = ", ".join("?" * len(after))
         conditions.append((f"({', '.join(columns)}) < ({marks})", after))
+        if listing is LIST_THREADS:
+            conditions.append(("i.minute <= substr(?, 1, 16)", (after[0],)))
     where = " AND ".join(sql for sql, _ in conditions)
+    if listing is LIST_THREADS:
+        columns.insert(0, "i.minute")  # an index has the newest first: see `storage.schema`
     order = ", ".join(f"{column} DESC" for column in columns)
     names = ", ".join(f"i.{name}" for name in listing.table.names)
     params = [value for _, values in conditions for value in values]
@@ -334,9 +498,10 @@ def _item(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
         held = row._asdict()
         where = {name: held[name] for name in sources}
         where["ns"] = given(held["ns"])
+        extra = _json(held["extra"])
         return model(
             **{name: _value(kinds[name], name, held[name]) for name in names},
-            extra=_json(held["extra"]) or {},
+            extra=extra if isinstance(extra, dict) else {},
             source=Source(given(held["checkpoint"]) or None, **where),
             thread_id=given(held["thread_id"]),
         )
@@ -355,17 +520,32 @@ def _value(kind: str, name: str, held: Any) -> Any:
 
 
 def _json(held: Any) -> Any:
-    return json.loads(held) if isinstance(held, str) else held
+    try:
+        return json.loads(held) if isinstance(held, str | bytes) else held
+    except ValueError:
+        return _damaged(held)
 
 
 def time_of(held: str | datetime | None) -> str | None:
     """A time as LangGraph writes it: microseconds where there are any."""
     if isinstance(held, datetime):
         return held.astimezone(timezone.utc).isoformat()
-    return None if held is None else held.replace(".000000+", "+")
+    if held is None or isinstance(held, str):
+        return None if held is None else held.replace(".000000+", "+")
+    _damaged(held)
+    return None
+
+
+def _damaged(held: Any) -> None:
+    """Say that a listing leaves a value out. Its row is derived: a repair makes it again."""
+    logger.warning(
+        "a row of a listing is damaged, its %r is left out: `verify(repair=True)` makes it again",
+        held if len(repr(held)) < 100 else type(held).__name__,
+    )
 
 
 def _thread(row: ThreadRow) -> ThreadInfo:
+    ended = made_at(row.head) if row.status not in (None, "due") else None
     return ThreadInfo(
         thread_id=given(row.thread_id),
         status=row.status,  # type: ignore[arg-type]
@@ -378,6 +558,7 @@ def _thread(row: ThreadRow) -> ThreadInfo:
         head=None if row.head is None else given(row.head),
         open_loops=row.open_loops,
         open_todos=row.open_todos,
+        ended_at=None if ended is None else ended.isoformat(),
     )
 
 
@@ -387,6 +568,13 @@ LIST_LOOPS: Listing[OpenLoop] = Listing(
     "open_loops", OPEN_LOOPS, _item(OpenLoop, OPEN_LOOPS), lambda loop: (loop.description,),
     ("description",), _STILL, _OVER,
 )  # fmt: skip
+
+
+def loop_of(codec: Codec, row: Any) -> OpenLoop:
+    """The loop of a row of wyrd_open_loops."""
+    return LIST_LOOPS.make(row if codec.sealer is None else codec.sealer.shown(OPEN_LOOPS, row))
+
+
 LIST_TODOS: Listing[Todo] = Listing(
     "todos", TODOS, _item(Todo, TODOS), lambda todo: (todo.content,), ("content",),
     "i.status NOT IN ('completed', 'cancelled')", "i.status IN ('completed', 'cancelled')",

@@ -7,12 +7,13 @@ holds the checkpoint, or where a row holds all its channels.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from langgraph_wyrd.checkpoints import owned
+from langgraph_wyrd.checkpoints import user_values
 from langgraph_wyrd.storage.scripts import Query, Row, Script
 from langgraph_wyrd.storage.tables import (
     CheckpointRow,
@@ -22,13 +23,13 @@ from langgraph_wyrd.storage.tables import (
     WriteRow,
 )
 
-_TEXTS, _INTS, _BYTES = 11, 6, 2
+_TEXTS, _INTS, _BYTES = 12, 6, 2
 
 # Of each kind of row: its texts, integers and bytes, in the order in which they are selected.
 _THREAD = (
     ("thread_id", "head", "buried", "created", "updated", "status", "reason", "due", "title",
-     "user_id", "deleted_at"),
-    ("version", "writer", "open_loops", "open_todos"),
+     "user_id", "deleted_at", "read_by"),
+    ("version", "writer", "open_loops", "open_todos", "ttl"),
     (),
 )  # fmt: skip
 _CHECKPOINT = (
@@ -74,7 +75,7 @@ class Found:
     snapshots: list[SnapshotRow] = field(default_factory=list)
     writes: list[WriteRow] = field(default_factory=list)
     rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
-    users: owned.Rows = field(default_factory=owned.Rows)
+    users: user_values.Rows = field(default_factory=user_values.Rows)
     groups: list[bytes] = field(default_factory=list)  # tags of the parity groups of its time
     grouped: bool = False  # whether these were asked for
 
@@ -97,58 +98,76 @@ def _selected(alias: str, kind: int, dialect: str) -> str:
 @lru_cache
 def _statement(
     dialect: str, latest: bool, writes: bool, snapshots: bool, head: bool = False
-) -> str:
-    """The whole statement; its parameters: thread, namespace, checkpoint (unless `latest`).
+) -> tuple[str, str]:
+    """The whole statement, and its parameters in their order: `t`hread, `n`amespace, `c`heckpoint.
 
     With `head` the latest of the root is wanted, whose id the thread's row names.
     """
-    by = "key" if dialect == "postgres" else "thread_id"
-    row = "" if dialect == "postgres" else ", row"
-    crow = "" if dialect == "postgres" else ", c.row"
-    joined = "c.row = p.row" if row else "c.thread = p.thread AND c.ns = p.ns AND c.id = p.id"
-    chosen = "(SELECT max(id) FROM wyrd_checkpoints WHERE thread = t.key AND ns = ?)"
+    postgres = dialect == "postgres"
+    by = "key" if postgres else "thread_id"
+    row, crow = ("", "") if postgres else (", row", ", c.row")
+    # Where rows are spread by thread, only a parameter tells a planner where they lie.
+    key, pkey = ("?t", "?t") if postgres else ("t.key", "p.thread")
+    chosen = f"(SELECT max(id) FROM wyrd_checkpoints WHERE thread = {key} AND ns = ?n)"
     if not latest:
-        chosen = "?"
+        chosen = "?c"
     stops = (
-        " AND NOT EXISTS (SELECT 1 FROM wyrd_snapshots s WHERE s.thread = p.thread AND s.ns = p.ns "
+        f" AND NOT EXISTS (SELECT 1 FROM wyrd_snapshots s WHERE s.thread = {pkey} AND s.ns = p.ns "
         "AND s.checkpoint = p.id AND s.channel = '' AND s.stamp = p.stamp)"
         if snapshots
         else ""
     )
     text = f"""
 WITH RECURSIVE
-t AS (SELECT * FROM wyrd_threads WHERE {by} = ?),
+t AS (SELECT * FROM wyrd_threads WHERE {by} = ?t),
 path(thread, ns, id, built_on, stamp{row}) AS (
   SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM t
-  JOIN wyrd_checkpoints c ON c.thread = t.key AND c.ns = ? AND c.id = {chosen}
+  JOIN wyrd_checkpoints c ON c.thread = {key} AND c.ns = ?n AND c.id = {chosen}
   UNION
   SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM path p
-  JOIN wyrd_checkpoints c ON c.thread = p.thread AND c.ns = p.ns AND c.id = p.built_on
+  {_joined("p.built_on", postgres)}
   WHERE p.built_on IS NOT NULL{stops}
 )
 SELECT {_selected("t", 0, dialect)} FROM t
-UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p JOIN wyrd_checkpoints c ON {joined}"""
+UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p
+  {_joined("p.id", postgres)}"""
     stamps = "SELECT stamp FROM path"
     if writes:
         stamps += (
-            " UNION ALL SELECT w.seq FROM t JOIN wyrd_writes w ON w.thread = t.key AND w.ns = ? "
+            f" UNION ALL SELECT w.seq FROM t JOIN wyrd_writes w ON w.thread = {key} AND w.ns = ?n "
             f"AND w.checkpoint = {chosen}"
         )
     text += f"""
 UNION ALL SELECT {_selected("u", 4, dialect)} FROM t JOIN wyrd_user_data u
-  ON u.thread = t.key AND u.n IN ({stamps})"""
+  ON u.thread = {key} AND u.n IN ({stamps})"""
     if snapshots:
         text += f"""
 UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
-  ON s.thread = p.thread AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
+  ON s.thread = {pkey} AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
     if writes:
         at = "t.head" if head else chosen
         text += f"""
 UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
-  ON w.thread = t.key AND w.ns = ? AND w.checkpoint = {chosen}
+  ON w.thread = {key} AND w.ns = ?n AND w.checkpoint = {chosen}
 UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = t.key AND g.first <= {at} AND g.last >= {at}"""
-    return text
+  ON g.thread = {key} AND g.first <= {at} AND g.last >= {at}"""
+    return _MARK.sub("?", text), "".join(_MARK.findall(text))
+
+
+_MARK = re.compile(r"\?([tnc])")
+
+
+def _joined(id: str, postgres: bool) -> str:
+    """The checkpoint of this id, beside a row of the path. On Postgres it is looked up for each
+    row: a planner that knows the thread might read all of it instead."""
+    if not postgres:
+        if id == "p.id":
+            return "JOIN wyrd_checkpoints c ON c.row = p.row"
+        return f"JOIN wyrd_checkpoints c ON c.thread = p.thread AND c.ns = p.ns AND c.id = {id}"
+    return (
+        "CROSS JOIN LATERAL (SELECT * FROM wyrd_checkpoints c "
+        f"WHERE c.thread = ?t AND c.ns = p.ns AND c.id = {id} LIMIT 1) c"
+    )
 
 
 def query(
@@ -164,11 +183,10 @@ def query(
 
     `thread` is what the dialect finds a thread by: its key on Postgres, its id on SQLite.
     """
-    here = (ns, ns if id is None else id)
     head = id is None and not ns
-    at = () if head else here[1:]  # where the latest is asked for, each takes the namespace
-    params = (thread, *here, *(here + here + at + at if writes else ()))
-    return Query(_statement(dialect, id is None, writes, snapshots, head), params)
+    text, order = _statement(dialect, id is None, writes, snapshots, head)
+    given = {"t": thread, "n": ns, "c": id}
+    return Query(text, tuple(given[each] for each in order))
 
 
 def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:

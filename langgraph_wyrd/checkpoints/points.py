@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import states, working
+from langgraph_wyrd.checkpoints import endings, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.read import headed
-from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.filters import moment
@@ -20,14 +21,22 @@ from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import LABELS, LabelRow
 
+
+class LabelAt(NamedTuple):
+    """A label at one checkpoint: its name may stand at others, too."""
+
+    name: str
+    checkpoint: str
+
+
 # A checkpoint id, a label, a run id (in stored form), a time; None: the head.
-Point = str | datetime | None
+Point = str | datetime | LabelAt | None
 
 _ONE = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?"
 _LABEL = (
     f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
     "JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint "
-    "WHERE l.thread = ? AND l.name = ? ORDER BY l.checkpoint DESC LIMIT 1"
+    "WHERE l.thread = ? AND l.name = ?{} ORDER BY l.checkpoint DESC LIMIT 1"
 )
 _RUN = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?"
 # LangGraph's times are ISO text in UTC, so they sort as they are.
@@ -57,15 +66,14 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
     """The root checkpoint that a point names: by its id, else by a label, a run, a time."""
     if at is None:
         return None if thread.head is None else Place(thread.head)
+    if isinstance(at, LabelAt):
+        return _labelled((yield Query(_LABEL.format(" AND l.checkpoint = ?"), (thread.key, *at))))
     if isinstance(at, str):
         if (yield Query(_ONE, (thread.key, at))):
             return Place(at)
-        labelled = yield Query(_LABEL, (thread.key, at))
-        if labelled:
-            row = LabelRow._make(labelled[0])
-            if unsound(LABELS, row):
-                raise CheckpointDamaged(f"label {given(at)!r} is damaged")
-            return Place(row.checkpoint, row.seq)
+        labelled = _labelled((yield Query(_LABEL.format(""), (thread.key, at))))
+        if labelled is not None:
+            return labelled
         ((newest,),) = yield Query(_RUN, (thread.key, at))
         if newest is not None:
             return Place(newest)
@@ -76,6 +84,15 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
     return Place(rows[0][0]) if rows else None
 
 
+def _labelled(rows: Sequence[Any]) -> Place | None:
+    if not rows:
+        return None
+    row = LabelRow._make(rows[0])
+    if unsound(LABELS, row):
+        raise CheckpointDamaged(f"label {given(row.name)!r} is damaged")
+    return Place(row.checkpoint, row.seq)
+
+
 def found_at(thread: Thread, at: Point) -> Script[Place]:
     """The root checkpoint that a point names; raises ThreadNotFound if there is none."""
     place = yield from place_at(thread, at)
@@ -84,6 +101,8 @@ def found_at(thread: Thread, at: Point) -> Script[Place]:
     name = f"thread {given(thread.thread_id)!r}"
     if at is None:
         raise ThreadNotFound(f"{name} has no checkpoints")
+    if isinstance(at, LabelAt):
+        raise ThreadNotFound(f"{name} has no label {given(at.name)!r} at {given(at.checkpoint)}")
     if isinstance(at, datetime) or _time(at) is not None:
         raise ThreadNotFound(f"{name} has no checkpoint until {at}")
     raise ThreadNotFound(
@@ -119,7 +138,12 @@ def state_at(dialect: str, codec: Codec, thread_id: str, at: Point) -> Script[Wo
         if thread.spaces:
             return working.visible(thread)
     place = yield from found_at(thread, at)
-    return working.visible((yield from thread_at(dialect, codec, thread, place)))
+    state = working.visible((yield from thread_at(dialect, codec, thread, place)))
+    if at is None and state.status == "due":
+        left = (yield from endings.left(dialect, [thread_id])).get(thread_id)
+        head = None if thread.head is None else given(thread.head)
+        state = replace(state, **endings.changes(left, head, state.reason))
+    return state
 
 
 def root_at(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.state.model import (
     ContextItem,
     Due,
@@ -17,7 +20,6 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.storage.encryption import Sealer
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Step
@@ -35,9 +37,12 @@ from langgraph_wyrd.storage.tables import (
     TodoRow,
 )
 
-PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
+if TYPE_CHECKING:
+    from langgraph_wyrd.storage.encryption import Sealer
 
-to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+logger = logging.getLogger("langgraph_wyrd")
+
+PUBLIC = (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
 
 
 def changes(
@@ -52,13 +57,13 @@ def changes(
     steps: list[Step] = []
     make = Rows(key, thread_id, at, sealer)
     if before.loops is not after.loops:
-        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make.loop, is_over)
+        _compare(steps, key, OPEN_LOOPS, before.loops, after.loops, make, make.loop, is_over)
     if before.intentions is not after.intentions:
         wanted = before.intentions, after.intentions
-        _compare(steps, key, INTENTIONS, *wanted, make.intention, is_over)
+        _compare(steps, key, INTENTIONS, *wanted, make, make.intention, is_over)
     if before.context is not after.context:
         held = before.context, after.context
-        _compare(steps, key, CONTEXT, *held, make.context, lambda _: False)
+        _compare(steps, key, CONTEXT, *held, make, make.context, lambda _: False)
     if before.todos is not after.todos:
         places = {todo.id: (n, todo) for n, todo in enumerate(before.todos)}
         for place, todo in enumerate(after.todos):
@@ -76,19 +81,45 @@ def _compare(
     table: Table,
     before: Sequence[Any],
     after: Sequence[Any],
-    make: Callable[[Any], Any],
+    make: Rows,
+    row: Callable[[Any], Any],
     stays: Callable[[Any], bool],
 ) -> None:
     held = {item.id: item for item in before}
     for item in after:
         known = held.pop(item.id, None)
         if known is not item and known != item:
-            steps.append(Step(upsert(table), make(item)))
+            if known is not None and make.sealer is None and _only_ended(known, item):
+                steps.append(make.ended(item))
+            else:
+                steps.append(Step(upsert(table), row(item)))
     # What is over stays in its table, though the state keeps only the last of it. What a subgraph
     # had open goes with its run.
     for item in held.values():
         if item.source.ns or not stays(item):
             steps.append(Step(delete(table, "thread", "id"), (key, item.id)))
+
+
+_ENDED_LOOP = (
+    "UPDATE wyrd_open_loops SET changed_at = ?, closed_at = ?, closed_in = ?, outcome = ?, "
+    "changed_in = ? WHERE thread = ? AND id = ?"
+)
+_ENDED_INTENTION = (
+    "UPDATE wyrd_intentions SET closed_at = ?, closed_in = ?, outcome = ?, changed_in = ? "
+    "WHERE thread = ? AND id = ?"
+)
+_SAYS = attrgetter(
+    "opened_at", "ref", "confidence", "extra", "description", "context", "kind", "thread_id"
+)
+_WANTS = attrgetter("opened_at", "confidence", "extra", "text", "aim", "thread_id")
+
+
+def _only_ended(before: Any, after: Any) -> bool:
+    """Whether nothing of an item is another than before but how it ended."""
+    if before.source is not after.source or type(after) not in (OpenLoop, Intention):
+        return False
+    same = _SAYS if type(after) is OpenLoop else _WANTS
+    return bool(same(before) == same(after))
 
 
 def is_over(item: OpenLoop | Intention) -> bool:
@@ -102,7 +133,14 @@ class Rows:
         self._key = key
         self._thread_id = thread_id
         self._at = at
-        self._sealer = sealer
+        self.sealer = sealer
+
+    def ended(self, item: OpenLoop | Intention) -> Step:
+        """What says how a loop or an intention ended, and leaves the rest of its row as it is."""
+        at, ended = moment(item.closed_at), (_stored(item.closed_in), item.outcome, self._at)
+        if isinstance(item, Intention):
+            return Step(_ENDED_INTENTION, (at, *ended, self._key, item.id))
+        return Step(_ENDED_LOOP, (moment(item.changed_at), at, *ended, self._key, item.id))
 
     def loop(self, loop: OpenLoop) -> Any:
         return self._sealed(
@@ -147,15 +185,14 @@ class Rows:
         )  # fmt: skip
 
     def _sealed(self, table: Table, row: Any) -> Any:
-        return row if self._sealer is None else self._sealer.seal(table, row)
+        return row if self.sealer is None else self.sealer.seal(table, row)
 
 
 def _where(source: Source) -> Any:
     return (
-        _stored(source.checkpoint_id or ""), _stored(source.ns), source.node,
-        getattr(source, "agent", None),
-        source.channel, source.message_id, source.task_id, source.tool_call_id,
-        getattr(source, "run_id", None), source.rule, source.author,
+        _stored(source.checkpoint_id or ""), _stored(source.ns), source.node, source.agent,
+        source.channel, source.message_id, source.task_id, source.tool_call_id, source.run_id,
+        source.rule, source.author,
     )  # fmt: skip
 
 
@@ -174,9 +211,13 @@ def due_json(due: tuple[Due, ...]) -> str:
 
 
 def due_of(held: Any) -> tuple[Due, ...]:
-    """What is due, from how it is stored."""
-    made = json.loads(held) if isinstance(held, str) else held or []
-    return tuple(Due(each) if isinstance(each, str) else Due(*each) for each in made)
+    """What is due, from how it is stored; nothing, with a warning, where that is damaged."""
+    try:
+        made = json.loads(held) if isinstance(held, str) else held or []
+        return tuple(Due(each) if isinstance(each, str) else Due(*each) for each in made)
+    except (TypeError, ValueError):
+        logger.warning("what is due in a thread is damaged: `verify(repair=True)` makes it again")
+        return ()
 
 
 @lru_cache(1024)
@@ -247,12 +288,13 @@ def turned(
         items[each.id] = (OPEN_LOOPS, lambda each=each: make.loop(each))
     for each in state.intentions:
         items[each.id] = (INTENTIONS, lambda each=each: make.intention(each))
+    elsewhere = {loop.id for loop in state.loops if loop.elsewhere}
     there = set()
     for table, rows in zip(PUBLIC, held, strict=True):
         for id, checkpoint, changed_in, ns in rows:
             if id in items:
                 there.add(id)
-                if changed_in in left or checkpoint in left:
+                if changed_in in left or checkpoint in left or id in elsewhere:
                     steps.append(Step(upsert(table), items[id][1]()))
             elif checkpoint in left or changed_in in left or ns:
                 steps.append(Step(delete(table, "thread", "id"), (key, id)))

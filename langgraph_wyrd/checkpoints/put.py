@@ -6,7 +6,6 @@ reads the working state, and makes the rows. It touches no database; `writing` s
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,25 +14,27 @@ from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints import boundaries, journal, owned, projection, working
-from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
+from langgraph_wyrd.checkpoints import auto_labels, journal, projection, user_values, working
+from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.checkpoints.changes import Fork
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
-from langgraph_wyrd.codec.delta import REF, fresh_places, operation
+from langgraph_wyrd.codec.delta import REF, fresh_places, operation, whole
 from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import InvalidInput, ThreadDeleted, WrongUser
+from langgraph_wyrd.errors import InvalidInput, WrongUser
+from langgraph_wyrd.extraction.due import RESUME
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
-from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     SNAPSHOTS,
+    UNREAD,
     WRITES,
     CheckpointRow,
     SnapshotRow,
@@ -41,7 +42,7 @@ from langgraph_wyrd.storage.tables import (
     WriteRow,
 )
 
-SLACK = 16 << 10  # bytes of deltas that are always read rather than a snapshot made
+SLACK = 8 << 10  # bytes of deltas that are always read rather than a snapshot made
 MOST_ROWS = 1000  # deltas between two snapshots
 
 _MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
@@ -50,15 +51,16 @@ _MOVED = (
     "user_id = coalesce(user_id, ?), deleted_at = NULL"
 )
 ADVANCE = f"{_MOVED} {_MINE}"
-ADVANCE_UNREAD = f"{_MOVED}, status = NULL {_MINE}"  # by a saver that reads no working state
+ADVANCE_UNREAD = f"{_MOVED}, status = NULL, read_by = '{UNREAD}' {_MINE}"  # nothing is read of it
 ADVANCE_SHOWN = (
     f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
 )
 BEGIN = (
     "INSERT INTO wyrd_threads (key, thread_id, version, writer, head, created, updated, user_id, "
-    "status, reason, due, title, open_loops, open_todos) "
-    "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "read_by, status, reason, due, title, open_loops, open_todos) "
+    "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
 NOTHING_SHOWN = (None, None, None, None, 0, 0)
 ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
     "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
@@ -98,7 +100,7 @@ class Put:
     run: Any = None  # whose lease it needs, if threads have a single writer (see `leases`)
     ends: bool = False  # whether it ends that run
     claimed: bool = False  # whether it claimed the lease anew
-    stamp: int = field(default_factory=lambda: secrets.randbits(63))
+    stamp: int = field(default_factory=lambda: random_bits(63))
 
 
 def now() -> str:
@@ -216,6 +218,7 @@ def planned(
     moved = Thread(
         thread.key, thread.thread_id, thread.version + 1, me, head, thread.buried,
         {**thread.spaces, put.ns: after}, None, False, thread.user or put.user,
+        read_by=UNREAD if reader is None else reader.extractors.label,
     )  # fmt: skip
 
     if put.ns == "" and head != put.id:  # it sorts before the head, which stays what is known
@@ -236,25 +239,27 @@ def planned(
         ),
         codec.sealer,
     )  # fmt: skip
-    advance = advanced(me, thread, head, put.user, columns)
+    advance = advanced(me, thread, head, put.user, columns, moved.read_by)
     if reader is None and advance.sql == ADVANCE:
         advance = advance._replace(sql=ADVANCE_UNREAD)
     steps = [advance, Step(PUT_CHECKPOINT, row), *shown]
+    if thread.read_by != moved.read_by and thread.version and reader is not None:
+        steps.append(Step(READ_BY, (moved.read_by, thread.key)))
     if users:
         at = now()
-        rows = owned.rows_of(codec, thread.key, owned.CHECKPOINT, put.stamp, users, at)
-        steps += [Step(owned.PUT_USER, each) for each in rows]
+        rows = user_values.rows_of(codec, thread.key, user_values.CHECKPOINT, put.stamp, users, at)
+        steps += [Step(user_values.PUT_USER, each) for each in rows]
         after.grown += sum(len(each.data or b"") for each in rows)
     if space.checkpoint is None:
         after.rows = after.grown = 0
     elif (
-        after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 2)
+        after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 4)
     ) and channels.keys() <= put.values.keys() | put.owned.keys():
         steps += snapshot(codec, thread.key, put, after)
         if space.snapshot is not None:  # the last one stays for those who go back a little
             steps.append(Step(DROP_SNAPSHOTS, (thread.key, put.ns, space.snapshot)))
             if owners:
-                steps.append(Step(owned.SETTLE_SNAPSHOTS, (thread.key, thread.key)))
+                steps.append(Step(user_values.SETTLE_SNAPSHOTS, (thread.key, thread.key)))
         after.rows = after.grown = 0
         after.snapshot = put.id
     return steps, moved
@@ -308,7 +313,7 @@ def _read(
         events = (*events, fork.event())
     said: list[Any] = []
     if early:
-        state, said = working.of_early(reader, state, put.ns, put.versions, name)
+        state, said = working.of_early(reader, state, put.ns, put.versions, name, put.meta)
     after.state = state
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
@@ -332,6 +337,9 @@ def _read(
         top = put.id if put.ns == "" else thread.head or ""
         if turn is not None:
             shown = working.visible(thread_at(thread, space))
+            behind = journal.left_behind(known.shown, shown)
+            after.state, left = journal.leave(codec, thread, state, put.ts, behind)
+            steps += left
             steps += projection.turned(
                 thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
             )
@@ -342,17 +350,16 @@ def _read(
         if early and shown.status in working.WAITS:
             steps.append(_all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
-            names, unlabelled = boundaries.of_put(
+            names, unlabelled = auto_labels.of_put(
                 reader.labels, put.ns, put.source, before, state, shown, unlabelled
             )
-            names += boundaries.of_writes(reader.labels, put.ns, [w.channel for w in early])
-            steps += boundaries.steps(
+            names += auto_labels.of_writes(reader.labels, put.ns, [w.channel for w in early])
+            steps += auto_labels.steps(
                 codec, thread.key, names, top, thread.version + 1, put.ts or now()
             )
-    known_before = WorkingState() if before is None else before.lasting
     steps += journal.of_events(
         codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
-        known_before,
+        None if before is None else before.seen,
     )  # fmt: skip
     moved.state = ThreadState(shown, known.early, unlabelled)
     return working.pack_events(events, said), ahead, columns, steps
@@ -360,12 +367,14 @@ def _read(
 
 def _by_writes(put: Put, changed: Mapping[str, Any]) -> bool:
     """Whether only what tasks wrote says what came into a channel (a DeltaChannel)."""
-    return any(
-        name not in put.values
-        and name not in put.owned
-        and not name.startswith(("branch:to:", "__"))
-        for name in changed
-    )
+    for name in changed:
+        if (
+            name not in put.values
+            and name not in put.owned
+            and not name.startswith(("branch:to:", "__"))
+        ):
+            return True
+    return False
 
 
 def _all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
@@ -383,12 +392,13 @@ def thread_at(thread: Thread, space: Namespace) -> Thread:
 
 
 def advanced(
-    me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None
-) -> Step:
+    me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None,
+    read_by: str | None = None,
+) -> Step:  # fmt: skip
     """The thread's row, moved on by one version; `columns` are those of its working state."""
     moment = now()
     if not thread.version:
-        row = (thread.key, thread.thread_id, me, head, moment, moment, user)
+        row = (thread.key, thread.thread_id, me, head, moment, moment, user, read_by)
         return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
     mine = (thread.key, thread.thread_id, thread.version, thread.writer)
     if columns is None:
@@ -398,14 +408,14 @@ def advanced(
 
 def _of_users(
     codec: Codec, put: Put, space: Namespace, channels: dict[str, Any], changes: dict[str, Any]
-) -> tuple[dict[str, str], owned.Held]:
+) -> tuple[dict[str, str], user_values.Held]:
     """Plan the channels that hold a user's values, or did: whose each is now, and what is stored.
 
     A value that is as it was is not stored again, also where it was erased meanwhile. Only a value
     of the same user is built on.
     """
     owners = dict(space.owners)
-    held: owned.Held = {}
+    held: user_values.Held = {}
     for name in dict.fromkeys([*put.owned, *space.owners]):
         mine, values = name in put.owned, put.owned if name in put.owned else put.values
         as_it_was = (
@@ -426,17 +436,17 @@ def _of_users(
         if change is None:
             continue
         if not mine:
-            owned.refuse_unowned(values[name], name, put.thread_id)
+            user_values.refuse_unowned(values[name], name, put.thread_id)
             changes[name] = change
             owners.pop(name, None)
             continue
         if put.user is None:
-            raise owned.no_user(name, put.thread_id)
+            raise user_values.no_user(name, put.thread_id)
         rest = None
         if name in put.values:
             rest, _ = operation(codec, None, put.values[name], name)
         held.setdefault(put.user, {})[name] = change
-        changes[name] = owned.ref(put.user, rest)
+        changes[name] = user_values.ref(put.user, rest)
         owners[name] = put.user
     return owners, held
 
@@ -455,32 +465,32 @@ def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
     """The rows of a snapshot: large channels in their own, everything else in one."""
     small: dict[str, Any] = {}
     steps = []
-    held: owned.Held = {}
+    held: user_values.Held = {}
     for name, held_now in {**put.values, **put.owned}.items():
         if name not in space.channels:
             continue  # it was erased
         value = space.joins.get(name, held_now)  # as it was stored: the graph fills its own set
-        whole, known = operation(codec, None, value, name)
+        made = whole(codec, value, name)
         if name in space.owners:
             rest = None
             if name in put.owned and name in put.values:
-                rest, _ = operation(codec, None, put.values[name], name)
-            held.setdefault(space.owners[name], {})[name] = whole
-            small[name] = owned.ref(space.owners[name], rest)
+                rest = whole(codec, put.values[name], name)
+            held.setdefault(space.owners[name], {})[name] = made
+            small[name] = user_values.ref(space.owners[name], rest)
             continue
-        if known.size > _OWN_ROW and name:
+        if space.channels[name].size > _OWN_ROW and name:
             channel = stored(name, "a channel")
-            steps.append(_snapshot_row(codec, key, put, channel, packed(whole)))
+            steps.append(_snapshot_row(codec, key, put, channel, packed(made)))
             small[name] = None  # it must be found in a row of its own
         else:
-            small[name] = whole
+            small[name] = made
     data = packed([small, space.versions, space.seen, space.rest])
     state = None
     if space.state is not None:
         state = packed(to_dict(space.state.lasting, compact=True))
     steps.append(_snapshot_row(codec, key, put, "", data, state))
-    rows = owned.rows_of(codec, key, owned.SNAPSHOT, put.stamp, held, now())
-    return [*steps, *[Step(owned.PUT_USER, row) for row in rows]]
+    rows = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
+    return [*steps, *[Step(user_values.PUT_USER, row) for row in rows]]
 
 
 def _snapshot_row(
@@ -511,6 +521,7 @@ class PutWrites:
     run: Any = None  # as `Put.run`
     ends: bool = False
     claimed: bool = False
+    meta: Mapping[str, Any] = field(default_factory=dict)  # that of the config: run_id, agent
 
 
 ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
@@ -565,15 +576,17 @@ def planned_writes(
         if says:
             name = given(writes.thread_id)
             versions = {} if space is None else space.versions
-            events = working.of_writes(reader, state, writes.ns, versions, made, task, name)
-            asks = boundaries.of_writes(reader.labels, writes.ns, [w.channel for w in made])
+            events = working.of_writes(
+                reader, state, writes.ns, versions, made, task, name, writes.meta
+            )
+            asks = auto_labels.of_writes(reader.labels, writes.ns, [w.channel for w in made])
             at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
             state = state.also(at, events)
         if says or _shows(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
             if columns is not None and after.state.shown.status in working.WAITS and not sure:
                 steps.insert(0, all_known)
-            steps += boundaries.steps(
+            steps += auto_labels.steps(
                 codec, thread.key, asks, writes.checkpoint, after.version, now()
             )
     elif _is_ahead(thread, state, writes):
@@ -605,19 +618,19 @@ def planned_writes(
     )  # fmt: skip
     row = summed(WRITES, row, codec.sealer)
     steps.append(Step(PUT_WRITES, row))
-    if any(channel == "__resume__" for channel, _ in writes.writes):
+    if RESUME in [channel for channel, _ in writes.writes]:
         # A task that lost its writes runs again; an answer that is lost must be given again.
         steps.append(Step(parity.INSERT, parity.alone(WRITES, row)))
     if writes.users:
         rows = user_rows(codec, thread.key, writes)
-        steps += [Step(owned.PUT_USER, each) for each in rows]
+        steps += [Step(user_values.PUT_USER, each) for each in rows]
     return steps, after
 
 
 def user_rows(codec: Codec, key: Any, writes: PutWrites) -> list[Any]:
     """The rows that hold what of a call's writes belongs to the run's user."""
     held = {writes.user or "": writes.users}
-    return owned.rows_of(codec, key, owned.WRITES, writes.seq, held, now())
+    return user_values.rows_of(codec, key, user_values.WRITES, writes.seq, held, now())
 
 
 def task_writes(writes: PutWrites) -> list[TaskWrite]:
@@ -630,12 +643,12 @@ def _shows(thread: Thread) -> bool:
     """Whether the thread waits: then who looks at it is shown what is still to run."""
     if thread.state.shown.status in working.WAITS:
         return True
-    return any(
-        write.channel in working.CONTROL
-        for space in thread.spaces.values()
-        if space.state is not None
-        for write in space.state.writes
-    )
+    for space in thread.spaces.values():
+        if space.state is not None:
+            for write in space.state.writes:
+                if write.channel in working.CONTROL:
+                    return True
+    return False
 
 
 def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -> bool:
@@ -647,7 +660,7 @@ def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -
 def _moved_on(me: int, thread: Thread) -> Thread:
     return Thread(
         thread.key, thread.thread_id, thread.version + 1, me, thread.head, thread.buried,
-        dict(thread.spaces), thread.state, False, thread.user,
+        dict(thread.spaces), thread.state, False, thread.user, read_by=thread.read_by,
     )  # fmt: skip
 
 
@@ -681,14 +694,3 @@ def refuse_others(thread: Thread, owner: str | None) -> None:
         f"thread {given(thread.thread_id)!r} is not user {given(owner)!r}'s: nothing of this run "
         "was stored there. Use another thread_id."
     )
-
-
-def too_late(thread_id: str) -> ThreadDeleted:
-    return ThreadDeleted(
-        f"thread {given(thread_id)!r} was deleted while this run was going on: what it sent now "
-        "was not stored. Start a new run to use the thread id again."
-    )
-
-
-def new_space() -> Namespace:
-    return beginning()

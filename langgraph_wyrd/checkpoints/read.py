@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langgraph_wyrd.checkpoints import owned, path
+from langgraph_wyrd.checkpoints import path, user_values
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.restore import checked, metadata_of, rest_of, restore
 from langgraph_wyrd.codec.collector import Held
@@ -22,7 +22,7 @@ from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, Key, WriteRow
 from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
-from langgraph_wyrd.types.telling import migration_raised, tell
+from langgraph_wyrd.types.rebuild import log_kept, migration_raised
 
 Pending = tuple[str, str, Any]  # task, channel, value
 
@@ -185,7 +185,7 @@ def read_of(codec: Codec, found: Found, again: Collection[str] = ()) -> Read:
     metadata = metadata_of(codec, row, restored.metadata)
     if codec.has_kept():
         held = [(name, value) for _, name, value in writes]
-        tell(codec.classes, *place, [*held, *values.items(), ("metadata", metadata)])
+        log_kept(codec.classes, *place, [*held, *values.items(), ("metadata", metadata)])
     parent = None if row.parent is None else given(row.parent)
     return Read(*place, parent, checkpoint, metadata, writes)
 
@@ -219,14 +219,14 @@ class Written:
     seq: int = 0
     at: int = 0  # its place in the call
 
-    def load(self, codec: Codec, users: owned.Rows) -> tuple[str, Any]:
+    def load(self, codec: Codec, users: user_values.Rows) -> tuple[str, Any]:
         """Channel and value; no value where it belonged to a user who was erased."""
         if self.form == REF:
-            held = users.held(codec, self.data[0], owned.WRITES, self.seq)
+            held = users.held(codec, self.data[0], user_values.WRITES, self.seq)
             if held is not None:
                 return self.channel, codec.load_written(*held[self.at])
             if len(self.data) == 1:
-                return owned.NO_WRITES, None
+                return user_values.NO_WRITES, None
         return self.channel, codec.load_written(self.form, self.data)
 
 
@@ -264,7 +264,7 @@ def in_call(codec: Codec, row: WriteRow) -> list[Written]:
 
 
 def pending(
-    codec: Codec, rows: Sequence[WriteRow], users: owned.Rows, again: Collection[str] = ()
+    codec: Codec, rows: Sequence[WriteRow], users: user_values.Rows, again: Collection[str] = ()
 ) -> list[Pending]:
     """The pending writes of a checkpoint."""
     if not rows:

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from langgraph_wyrd.checkpoints import journal, owned, path, project, read, states, working, writing
+from langgraph_wyrd.checkpoints import (
+    journal,
+    lookup,
+    path,
+    read,
+    rebuild_tables,
+    states,
+    user_values,
+    working,
+)
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.journal import Entry
-from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, planned, replace_row
+from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, READ_BY, Put, planned, replace_row
 from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.values import Codec, bare
@@ -25,7 +35,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.overlay import moment_of
+from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed
@@ -48,6 +58,7 @@ _THREADS = (
     "WHERE t.deleted_at IS NULL{} GROUP BY t.thread_id ORDER BY t.thread_id"
 )
 _INSERT_JOURNAL = insert(JOURNAL)
+_READ_AGAIN = "DELETE FROM wyrd_journal WHERE thread = ? AND seq = ? AND said_at = ?"
 
 Place = tuple[str, str]  # namespace, id
 
@@ -57,19 +68,20 @@ def threads(dialect: str, thread_id: str | None) -> Script[list[tuple[str, int]]
     one = "" if thread_id is None else " AND t.thread_id = ?"
     rows = yield Query(_THREADS.format(one), () if thread_id is None else (thread_id,))
     if thread_id is not None and not rows:
-        yield from writing.thread_row(dialect, thread_id)  # raises where its row is missing
+        yield from lookup.thread_row(dialect, thread_id)  # raises where its row is missing
     return [(id, int(count)) for id, count in rows]
 
 
-def reextract(dialect: str, codec: Codec, reader: Reader, me: int, thread_id: str) -> Script[None]:
+def reextract(dialect: str, codec: Codec, reader: Reader, thread_id: str) -> Script[None]:
     """Read one thread's working state out of its checkpoints, and store what it says."""
-    thread = yield from lock(dialect, me, thread_id)
+    thread = yield from lock(dialect, thread_id)
     if thread is None:
         return
     work = _Reading(dialect, codec, replace(reader, labels=None), thread)
     yield from work.all()
-    yield from owned.settle(thread.key)
-    yield from project.again(dialect, codec, replace(thread, spaces={}))
+    yield from user_values.settle(thread.key)
+    yield from rebuild_tables.again(dialect, codec, replace(thread, spaces={}))
+    yield Command(READ_BY, [(reader.extractors.label, thread.key)])
 
 
 @dataclass(slots=True)
@@ -80,6 +92,7 @@ class _Reading:
     thread: Thread
     spaces: OrderedDict[Place, Namespace] = field(default_factory=OrderedDict)
     declared: dict[str, list[Entry]] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint that is read
 
     def all(self) -> Script[None]:
         key = self.thread.key
@@ -92,9 +105,9 @@ class _Reading:
         for ns, rows in spaces.items():
             made = journal.entries(self.codec, rows)
             self.declared[ns] = [entry for entry in made if not entry.read]
-            over += [(key, entry.seq) for entry in made if entry.read]
+            over += [(key, entry.seq, entry.said_at) for entry in made if entry.read]
         if over:  # what puts read out of tool calls is read again
-            yield Command("DELETE FROM wyrd_journal WHERE thread = ? AND seq = ?", over)
+            yield Command(_READ_AGAIN, over)
         for ns, id in _ordered((yield Query(_PLACES, (key,)))):
             try:
                 yield from self._one(ns, id)
@@ -112,16 +125,19 @@ class _Reading:
         at = Moment(given(id), given(ns), row.ts)
         own, _ = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
         if any(map(is_kept, own)):
-            space = writing.namespace(codec, found, strict=True)
+            space = lookup.namespace(codec, found, strict=True)
             _, space.state = yield from states.load_namespace(
                 self.dialect, codec, self.thread.thread_id, self.thread.key, ns, id, found
             )
             self._keep((ns, id), space)
             return
         made, row_, rows = yield from self._put(found, own)
-        yield Command(_INSERT_JOURNAL, rows) if rows else []
+        if rows:
+            yield Command(_INSERT_JOURNAL, rows)
+            self.declared.setdefault(ns, []).extend(journal.entries(codec, rows))
         state: NamespaceState = made.state
-        said = [entry for entry in self.declared.get(ns, ()) if entry.said_at == id]
+        every = self.declared.get(ns, ())
+        said = [e for e in every if e.said_at == id and not (e.left or e.read)]
         for write in sorted(found.writes, key=lambda each: each.seq):
             while said and _came_before(said[0], write):
                 state = self._declared(said.pop(0), state, row)
@@ -135,12 +151,12 @@ class _Reading:
         """What the put of a checkpoint said, planned once more: its namespace, row and journal."""
         codec, thread = self.codec, self.thread
         row = found.path[0]
-        before = yield from self._before(row)
-        users, found.users = found.users, owned.Rows()
+        before = self._beside((yield from self._before(row)), row)
+        users, found.users = found.users, user_values.Rows()
         found.users.on_damage = lambda _: None  # nothing is read of what belongs to users
         restored = restore(codec, found)
         found.users = users
-        metadata = metadata_of(codec, row, restored.metadata)
+        self.meta = metadata = metadata_of(codec, row, restored.metadata)
         rest = rest_of(codec, restored.rest)
         versions, old = restored.versions, before.versions
         news = {n: v for n, v in versions.items() if n not in old or old[n] != v}
@@ -184,7 +200,7 @@ class _Reading:
             by = found_by(self.dialect, name)
             found = yield from path.find(self.dialect, by, row.ns, parent)
             if found.path:
-                space = writing.namespace(codec, found, strict=True)
+                space = lookup.namespace(codec, found, strict=True)
                 _, space.state = yield from states.load_namespace(
                     self.dialect, codec, name, key, row.ns, parent, found
                 )
@@ -194,6 +210,17 @@ class _Reading:
             said = [each for each in self.declared.get("", ()) if each.seq < row.seq]
             space.state = states.before_first(name, said)
         return space
+
+    def _beside(self, space: Namespace, row: CheckpointRow) -> Namespace:
+        """With the facts that had been declared on other branches by then."""
+        facts = [each for each in self.declared.get("", ()) if each.facts and each.seq < row.seq]
+        facts.sort(key=attrgetter("seq"))
+        if row.ns or space.state is None or not facts:
+            return space
+        state: NamespaceState = space.state
+        for said in journal.elsewhere(state.seen(), facts, ts=state.lasting.ts):
+            state = state.also(*said)
+        return replace(space, state=state)
 
     @staticmethod
     def _declared(entry: Entry, state: NamespaceState, row: CheckpointRow) -> NamespaceState:
@@ -216,7 +243,7 @@ class _Reading:
         if working.matter([(each.channel, each.value) for each in made]):
             name = given(self.thread.thread_id)
             events = working.of_writes(
-                self.reader, state, write.ns, space.versions, made, task, name
+                self.reader, state, write.ns, space.versions, made, task, name, self.meta
             )
             moment = Moment(state.checkpoint, given(write.ns), state.lasting.ts, task)
             state = state.also(moment, events)

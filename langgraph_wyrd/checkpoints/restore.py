@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints.owned import CHECKPOINT, SNAPSHOT, Rows
 from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.user_values import CHECKPOINT, SNAPSHOT, Rows
 from langgraph_wyrd.codec.delta import REF, Operation, Value
 from langgraph_wyrd.codec.payload import Delta, unpack_delta, unpacked
 from langgraph_wyrd.codec.values import Codec
@@ -132,7 +133,7 @@ def start_from_snapshot(
 ) -> None:  # fmt: skip
     """Take over the whole channels that a snapshot holds."""
     apart: set[str] = set()
-    for each in snapshots:
+    for each in sorted(snapshots, key=attrgetter("channel")):  # first the one that names them all
         if unsound(SNAPSHOTS, each) or each.stamp != row.stamp:
             raise damaged(row, "its snapshot fails its checksum")
         data = unpacked(codec.opened(SNAPSHOTS, each, "data"))
@@ -143,6 +144,7 @@ def start_from_snapshot(
             for name, operation in operations.items():
                 if operation is None:
                     apart.add(name)
+                    restored.channels[name] = Value(codec)  # in its place among the others
                     continue
                 if operation[0] == REF:
                     restored.apply_users(codec, name, operation, users, SNAPSHOT, row.stamp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from langgraph_wyrd.checkpoints import journal, read, working
 from langgraph_wyrd.checkpoints import path as paths
@@ -19,7 +20,7 @@ from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import from_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.overlay import along, moment_of, rank
+from langgraph_wyrd.state.pending import along, moment_of, rank
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
@@ -42,11 +43,11 @@ _WRITES = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
     "WHERE thread = ? AND ns = ? AND checkpoint = ?"
 )
-CHILDREN = (
+_AT = (
     "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' "
     "GROUP BY ns"
 )
-AHEAD = (
+_AHEAD = (
     "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root >= ? AND ns <> '' "
     "GROUP BY ns"
 )
@@ -94,7 +95,7 @@ def namespace_state(
             add(pending, write.checkpoint, at, events)
     ns = given(target.ns)
     for entry in declared:
-        if entry.said_at in times and not entry.read:
+        if entry.said_at in times and not (entry.read or entry.left):
             moment = moment_of(given(entry.said_at), ns, times[entry.said_at], entry.task)
             add(pending, entry.said_at, moment, entry.events)
     last = path[-1]
@@ -119,9 +120,8 @@ def namespace_state(
     state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
     if declared and target.ns == "":
         known = [e for e in declared if facts_until is None or e.seq <= facts_until]
-        for task, event in journal.elsewhere(state.seen(), known):
-            at = moment_of(given(target.id), ns, target.ts, task)
-            state = state.also(at, (event,))
+        for said_there in journal.elsewhere(state.seen(), known, ns, target.ts):
+            state = state.also(*said_there)
     return state
 
 
@@ -141,8 +141,8 @@ def before_first(thread_id: str, declared: Sequence[Entry]) -> NamespaceState | 
     """
     state = NamespaceState("", WorkingState(thread_id=given(thread_id)))
     state = replace(state, pending=unborn(declared, ""))
-    for task, event in journal.elsewhere(state.seen(), declared):
-        state = state.also(moment_of("", "", None, task), (event,))
+    for said in journal.elsewhere(state.seen(), declared):
+        state = state.also(*said)
     return state if state.pending else None
 
 
@@ -175,8 +175,9 @@ def load_namespace(
 ) -> Script[tuple[Found, NamespaceState | None]]:
     """A namespace's state at a checkpoint, with what its tasks wrote there.
 
-    What was declared there after `until` is left out; with `past`, also what other branches
-    declared after the checkpoint was stored. Without `values`, those of the writes are left packed.
+    What was declared there, or said by its tasks, after `until` is left out; with `past`, also
+    what other branches declared after the checkpoint was stored. Without `values`, those of the
+    writes are left packed.
     """
     if found is None:
         found = yield from paths.find(dialect, found_by(dialect, thread_id), ns, id)
@@ -190,9 +191,10 @@ def load_namespace(
     ]
     declared = journal.entries(codec, rows, until)
     facts_until = found.path[0].seq if past and until is None else until
-    state = namespace_state(
-        codec, thread_id, found, [WriteRow._make(row) for row in said], declared, facts_until, look
-    )
+    said = [WriteRow._make(row) for row in said]
+    if until is not None:
+        said = [row for row in said if row.checkpoint != id or (row.version or 0) <= until]
+    state = namespace_state(codec, thread_id, found, said, declared, facts_until, look)
     state.writes.extend(task_writes(codec, found.writes, values))
     return found, state
 
@@ -208,9 +210,11 @@ def task_writes(codec: Codec, rows: Sequence[WriteRow], values: bool = True) -> 
 
 
 def early_writes(codec: Codec, key: Key, ns: str, id: str) -> Script[list[TaskWrite]]:
-    """What tasks wrote at a checkpoint that is not stored yet."""
-    rows = yield Query(_WRITES, (key, ns, id))
-    return task_writes(codec, [WriteRow._make(row) for row in rows])
+    """What tasks wrote at a checkpoint that is not stored yet, in the order in which they began."""
+    rows = [WriteRow._make(row) for row in (yield Query(_WRITES, (key, ns, id)))]
+    rows.sort(key=lambda row: row.seq)
+    order = [given(row.task) for row in rows]
+    return sorted(task_writes(codec, rows), key=lambda write: order.index(write.task))
 
 
 def load_thread(
@@ -222,43 +226,43 @@ def load_thread(
     until: int | None = None,
     past: bool = False,
     values: bool = True,
+    ahead: bool = False,
 ) -> Script[None]:
     """Set the working state of a thread, as of its head, with the subgraphs that run there.
 
-    `until`, `past` and `values`: see `load_namespace`.
+    `until`, `past` and `values`: see `load_namespace`. A write sets `ahead`: a subgraph's
+    checkpoints may be stored before the root checkpoint that they belong to, and their tasks'
+    writes before it as well, so these subgraphs must be known too.
     """
     when = (until, past, values)
     if thread.head is not None:
         held = (known or {}).get(("", thread.head))
         yield from _into(dialect, codec, thread, "", thread.head, held, *when)
-        yield from load_children(dialect, codec, thread, thread.head, known, *when)
     elif thread.version:
         declared = journal.entries(codec, (yield journal.query(thread.key, "")), until)
         state = before_first(thread.thread_id, declared)
         if state is not None:
             thread.spaces[""] = replace(beginning(), state=state)
+    if thread.head is not None:
+        yield from _children(dialect, codec, thread, _AT, known, *when)
     thread.state = ThreadState(working.visible(thread))
+    if ahead and thread.version:
+        yield from _children(dialect, codec, thread, _AHEAD, known, *when)
 
 
-def load_children(
+def _children(
     dialect: str,
     codec: Codec,
     thread: Thread,
-    root: str,
-    known: dict[tuple[str, str], Found] | None = None,
-    until: int | None = None,
-    past: bool = False,
-    values: bool = True,
-    *,
-    ahead: bool = False,
+    which: str,
+    known: dict[tuple[str, str], Found] | None,
+    *when: Any,
 ) -> Script[None]:
-    """Set the working states of the subgraphs that run at a root checkpoint.
-
-    `ahead`: at later ones too. A subgraph's checkpoints may be stored before those of its root.
-    """
-    for ns, newest in (yield Query(AHEAD if ahead else CHILDREN, (thread.key, root))):
-        found = (known or {}).get((ns, newest))
-        yield from _into(dialect, codec, thread, ns, newest, found, until, past, values)
+    for ns, newest in (yield Query(which, (thread.key, thread.head or ""))):
+        space = thread.spaces.get(ns)
+        if space is None or space.checkpoint != newest or space.state is None:
+            held = (known or {}).get((ns, newest))
+            yield from _into(dialect, codec, thread, ns, newest, held, *when)
 
 
 def _into(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.codec.delta import Operation
@@ -17,19 +17,24 @@ from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.due import CONTROL as CONTROL
 from langgraph_wyrd.extraction.due import JOIN, SENDS, due, remaining
-from langgraph_wyrd.extraction.extracting import messages_of
 from langgraph_wyrd.extraction.messages import has_results
-from langgraph_wyrd.extraction.policy import Channels
-from langgraph_wyrd.extraction.registry import Extractors, Failure
 from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.join import join
-from langgraph_wyrd.state.labels import AutoLabels
 from langgraph_wyrd.state.model import Due, WorkingState
-from langgraph_wyrd.state.overlay import advance, overlaid, rank
+from langgraph_wyrd.state.namespaces import join
+from langgraph_wyrd.state.pending import advance, overlaid, rank
 from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.status import with_status
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.extraction import extracting
+    from langgraph_wyrd.extraction.policy import Channels
+    from langgraph_wyrd.extraction.registry import Extractors, Failure
+    from langgraph_wyrd.state.labels import AutoLabels
+else:
+    extracting = lazy("extraction.extracting")
 
 Pending = tuple[tuple[Moment, tuple[Event, ...]], ...]
 
@@ -44,6 +49,12 @@ class Reader:
     extractors: Extractors
     channels: Channels
     labels: AutoLabels | None = None
+
+    def has_to_read(self, thread: Thread) -> bool:
+        """Whether nobody read the thread's state, or only older extractors, or fewer."""
+        return thread.unread or (
+            thread.head is not None and not self.extractors.covered_by(thread.read_by)
+        )
 
 
 @quick
@@ -123,7 +134,7 @@ def of_put(
     at = Moment(view.checkpoint_id, view.ns, view.ts)
     state = WorkingState(thread_id=thread_id) if before is None else before.lasting
     start = advance(state, () if before is None else before.pending, at)
-    view = view.after(start, reader.channels)
+    view = view.after(start, reader.channels, () if before is None else before.due)
     facts, failures = reader.extractors(view, thread_id)
     state, events = fold(start, facts, at)
     if failures:
@@ -133,7 +144,12 @@ def of_put(
 
 
 def of_early(
-    reader: Reader, state: NamespaceState, ns: str, versions: Mapping[str, Any], thread_id: str
+    reader: Reader,
+    state: NamespaceState,
+    ns: str,
+    versions: Mapping[str, Any],
+    thread_id: str,
+    meta: Mapping[str, Any],
 ) -> tuple[NamespaceState, list[tuple[Moment, tuple[Event, ...]]]]:
     """A checkpoint's state with what its tasks had said before it was stored."""
     by_task: dict[str, list[TaskWrite]] = {}
@@ -143,7 +159,7 @@ def of_early(
     for task, held in by_task.items():
         if matter([(write.channel, write.value) for write in held]):
             at = Moment(state.checkpoint, ns, state.lasting.ts, task)
-            events = of_writes(reader, state, ns, versions, held, task, thread_id)
+            events = of_writes(reader, state, ns, versions, held, task, thread_id, meta)
             said.append((at, events))
             state = state.also(at, events)
     return state, said
@@ -157,11 +173,12 @@ def of_writes(
     writes: Sequence[TaskWrite],
     task: str,
     thread_id: str,
+    meta: Mapping[str, Any],
 ) -> tuple[Event, ...]:
     """What a task's writes say at a checkpoint that is the newest of its namespace."""
     view = View(
-        state.checkpoint, ns, ts=state.lasting.ts, versions=versions, values=state.sends(),
-        writes=writes, putting=False,
+        state.checkpoint, ns, ts=state.lasting.ts, metadata=meta, versions=versions,
+        values=state.sends(), writes=writes, putting=False,
     )  # fmt: skip
     seen = state.seen()
     facts, failures = reader.extractors(view.after(seen, reader.channels), thread_id)
@@ -175,7 +192,10 @@ def _failed(failure: Failure) -> Event:
 
 def matter(writes: Iterable[tuple[str, Any]]) -> bool:
     """Whether a task's writes say anything before the next checkpoint does."""
-    return any(channel in CONTROL or has_results(value) for channel, value in writes)
+    for channel, value in writes:  # noqa: SIM110 - at every call: `any` takes twice as long
+        if channel in CONTROL or has_results(value):
+            return True
+    return False
 
 
 def joins(codec: Codec, held: dict[str, Any], changes: Mapping[str, Operation]) -> dict[str, Any]:
@@ -214,7 +234,7 @@ def view_of(
     )  # fmt: skip
     news = {name: Fresh(values[name], places) for name, places in fresh.items()}
     names = frozenset(changed)
-    if (remembered := messages_of(values)) is not None:  # a functional graph's
+    if (remembered := extracting.messages_of(values)) is not None:  # a functional graph's
         values = {**values, "messages": remembered}
         news["messages"] = Fresh(remembered, range(len(remembered)))
         names |= {"messages"}

@@ -7,62 +7,47 @@ compares that with the thread's row; where another writer was quicker it is plan
 from __future__ import annotations
 
 import random
-import secrets
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
-    boundaries,
-    journal,
     late_writes,
     leases,
-    path,
-    project,
     put,
+    put_again,
     read,
-    reput,
-    states,
     working,
+    writes_to_history,
 )
-from langgraph_wyrd.checkpoints.cache import Cache, Namespace, Slot, Thread, beginning, take_unread
-from langgraph_wyrd.checkpoints.changes import Change, Fork, fork_of
-from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
-from langgraph_wyrd.checkpoints.restore import restore
+from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
+from langgraph_wyrd.checkpoints.changes import Change
+from langgraph_wyrd.checkpoints.lookup import Loaded, are_stored, is_there, load, thread_row
+from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import (
-    CheckpointDamaged,
     DatabaseBusy,
     InvalidInput,
     SaverClosed,
     ThreadDeleted,
 )
-from langgraph_wyrd.extraction.due import JOIN
+from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
 from langgraph_wyrd.hooks import Fire, afire, fire
 from langgraph_wyrd.storage.engine import Engine, Job
-from langgraph_wyrd.storage.keys import found_by, new_key
+from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Stale, Step
 
 _TRIES = 40
+_TURNS = 1000  # pauses of about a millisecond that a question waits for answers before it
 _PATIENCE = 4  # tries of a checkpoint before it is read, planned and stored in one transaction
 
 Flow = Generator[Any, Any, Any]
-
-
-@dataclass(slots=True)
-class Loaded:
-    """What a write rests on, as it was read."""
-
-    thread: Thread
-    space: Namespace | None  # of the checkpoint that it builds on; None: that one is not there
-    stamp: int | None  # of the checkpoint itself, where it is stored already
-    turn: Turn | None = None  # where it forks from an older checkpoint
-    fork: Fork | None = None  # where its parent was gone on from before
-    start: Any = None  # the working state that people declared before the first checkpoint
 
 
 class Writing:
@@ -83,47 +68,21 @@ class Writing:
 
     def store(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
         """Run a flow, waiting for each of its jobs."""
-        engine = self._engine
-        made = flow(engine.job)
-        send: Callable[[Any], Any] = made.send
-        value: Any = None
-        while True:
-            try:
-                job = send(value)
-            except StopIteration as end:
-                return end.value
-            finally:
-                value = None  # an error has this frame in its traceback: no circle is to be left
-            try:
-                send = made.send
-                if type(job) is Fire:
-                    fire(job.hooks, *job.happenings)
-                else:
-                    value = engine.wait(job)
-            except BaseException as error:
-                send, value = made.throw, error
+        return finish(drive(flow(self._engine.job), self._waited))
 
     async def astore(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
         """Async version of `store`."""
-        engine = self._engine
-        made = flow(engine.ajob)
-        send: Callable[[Any], Any] = made.send
-        value: Any = None
-        while True:
-            try:
-                job = send(value)
-            except StopIteration as end:
-                return end.value
-            finally:
-                value = None  # an error has this frame in its traceback: no circle is to be left
-            try:
-                send = made.send
-                if type(job) is Fire:
-                    await afire(job.hooks, *job.happenings)
-                else:
-                    value = await engine.await_(job)
-            except BaseException as error:
-                send, value = made.throw, error
+        return await drive(flow(self._engine.ajob), self._awaited)
+
+    async def _waited(self, job: Job | Fire) -> Any:
+        if isinstance(job, Fire):
+            return fire(job.hooks, *job.happenings)
+        return self._engine.wait(job)
+
+    def _awaited(self, job: Job | Fire) -> Awaitable[Any]:
+        if isinstance(job, Fire):
+            return afire(job.hooks, *job.happenings)
+        return self._engine.await_(job)
 
     # ---- checkpoints
 
@@ -138,9 +97,8 @@ class Writing:
                 if attempt >= _PATIENCE:
                     self._cache.drop(wanted.thread_id)
                     try:
-                        return (
-                            yield self._posted(make("write", lambda: self._at_once(codec, wanted)))
-                        )
+                        at_once = make("write", lambda: self._at_once(codec, wanted))
+                        return self._ended(wanted, (yield self._posted(at_once)))
                     except Stale:  # another one began the thread
                         continue
                     finally:
@@ -148,7 +106,7 @@ class Writing:
                 job = self._planned(codec, make, slot, wanted, None)
                 if job is None:
                     loaded: Loaded = yield from self._load(codec, make, wanted)
-                    if self._reader is not None and loaded.thread.unread:
+                    if self._reader is not None and self._reader.has_to_read(loaded.thread):
                         yield from self._read_first(codec, make, wanted.thread_id)
                         continue
                     if loaded.stamp == wanted.stamp:
@@ -159,7 +117,9 @@ class Writing:
                         yield self._posted(
                             make(
                                 "write",
-                                lambda: reput.replaced(self._engine, codec, self._reader, wanted),
+                                lambda: put_again.replaced(
+                                    self._engine, codec, self._reader, wanted
+                                ),
                             )
                         )
                         return
@@ -245,9 +205,9 @@ class Writing:
         thread = loaded.thread
         if loaded.stamp == wanted.stamp:
             return None
-        self._refuse_late(wanted, loaded)
+        late_writes.refuse(wanted, loaded)
         if loaded.stamp is not None:
-            yield from reput.replaced(self._engine, codec, self._reader, wanted)
+            yield from put_again.replaced(self._engine, codec, self._reader, wanted)
             return None
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
@@ -255,6 +215,9 @@ class Writing:
             codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
         )
         yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
+        if wanted.run is not None:
+            known = after.spaces.get(wanted.ns)
+            yield from wanted.run.leave(wanted, None if known is None else known.state)
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -264,17 +227,8 @@ class Writing:
             wanted.thread_id,
             lambda strict: load(self._dialect, codec, wanted, self._reader, strict=strict),
         )
-        self._refuse_late(wanted, loaded)
+        late_writes.refuse(wanted, loaded)
         return loaded
-
-    @staticmethod
-    def _refuse_late(wanted: Put, loaded: Loaded) -> None:
-        """Refuse what a deleted thread's run sends late."""
-        buried = loaded.thread.buried
-        if loaded.space is None and buried is not None and loaded.stamp is None:
-            late = [id for id in (wanted.parent, wanted.root) if id is not None]
-            if any(id <= buried for id in late):
-                raise put.too_late(loaded.thread.thread_id)
 
     def _read(
         self, make: Callable[..., Job], thread_id: str, script: Callable[[bool], Script[Any]]
@@ -300,7 +254,7 @@ class Writing:
         if run.held or leases.is_past(wanted, run.passed):
             return
         if run.deleted:
-            raise put.too_late(wanted.thread_id)
+            raise late_writes.too_late(wanted.thread_id)
         if run.closed:
             raise SaverClosed("this saver was closed while the run was going on")
         refused = yield self._posted(make("write", lambda: run.claim(wanted)))
@@ -341,10 +295,10 @@ class Writing:
         """Read the working state of what was stored by savers that read none."""
         from langgraph_wyrd.checkpoints.reextract import reextract
 
-        reader, me = self._reader, self._engine.nonce
+        reader = self._reader
         assert reader is not None
         yield self._posted(
-            make("write", lambda: reextract(self._dialect, codec, reader, me, thread_id))
+            make("write", lambda: reextract(self._dialect, codec, reader, thread_id))
         )
         self._cache.drop(thread_id)
 
@@ -367,10 +321,13 @@ class Writing:
 
         def flow(make: Callable[..., Job]) -> Flow:
             payload = packed_writes(codec, wanted)
+            tried: list[int] = []
             for attempt in range(_TRIES):
                 if wanted.run is not None:
                     yield from self._claimed(make, wanted)
                 slot = self._cache.slot(wanted.thread_id)
+                if slot.answering and _waits(wanted.writes) and not _answers(wanted):
+                    yield from self._after_answers(make, slot)
                 thread = slot.thread
                 if (
                     thread is None
@@ -384,18 +341,23 @@ class Writing:
                     row = yield self._posted(
                         make("read", lambda: thread_row(self._dialect, wanted.thread_id))
                     )
-                    if row.unread:
+                    if self._reader is not None and self._reader.has_to_read(row):
                         yield from self._read_first(codec, make, wanted.thread_id)
                     yield from self._read(
-                        make, wanted.thread_id, lambda _: late_writes.loaded(self, codec, wanted)
+                        make,
+                        wanted.thread_id,
+                        lambda _: writes_to_history.loaded(self, codec, wanted),
                     )
                     job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                     if late:
                         self._cache.drop(wanted.thread_id)
                         yield self._posted(
-                            make("write", lambda: late_writes.stored(self, codec, wanted, payload))
+                            make(
+                                "write",
+                                lambda: writes_to_history.stored(self, codec, wanted, payload),
+                            )
                         )
-                        return
+                        return self._ended(wanted, None)
                 if job is None:
                     continue
                 try:
@@ -403,10 +365,10 @@ class Writing:
                 except Stale:
                     self._doubt(wanted)
                     self._cache.drop(wanted.thread_id)
-                    if (
-                        yield self._posted(make("read", lambda: are_stored(self._dialect, wanted)))
-                    ):
-                        return  # the answer to the first try's commit was lost
+                    tried.append(wanted.seq)
+                    look = partial(are_stored, self._dialect, wanted, tried)
+                    if (yield self._posted(make("read", look))):
+                        return  # the answer to an earlier try's commit was lost
                     if attempt > 3:
                         yield from self._pause(make, attempt)
                 except BaseException:
@@ -417,7 +379,36 @@ class Writing:
                 "while a task's writes were being stored: nothing of them was stored. Try again"
             )
 
-        return flow if wanted.run is None else self._letting_go(flow, wanted)
+        led = self._answering(flow, wanted) if _answers(wanted) else flow
+        return led if wanted.run is None else self._letting_go(led, wanted)
+
+    def _answering(
+        self, flow: Callable[[Callable[..., Job]], Flow], wanted: PutWrites
+    ) -> Callable[[Callable[..., Job]], Flow]:
+        """A flow that stores an answer: what tasks ask after it waits until it is stored.
+
+        An answer is for what was asked before it. One that another writer made stale is planned
+        anew, and would else be taken for the answer to what was asked meanwhile.
+        """
+
+        def led(make: Callable[..., Job]) -> Flow:
+            slot = self._cache.slot(wanted.thread_id)
+            with slot.lock:
+                slot.answering += 1
+            try:
+                return (yield from flow(make))
+            finally:
+                with slot.lock:
+                    slot.answering -= 1
+
+        return led
+
+    def _after_answers(self, make: Callable[..., Job], slot: Slot) -> Flow:
+        """Wait until the answers that were given before are stored, though not for ever."""
+        for _ in range(_TURNS):
+            if not slot.answering:
+                return
+            yield from self._pause(make, 1)
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
@@ -429,7 +420,7 @@ class Writing:
                 make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
             )
             if not there:
-                raise put.too_late(wanted.thread_id)
+                raise late_writes.too_late(wanted.thread_id)
         with slot.lock:
             if slot.thread is None or slot.thread.deleted:
                 self._cache.keep(wanted.thread_id, slot, row)
@@ -448,8 +439,9 @@ class Writing:
             thread = slot.thread
             if thread is None:
                 return None, False
-            # Within the lock: of two tasks at once, the order of planning is the order of rows.
-            wanted.seq = wanted.seq or put.next_seq()
+            # Within the lock, and each time anew: of two tasks at once, the order of planning is
+            # the order of rows.
+            wanted.seq = put.next_seq()
             put.refuse_others(thread, wanted.owner)
             me, locks = new_writer(), self._dialect == "postgres"
             if not thread.version or thread.deleted:
@@ -480,17 +472,8 @@ class Writing:
             if _waits(wanted.writes):
                 self._engine.post(job)
             else:
-                self._engine.linger(job)
+                self._engine.to_writer(job, urgent=False)
             return job, False
-
-
-def new_writer() -> int:
-    """A number that one planned write leaves in the thread's row, and the next one expects there.
-
-    Another one each time: a write that rests on one that failed must not take a third, which went
-    before it under the same version, for the one that it rests on.
-    """
-    return secrets.randbits(62)
 
 
 _URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
@@ -498,7 +481,12 @@ _URGENT = frozenset(("__interrupt__", "__error__", "__resume__"))
 
 def _waits(writes: list[tuple[str, Any]]) -> bool:
     """Whether somebody may look at once: an interrupt, an error or an answer is in it."""
-    return not writes or any(channel in _URGENT for channel, _ in writes)
+    return not writes or not _URGENT.isdisjoint([channel for channel, _ in writes])
+
+
+def _answers(wanted: PutWrites) -> bool:
+    """Whether it is what a person answers, as `Command(resume=…)` has it stored."""
+    return wanted.task == NULL_TASK and RESUME in [name for name, _ in wanted.writes]
 
 
 def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
@@ -530,152 +518,6 @@ def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
     if reads:
         after.state = working.ThreadState(working.visible(after))
     return [put.advanced(me, thread, None, None, None)], after
-
-
-# ---- reading what a write rests on
-
-
-def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
-    """The thread of a row of wyrd_threads; of one that is to be, where there is none."""
-    if row is None:
-        return Thread(new_key(dialect, thread_id), thread_id, 0, 0, None, None)
-    return Thread(
-        row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
-        deleted=row.deleted_at is not None, user=row.user_id,
-        unread=row.head is not None and row.status is None, waits=row.status in working.WAITS,
-    )  # fmt: skip
-
-
-_THREAD = (
-    "SELECT key, version, writer, head, buried, deleted_at, user_id, status "
-    "FROM wyrd_threads WHERE "
-)
-
-
-def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
-    """A thread as its row says."""
-    by = "key" if dialect == "postgres" else "thread_id"
-    rows = yield Query(f"{_THREAD}{by} = ?", (found_by(dialect, thread_id),))
-    if not rows:
-        yield from read.not_stored(dialect, thread_id)
-        return thread_of(dialect, thread_id, None)
-    key, version, writer, head, buried, deleted_at, user, status = rows[0]
-    return Thread(
-        key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user,
-        unread=head is not None and status is None, waits=status in working.WAITS,
-    )  # fmt: skip
-
-
-def is_there(key: Any, ns: str, id: str) -> Script[bool]:
-    """Whether a checkpoint is stored."""
-    rows = yield Query(
-        "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?", (key, ns, id)
-    )
-    return bool(rows)
-
-
-def are_stored(dialect: str, writes: PutWrites) -> Script[bool]:
-    """Whether this very call's writes are stored."""
-    by = found_by(dialect, writes.thread_id)
-    column = "key" if dialect == "postgres" else "thread_id"
-    rows = yield Query(
-        f"SELECT 1 FROM wyrd_writes w JOIN wyrd_threads t ON t.key = w.thread WHERE t.{column} = ? "
-        "AND w.ns = ? AND w.checkpoint = ? AND w.task = ? AND w.seq = ?",
-        (by, writes.ns, writes.checkpoint, writes.task, writes.seq),
-    )
-    return bool(rows)
-
-
-_STAMP = "SELECT stamp FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"
-
-
-def load(
-    dialect: str, codec: Codec, wanted: Put, reader: Reader | None = None, *, strict: bool = True
-) -> Script[Loaded]:
-    """What a checkpoint builds on, and whether it is stored already.
-
-    Where it is not `strict`, a checkpoint that can't be read is not built on, and nobody looks for
-    what is missing.
-    """
-    by = found_by(dialect, wanted.thread_id)
-    if wanted.parent is None:
-        thread = yield from thread_row(dialect, wanted.thread_id)
-        found = None
-    else:
-        found = yield from path.find(dialect, by, wanted.ns, wanted.parent)
-        if strict:
-            yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
-        thread = thread_of(dialect, wanted.thread_id, found.thread)
-    stamp = None
-    if thread.version:
-        rows = yield Query(_STAMP, (thread.key, wanted.ns, wanted.id))
-        stamp = rows[0][0] if rows else None
-    space = None
-    if found is not None and found.target is not None:
-        renewed = codec.renewed()
-        space = namespace(codec, found, strict=strict)
-        if codec.renewed() != renewed:
-            space = beginning()  # it holds objects of other versions: store them all as today's
-        thread.spaces[wanted.ns] = space
-    fork = yield from fork_of(thread, wanted)
-    if reader is None:
-        return Loaded(thread, space, stamp, fork=fork)
-    known = {}
-    if found is not None and found.path and wanted.parent is not None:
-        known[wanted.ns, wanted.parent] = found
-        if space is not None:
-            _, space.state = yield from states.load_namespace(
-                dialect, codec, wanted.thread_id, thread.key, wanted.ns, wanted.parent, found
-            )
-    at_parent = thread.spaces.pop(wanted.ns, None)
-    yield from states.load_thread(dialect, codec, thread, known)
-    if wanted.ns == "":  # a subgraph of it may have been stored before it
-        yield from states.load_children(dialect, codec, thread, wanted.id, known, ahead=True)
-    if at_parent is not None and (
-        wanted.ns not in thread.spaces
-        or at_parent.checkpoint == thread.spaces[wanted.ns].checkpoint
-    ):
-        thread.spaces[wanted.ns] = at_parent
-    early = yield from states.early_writes(codec, thread.key, wanted.ns, wanted.id)
-    if early:
-        thread.state.expect(wanted.ns, wanted.id, early)
-    turn = None
-    head = thread.head
-    if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
-        turn = yield from project.turn(dialect, codec, thread, wanted.parent, space)
-    start = None
-    if wanted.ns == "" and space is None and thread.version:
-        rows = yield journal.query(thread.key, "")
-        start = states.before_first(wanted.thread_id, journal.entries(codec, rows))
-    if reader.labels is not None and reader.labels.every is not None:
-        unlabelled = yield from boundaries.counted(reader.labels, thread.key)
-        thread.state = replace(thread.state, unlabelled=unlabelled)
-    return Loaded(thread, space, stamp, turn, fork, start)
-
-
-def namespace(codec: Codec, found: path.Found, *, strict: bool = False) -> Namespace:
-    """A checkpoint as the saver that stored it knows it."""
-    target = found.target
-    assert target is not None
-    try:
-        restored = restore(codec, found)
-    except CheckpointDamaged:
-        if strict:
-            raise
-        # What can't be read is not built on: the next checkpoint holds all that it needs.
-        return beginning()
-    channels = {name: value.fingerprint(name) for name, value in restored.channels.items()}
-    return Namespace(
-        target.id, target.stamp, channels, restored.versions, restored.seen, restored.rest,
-        restored.rows, restored.grown,
-        found.path[-1].id if found.path[-1].built_on is not None else None,
-        owners={name: user for name, (user, _) in restored.owners.items()},
-        joins={
-            name: value.get()
-            for name, value in restored.channels.items()
-            if name.startswith(JOIN) and name not in restored.owners
-        },
-    )  # fmt: skip
 
 
 def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None:

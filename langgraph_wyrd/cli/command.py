@@ -1,24 +1,23 @@
-"""What a command is, and what it gets."""
+"""What a command is, how it is declared, and what it gets."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from langgraph_wyrd.cli.screen import Screen
+from langgraph_wyrd.cli.terminal import Screen
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.state.listed import Page
+from langgraph_wyrd.state.results import Page
 from langgraph_wyrd.storage.keyring import ENV, KeyRing
 from langgraph_wyrd.storage.url import parse
-from langgraph_wyrd.views.plain import count, line
+from langgraph_wyrd.views.text import count, line
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -26,12 +25,79 @@ if TYPE_CHECKING:
     from langgraph_wyrd.thread import Thread
 
 T = TypeVar("T")
+Run = Callable[["Asked"], int]
 FINE, NOTHING, WRONG = 0, 1, 2  # exit codes: as grep and diff have them
 _PAGE = 1000
 _MOMENT = 0.3  # seconds that are enough to close a database which nothing holds
 _START = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{3,34}")  # of a checkpoint's id
 _SHOWN = 4  # ids that are named where one is ambiguous
-_KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
+_AES_KEY = "LANGGRAPH_AES_KEY"  # LangGraph's own name for it
+
+Argument = tuple[tuple[str, ...], dict[str, Any]]  # as argparse's `add_argument` takes it
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the terminal.
+
+    `nobody`: its exit code if there is no such thread. `makes_tables`: it may make them.
+    """
+
+    name: str
+    help: str
+    run: Run
+    arguments: Sequence[Argument]
+    epilog: str | None = None
+    nobody: int = NOTHING
+    makes_tables: bool = False
+
+
+# By the groups in which help lists them, in this order.
+GROUPS: dict[str, list[Command]] = {
+    "look": [], "answer and close": [], "serve": [], "go back, branch, copy": [], "carry": [],
+    "look after the database": [], "begin": [],
+}  # fmt: skip
+
+
+def command(
+    group: str, name: str, help: str, *arguments: Argument, **more: Any
+) -> Callable[[Run], Run]:
+    """Make a function a command of the terminal."""
+
+    def declare(run: Run) -> Run:
+        GROUPS[group].append(Command(name, help, run, arguments, **more))
+        return run
+
+    return declare
+
+
+def argument(*names: str, **how: Any) -> Argument:
+    return names, how
+
+
+def flag(name: str, help: str) -> Argument:
+    return argument(name, action="store_true", help=help)
+
+
+def choice(name: str, values: Sequence[str], **how: Any) -> Argument:
+    """An option with known values, which shells complete."""
+    known = tuple(dict.fromkeys(values))
+    shown = ", ".join(known)
+    return argument(name, choices=known, metavar=name.lstrip("-").upper(), help=shown, **how)
+
+
+def limit(most: int = 50) -> Argument:
+    return argument("-n", "--limit", type=int, default=most, help=f"at most so many ({most})")
+
+
+def days(text: str) -> float:
+    """`90`, or `90d`."""
+    return float(text.removesuffix("d"))
+
+
+THREAD = argument("thread", nargs="?", help="its id; without one, the newest thread")
+AT = argument("--at", metavar="POINT", help="a checkpoint id, a label or a time")
+YES = argument("-y", "--yes", action="store_true", help="do not ask")
 
 
 class Asked:
@@ -40,8 +106,8 @@ class Asked:
     def __init__(self, arguments: Namespace, screen: Screen) -> None:
         self.args = arguments
         self.screen = screen
-        self.left = False
-        self._named = False
+
+    # ---- the database
 
     @cached_property
     def url(self) -> str:
@@ -53,38 +119,26 @@ class Asked:
         address = parse(given)
         if address.in_memory:
             raise InvalidInput(f"{given!r} is in memory: nobody else can look into it")
-        if not self.makes and address.dialect == "sqlite" and not os.path.exists(address.target):
+        makes, is_file = self.args.command.makes_tables, address.dialect == "sqlite"
+        if is_file and not makes and not os.path.exists(address.target):
             raise InvalidInput(f"there is no file {line(address.target)!r} (from {given!r})")
         return str(given)
 
     @cached_property
     def saver(self) -> WyrdSaver:
-        """Opened on first use. Only a command that brings something along makes tables."""
-        keys = self._keys()
+        """Opened on first use."""
+        keys, makes = None, self.args.command.makes_tables
+        if self.args.key_file:
+            keys = KeyRing.from_file(self.args.key_file)
+        elif os.environ.get(ENV):
+            keys = KeyRing.from_env()
         return WyrdSaver.from_conn_string(
-            self.url if self.makes else _as_allowed(self.url),
+            self.url if makes else _as_allowed(self.url),
             schema=self.args.schema,
-            setup="auto" if self.makes else "never",
+            setup="auto" if makes else "never",
             keys=keys,
             serde=serde_of_environment() if keys is None else None,
         )
-
-    def _keys(self) -> KeyRing | None:
-        if self.args.key_file:
-            return KeyRing.from_file(self.args.key_file)
-        return KeyRing.from_env() if os.environ.get(ENV) else None
-
-    @property
-    def makes(self) -> bool:
-        return bool(getattr(self.args, "makes", False))
-
-    def done(self, said: str, **data: Any) -> int:
-        """What a command that changes something says in the end."""
-        if self.screen.json:
-            self.screen.data(data)
-        else:
-            self.screen.say(line(said))
-        return FINE
 
     def close(self) -> None:
         if "saver" in self.__dict__:
@@ -92,36 +146,29 @@ class Asked:
 
     def leave(self) -> None:
         """Close, without waiting for what waits itself, as for a lock, or a server."""
-        self.left = True
         closing = threading.Thread(target=self.close, name="wyrd-closing", daemon=True)
         closing.start()
         closing.join(_MOMENT)
 
-    @property
+    # ---- threads, points and items
+
+    @cached_property
     def thread_id(self) -> str:
         """The thread that was named, else the one with the newest activity."""
-        if self.args.thread is None:
+        given = self.args.thread
+        if given is None:
             newest = self.saver.threads(limit=1)
             if not newest:
                 raise ThreadNotFound("there are no threads yet")
-            self.args.thread = newest[0].thread_id
-        elif not self._named:
-            self.args.thread = self._whole(self.args.thread)
-        self._named = True
-        return str(self.args.thread)
-
-    def _whole(self, given: str) -> str:
-        """A thread's id, of its start if there is none of exactly this id."""
+            return newest[0].thread_id
         try:
             return self.there(given)
-        except ThreadNotFound:
-            ids = [each.thread_id for each in self.all_of_them(self.saver.threads)]
+        except ThreadNotFound:  # it may be the start of an id
+            ids = [each.thread_id for each in self.all_of(self.saver.threads)]
             found = [id for id in ids if given and id.startswith(given)]
-            if len(found) > 1:
-                raise _ambiguous(given, "thread", found, str) from None
             if not found:
                 raise
-            return found[0]
+            return _single(found, given, "thread", str)
 
     def there(self, thread_id: str) -> str:
         """A thread's id; raises ThreadNotFound if it has no checkpoints."""
@@ -132,15 +179,17 @@ class Asked:
     def thread(self) -> Thread:
         return self.saver.thread(self.thread_id)
 
+    @property
+    def at(self) -> str | None:
+        return self.point(self.args.at)
+
     def point(self, given: str | None) -> str | None:
         """A point in the thread's past. The start of a checkpoint's id will do, as `log` has it."""
         if given is None or not _START.fullmatch(given) or self.thread.get_label(given):
             return given
         entries = self.thread.tree().entries.values()
         found = [each for each in entries if each.checkpoint_id.startswith(given.lower())]
-        if len(found) > 1:
-            raise _ambiguous(given, "checkpoint", found, lambda each: str(each))
-        return found[0].checkpoint_id if found else given
+        return _single(found, given, "checkpoint", str).checkpoint_id if found else given
 
     def only(self, items: Sequence[T], given: str, what: str, id_of: Callable[[T], str]) -> T:
         """The item that an id, or the start of one, means."""
@@ -148,36 +197,44 @@ class Asked:
         found = found or [each for each in items if id_of(each).startswith(given)]
         if not found:
             raise ThreadNotFound(f"there is no {what} {given!r}")
-        if len(found) > 1:
-            raise _ambiguous(given, what, found, lambda each: f"{id_of(each)} in {_thread(each)}")
-        return found[0]
 
-    def one_of(self, listing: Callable[..., Page[T]], given: str, what: str, **filters: Any) -> T:
-        """The item of all threads that an id, or the start of one, means."""
-        return self.only(self.all_of_them(listing, **filters), given, what, lambda each: each.id)  # type: ignore[attr-defined]
+        def named(item: T) -> str:
+            return f"{id_of(item)} in {getattr(item, 'thread_id', None)}"
 
-    def all_of_them(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
-        """Everything that a listing has."""
-        found, after = Page[T](), None
+        return _single(found, given, what, named)
+
+    def all_of(
+        self, listing: Callable[..., Page[T]], most: float = float("inf"), **filters: Any
+    ) -> Page[T]:
+        """So many items of a listing, over several pages if need be."""
+        if most < 1:
+            raise InvalidInput(f"--limit {most}: use a number from 1 on")
+        found = Page[T]()
         while True:
-            page = listing(limit=_PAGE, after=after, **filters)
+            page = listing(limit=int(min(_PAGE, most - len(found))), after=found.next, **filters)
             found.extend(page)
-            after = page.next
-            if after is None:
+            found.next = page.next
+            if page.next is None or len(found) >= most:
                 return found
 
-    def all_of(self, listing: Callable[..., Page[T]], **filters: Any) -> Page[T]:
-        """As many as `--limit` says, over several pages if need be."""
-        limit, found, after = self.args.limit, Page[T](), None
-        if limit < 1:
-            raise InvalidInput(f"--limit {limit}: use a number from 1 on")
-        while len(found) < limit:
-            page = listing(limit=min(_PAGE, limit - len(found)), after=after, **filters)
-            found.extend(page)
-            found.next = after = page.next
-            if after is None:
-                break
-        return found
+    # ---- what is said
+
+    def show_page(self, listing: Callable[..., Page[Any]], **filters: Any) -> int:
+        """A listing, as long as `--limit` says; 1 if it is empty."""
+        page = self.all_of(listing, self.args.limit, **filters)
+        return self.screen.page(page, page.to_records())
+
+    def show(self, text: str, data: Any) -> int:
+        """The answer: words, or data for programs."""
+        if self.screen.json:
+            self.screen.data(data)
+        else:
+            self.screen.say(text)
+        return FINE
+
+    def done(self, said: str, **data: Any) -> int:
+        """What a command that changes something says in the end."""
+        return self.show(line(said), data)
 
     def sure(self, question: str) -> bool:
         """Ask before something is deleted; where nobody can answer, `--yes` must be given."""
@@ -194,42 +251,13 @@ class Asked:
             return False
 
 
-@dataclass(frozen=True)
-class Command:
-    """`needs`: what must be there for it, as `module:name.name`; else it is not offered. `nobody`:
-    its exit code if there is no such thread."""
-
-    name: str
-    help: str
-    run: Callable[[Asked], int]
-    arguments: Callable[[ArgumentParser], None] = lambda parser: None
-    needs: str = ""
-    nobody: int = NOTHING
-
-    @property
-    def there(self) -> bool:
-        if not self.needs:
-            return True
-        module, _, names = self.needs.partition(":")
-        try:
-            found: Any = import_module(f"langgraph_wyrd.{module}")
-        except ModuleNotFoundError:
-            return False
-        for name in names.split("."):
-            found = getattr(found, name, None)
-        return found is not None
-
-
-def _ambiguous(given: str, what: str, found: Sequence[T], said: Callable[[T], str]) -> InvalidInput:
+def _single(found: Sequence[T], given: str, what: str, said: Callable[[T], str]) -> T:
+    """The one thing that was found; raises if there are several."""
+    if len(found) == 1:
+        return found[0]
     names = "; ".join(line(said(each), 80) for each in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return InvalidInput(
-        f"{given!r} is ambiguous: {count(len(found), what)} begin so: {names}{more}"
-    )
-
-
-def _thread(item: Any) -> str:
-    return str(getattr(item, "thread_id", None))
+    raise InvalidInput(f"{given!r} is ambiguous: {count(len(found), what)} begin so: {names}{more}")
 
 
 def _as_allowed(url: str) -> str:
@@ -239,37 +267,12 @@ def _as_allowed(url: str) -> str:
         return url
     path = os.path.abspath(address.target)
     beside = os.path.exists(f"{path}-wal") or os.access(os.path.dirname(path), os.W_OK)
-    if os.access(path, os.W_OK) and beside:
-        return url
-    return f"sqlite:///{path}?mode=ro"
-
-
-def one_thread(parser: ArgumentParser) -> None:
-    parser.add_argument("thread", nargs="?", help="its id; without one, the newest thread")
-
-
-def at_point(parser: ArgumentParser) -> None:
-    parser.add_argument("--at", metavar="POINT", help="a checkpoint id, a label or a time")
-
-
-def one_of(parser: ArgumentParser, name: str, values: Sequence[str], **how: Any) -> None:
-    """An option with known values, which shells complete."""
-    known = tuple(dict.fromkeys(values))
-    shown = ", ".join(known)
-    parser.add_argument(name, choices=known, metavar=name.lstrip("-").upper(), help=shown, **how)
-
-
-def limited(parser: ArgumentParser, most: int = 50) -> None:
-    parser.add_argument("-n", "--limit", type=int, default=most, help=f"at most so many ({most})")
-
-
-def confirmed(parser: ArgumentParser) -> None:
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    return url if os.access(path, os.W_OK) and beside else f"sqlite:///{path}?mode=ro"
 
 
 def serde_of_environment() -> SerializerProtocol | None:
     """A store that LangGraph's AES key encrypts is read with that key."""
-    if not os.environ.get(_KEY):
+    if not os.environ.get(_AES_KEY):
         return None
     from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 

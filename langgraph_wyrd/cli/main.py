@@ -1,12 +1,13 @@
-"""`langgraph-wyrd`, and `python -m langgraph_wyrd`: what needs no database is said at once."""
+"""`langgraph-wyrd`, and `python -m langgraph_wyrd`. Ctrl-C ends it with one line."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from langgraph_wyrd import interrupted
+INTERRUPTED = 130  # as a shell says it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,18 +17,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"langgraph-wyrd {version()}")
         return 0
     try:
-        from langgraph_wyrd.cli import parsing  # it imports LangGraph, which takes a second
+        from langgraph_wyrd.cli import parser  # it imports LangGraph, which takes a second
 
-        interrupted.loaded()
-        return parsing.run(given)
+        return parser.run(given)
     except KeyboardInterrupt:
         with suppress(OSError):
             sys.stdout.flush()
-        sys.stderr.flush()
-        interrupted.say()
-        if arguments is None:  # this process is the command
-            interrupted.leave()
-        return interrupted.CODE
+        # A terminal has written ^C, behind a bar or a question.
+        begin = "\n" if os.isatty(2) else ""
+        os.write(2, f"{begin}langgraph-wyrd: interrupted\n".encode())
+        if arguments is None:  # this process is the command, whose threads may wait for a lock
+            os._exit(INTERRUPTED)
+        return INTERRUPTED
 
 
 def version() -> str:

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 import xxhash
 
+from langgraph_wyrd.codec.messages import alike
 from langgraph_wyrd.codec.values import (
     ROWS,
     SCALARS,
@@ -87,10 +89,7 @@ def operation(
 
     `restored`: it is a value as it was stored, whose version for migrations stays what it is.
     """
-    snapshot, inner = bare(value) if codec.splits else (False, value)
-    if codec.classes.channels and not restored and channel in codec.classes.channels:
-        inner = codec.marked(inner, channel)
-    kind = codec.splittable(inner)
+    snapshot, inner, kind = _looked_at(codec, value, channel, restored)
     if kind != "w":
         if before is not None and before.snapshot != snapshot:
             before = None
@@ -107,6 +106,28 @@ def operation(
     if type(before) is Whole and before.mark == mark and before.snapshot == is_snapshot:
         return None, before
     return ["w", snapshot, tag, data], Whole(mark, len(data), is_snapshot, _marks(codec, inner))
+
+
+def whole(codec: Codec, value: Any, channel: str) -> Operation:
+    """What makes `value` of nothing."""
+    snapshot, inner, kind = _looked_at(codec, value, channel)
+    with suppress(NotElements):
+        if kind == "l":
+            return ["l", snapshot, codec.pack_list(inner, channel)]
+        if kind == "d":
+            entries = codec.pack_entries(inner, channel)
+            return ["d", snapshot, len(entries), b"".join(entries.values())]
+    return ["w", snapshot, *codec.dump(inner, channel)]
+
+
+def _looked_at(
+    codec: Codec, value: Any, channel: str, restored: bool = False
+) -> tuple[bool, Any, str]:
+    """Whether a value is a DeltaChannel's snapshot, what is stored of it, and in which form."""
+    snapshot, inner = bare(value) if codec.splits else (False, value)
+    if codec.classes.channels and not restored and channel in codec.classes.channels:
+        inner = codec.marked(inner, channel)
+    return snapshot, inner, codec.splittable(inner)
 
 
 def _marks(codec: Codec, value: Any) -> array[int] | None:
@@ -135,9 +156,10 @@ def _list_operation(
         if found is None or _print(found) != mark:
             break
         same += RUN
-    whole_runs = same == len(before.runs) * RUN
-    if whole_runs and count >= known and same < known:
-        found = quick(values[same:known])
+    tail = b"" if same == known else None  # what is behind the runs, if it is messages
+    if same == len(before.runs) * RUN and count >= known and same < known:
+        tail = alike(values[same:known])
+        found = tail if tail is not None else quick(values[same:known])
         if found is not None and _print(found) == before.rest:
             same = known
     if same == known == count:
@@ -146,10 +168,16 @@ def _list_operation(
         # Nothing but the end is new, and it is messages: packed once, for both.
         marks = old + array("Q", map(_print, new))
         data = array_header(len(new)) + b"".join([each[1:] for each in new])
-        runs = before.runs.copy()
-        for start in range(len(runs) * RUN, count - RUN + 1, RUN):
-            runs.append(_print(quick(values[start : start + RUN]) or b""))
-        rest = _print(quick(values[len(runs) * RUN :]) or b"")
+        runs, more = before.runs, None
+        if tail is not None and count < (len(runs) + 1) * RUN:
+            more = alike(values[known:])
+        if tail is not None and more is not None:
+            rest = _print(tail + more)
+        else:
+            runs = runs.copy()
+            for start in range(len(runs) * RUN, count - RUN + 1, RUN):
+                runs.append(_print(quick(values[start : start + RUN]) or b""))
+            rest = _print(quick(values[len(runs) * RUN :]) or b"")
         size = before.size + len(data)
         change = ["s", snapshot, [[known, 0, [[ROWS, data]]]]]
         return change, ListOf(marks, runs, rest, size, snapshot)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import re
-from collections import deque
-from collections.abc import Callable, Iterator
-from enum import Enum
+from collections.abc import Callable
 from typing import Any
 
 from langgraph_wyrd.storage.names import has_surrogate
+from langgraph_wyrd.types.pieces import parts, walk
 
 
 def is_plain(value: Any) -> bool:
@@ -36,45 +33,6 @@ def _is_json(value: Any) -> bool:
     return exact is bool or value is None
 
 
-def parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """The pieces of a value, each with how a person would write the way to it."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                yield f"[key {key!r}]", key
-            elif has_surrogate(key):
-                yield f"[key {key!a}]", key
-            yield f"[{ascii(key) if isinstance(key, str) else repr(key)}]", item
-    elif isinstance(value, (list, tuple)):
-        names = getattr(value, "_fields", None)
-        for place, item in enumerate(value):
-            yield f".{names[place]}" if names else f"[{place}]", item
-    elif isinstance(value, (set, frozenset)):
-        for item in value:
-            yield "{…}", item
-    elif isinstance(value, re.Pattern):
-        yield ".pattern", value.pattern
-    elif isinstance(value, Enum):
-        yield ".value", value.value
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield f".{field.name}", getattr(value, field.name, None)
-    elif callable(getattr(value, "get_secret_value", None)):
-        yield ".get_secret_value()", value.get_secret_value()
-    elif hasattr(value, "model_dump") or hasattr(value, "__dict__"):
-        held = dict(getattr(value, "__dict__", {}))
-        held.update(getattr(value, "__pydantic_extra__", None) or {})
-        for name, item in held.items():
-            yield f".{name}", item
-    elif hasattr(value, "__slots__"):
-        for name in value.__slots__:
-            if hasattr(value, name):
-                yield f".{name}", getattr(value, name)
-    elif isinstance(value, deque):
-        for place, item in enumerate(value):
-            yield f"[{place}]", item
-
-
 # How LangGraph's serializer begins what it makes of a numpy array.
 _ARRAY = b"\x06\x94"
 
@@ -87,7 +45,7 @@ def spoilt(value: Any, data: bytes) -> tuple[str, str] | None:
             "holds a lone surrogate (half of a character), which UTF-8 can't carry: replace or "
             "remove it before saving"
         )
-    if _ARRAY in data and (at := _array_at(value, set())) is not None:
+    if _ARRAY in data and (at := _array_at(value)) is not None:
         return at, (
             "is a numpy array of objects, or with a mask, of which LangGraph's serializer stores "
             "the bare memory only: put array.tolist(), or plain arrays, in its stead"
@@ -95,25 +53,27 @@ def spoilt(value: Any, data: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _array_at(value: Any, seen: set[int]) -> str | None:
-    if isinstance(value, (str, bytes, int, float, type(None))) or id(value) in seen:
-        return None
-    seen.add(id(value))
-    kind = getattr(value, "dtype", None)
-    if kind is not None and hasattr(value, "__array__"):
-        return "" if getattr(kind, "hasobject", False) or hasattr(value, "mask") else None
-    for step, item in parts(value):
-        if (inner := _array_at(item, seen)) is not None:
-            return step + inner
+def _array_at(value: Any) -> str | None:
+    for path, each in walk(value):
+        is_array = hasattr(each, "dtype") and hasattr(each, "__array__")
+        if is_array and (getattr(each.dtype, "hasobject", False) or hasattr(each, "mask")):
+            return path
     return None
 
 
 def surrogate_at(value: Any) -> str | None:
     """The path to the first lone surrogate, or None."""
-    try:
-        return _surrogate(value, set())
-    except RecursionError:  # deeper than can be followed; what it holds is the serde's affair
-        return None
+    for path, each in walk(value):
+        if type(each) is str:
+            found = has_surrogate(each)
+        elif isinstance(each, (bytes, int, float, type(None))):
+            continue
+        else:  # a path, an exception: what it is written as
+            is_text = isinstance(each, BaseException) or next(parts(each), None) is None
+            found = is_text and has_surrogate(str(each))
+        if found:
+            return path
+    return None
 
 
 def refused_at(value: Any, dumps: Callable[[Any], object]) -> str:
@@ -136,21 +96,3 @@ def refused_at(value: Any, dumps: Callable[[Any], object]) -> str:
             return path
         if len(path) > 2000:
             return path
-
-
-def _surrogate(value: Any, seen: set[int]) -> str | None:
-    if isinstance(value, str) and type(value) is str:
-        return "" if has_surrogate(value) else None
-    if isinstance(value, (bytes, int, float, type(None))) or id(value) in seen:
-        return None
-    seen.add(id(value))
-    inside = False
-    for step, item in parts(value):
-        inside = True
-        inner = _surrogate(item, seen)
-        if inner is not None:
-            return step + inner
-    # A path, a pattern, an exception: what it is written as.
-    if not inside or isinstance(value, BaseException):
-        return "" if has_surrogate(str(value)) else None
-    return None

@@ -20,7 +20,7 @@ import ormsgpack
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import SchemaTooNew
-from langgraph_wyrd.types.kept import PYDANTIC_V2, Stored, kept_of
+from langgraph_wyrd.types.opaque import PYDANTIC_V2, Stored, kept_of
 
 # Numbers are stored: append, never renumber.
 CLASSES = (
@@ -144,17 +144,20 @@ def alike(values: Sequence[Any]) -> bytes | None:
 
     For comparing only, and made without a step of Python for each message: fields stand in the
     order in which the objects have them, and private attributes, which no serde keeps, are left
-    out.
+    out. Those of a list are those of its first half and those of its second.
     """
     codes = list(map(_CODE.get, map(type, values)))
     if None in codes or any(map(_extra_of, values)):
         return None
     held = list(map(_dict_of, values))
-    flat = [*codes, *map(len, held), *chain.from_iterable(map(dict.values, held))]
+    each = zip(zip(codes, map(len, held), strict=True), map(dict.values, held), strict=True)
+    flat = list(chain.from_iterable(chain.from_iterable(each)))
     try:
-        return ormsgpack.packb(flat, option=PLAIN)
+        packed = ormsgpack.packb(flat, option=PLAIN)
     except ormsgpack.MsgpackEncodeError:
         return None
+    count = len(flat)
+    return packed[1 if count < 16 else 3 if count < 1 << 16 else 5 :]  # behind the array's header
 
 
 def unpack(arrays: Sequence[bytes]) -> list[Any]:

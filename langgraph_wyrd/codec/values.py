@@ -7,7 +7,6 @@ dict with text keys as its packed entries, everything else whole, as `dumps_type
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -20,14 +19,14 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.codec import inspect, messages
+from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.storage.names import has_surrogate
-from langgraph_wyrd.types import kept
-from langgraph_wyrd.types.exact import exact_dumps
-from langgraph_wyrd.types.kept import KeptWhole
+from langgraph_wyrd.types import opaque
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.rebuilding import guarded
-from langgraph_wyrd.types.telling import refused
+from langgraph_wyrd.types.opaque import KeptWhole
+from langgraph_wyrd.types.python_types import exact_dumps
+from langgraph_wyrd.types.rebuild import guarded, refused
 
 if TYPE_CHECKING:
     from langgraph_wyrd.storage.encryption import Sealer
@@ -71,7 +70,7 @@ class Codec:
         if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
         self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
-        self._kept, self._kept_lately = kept.made(), 0.0
+        self._kept, self._kept_lately = opaque.made(), 0.0
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
     # ---- rows
@@ -300,8 +299,8 @@ class Codec:
         """Whether there may be values that were not rebuilt in what was loaded lately: other loads
         go on at the same time, and a page is loaded in one go, so it stays so for a while."""
         now = time.monotonic()
-        if self._kept != kept.made():
-            self._kept, self._kept_lately = kept.made(), now + _A_WHILE
+        if self._kept != opaque.made():
+            self._kept, self._kept_lately = opaque.made(), now + _A_WHILE
         return now < self._kept_lately
 
     # ---- metadata
@@ -312,13 +311,13 @@ class Codec:
             if not (value.__class__ in _FLAT or value == {} or _is_small(value)):
                 break
         else:  # mostly: names, numbers and no parents
-            text = _json(metadata)
+            text = to_json(metadata)
             if text.isascii() or not has_surrogate(text):
                 return text, None
         if inspect.is_plain(metadata):
-            return _json(metadata), None
+            return to_json(metadata), None
         shown = {k: v for k, v in metadata.items() if isinstance(k, str) and inspect.is_plain(v)}
-        return _json(shown), list(self.dump(metadata, "metadata"))
+        return to_json(shown), list(self.dump(metadata, "metadata"))
 
 
 def _is_small(value: Any) -> bool:
@@ -326,7 +325,6 @@ def _is_small(value: Any) -> bool:
 
 
 _FLAT = frozenset((str, bool, type(None)))
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def bare(value: Any) -> tuple[bool, Any]:

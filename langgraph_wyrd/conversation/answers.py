@@ -2,20 +2,28 @@
 
 LangGraph gives a task the answers that a RESUME write of its own holds. So an answer is such a
 write. Together with it a note of who answered what is stored at the thread's head, under a name
-that is made of the interrupt: where that name is there already, nothing is stored.
+that is made of the interrupt: where that name is there already, nothing is stored. One transaction
+stores both.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.conversation.approvals import answer as fitted
 from langgraph_wyrd.conversation.approvals import request
-from langgraph_wyrd.conversation.calls import Calls
-from langgraph_wyrd.conversation.waiting import ANSWER, ASSIGN, Pending, Waiting, waiting, words
+from langgraph_wyrd.conversation.inbox import (
+    ANSWER,
+    ASSIGN,
+    Pending,
+    Waiting,
+    expiry,
+    waiting,
+    words,
+)
 from langgraph_wyrd.errors import (
     AlreadyAnswered,
     InvalidInput,
@@ -25,11 +33,13 @@ from langgraph_wyrd.errors import (
     WyrdError,
 )
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
-from langgraph_wyrd.state.inbox import InboxEntry, is_past
+from langgraph_wyrd.operations import Calls
 from langgraph_wyrd.state.model import OpenLoop, shortened
+from langgraph_wyrd.state.results import InboxEntry, is_past
+from langgraph_wyrd.state.wording import moment
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.conversation.of_thread import Asked
+    from langgraph_wyrd.thread.messages import Asked
 
 _MOST = 1000
 
@@ -41,9 +51,6 @@ async def answer(
     if by is not None and (not isinstance(by, str) or not by.strip()):
         raise InvalidInput(f"by={by!r}: name who answers")
     loops, found = await _read(calls, saver, thread)
-    for key, note in found.left.items():
-        await _resume(calls, saver, found, found.pending[key], note["value"])
-        await _close(calls, thread, loops, found.pending[key], note.get("by"))
     if loop is None and _is_map(value, found):
         given = dict(value)
     else:
@@ -76,26 +83,13 @@ async def assign(
 ) -> None:
     """Note whose question it is, and until when it can be answered."""
     until = expires_at.isoformat() if isinstance(expires_at, datetime) else expires_at
-    if until is not None:
-        try:
-            datetime.fromisoformat(until.replace("Z", "+00:00"))
-        except (ValueError, AttributeError):
-            raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text") from None
+    if until is not None and (not isinstance(until, str) or moment(until) is None):
+        raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text")
     loops, found = await _read(calls, saver, thread)
     key = _chosen(thread.id, loop, loops, found, False)
     note = {"key": key, "to": to, "expires_at": until, "by": by, "at": _now()}
     task = f"assign:{key}:{secrets.token_hex(8)}"
     await calls(saver, "put_writes", found.head.config, [(ASSIGN, note)], task)
-
-
-def expiry(found: Waiting, asked: Pending) -> str | None:
-    """Until when a question can be answered: as it was assigned, or as the graph said itself."""
-    until = found.assigned(asked.key).get("expires_at")
-    if until is None and isinstance(asked.value, Mapping):
-        until = asked.value.get("expires_at")
-    if isinstance(until, datetime):
-        return until.isoformat()
-    return until if isinstance(until, str) else None
 
 
 def refuse_expired(found: Waiting, asked: Pending) -> None:
@@ -106,8 +100,7 @@ def refuse_expired(found: Waiting, asked: Pending) -> None:
 
 async def _read(calls: Calls, saver: Any, thread: Any) -> tuple[list[OpenLoop], Waiting]:
     loops = await calls(saver, "open_loops", thread_id=thread.id, status="any", limit=_MOST)
-    nodes = {each.source.node for each in loops if each.kind == "interrupt"}
-    found = await waiting(calls, saver, thread.id, filter(None, nodes))
+    found = await waiting(calls, saver, thread.id, loops)
     if found is None:
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return list(loops), found
@@ -203,29 +196,12 @@ async def _store(
     number = sum(note.get("key") == asked.key for note in before)
     note = {
         "key": asked.key, "question": words(asked), "value": value, "by": by, "at": _now(),
-        "token": secrets.token_hex(16), "before": _before(found, asked),
+        "before": _before(found, asked),
     }  # fmt: skip
     task = f"answer:{asked.key}:{number}"
-    if hasattr(saver, "put_once"):
-        resume = _resuming(found, asked, value)
-        if not await calls(saver, "put_once", head, [(ANSWER, note)], task, resume):
-            raise await _outrun(calls, saver, head, task)
-        return
-    await calls(saver, "put_writes", head, [(ANSWER, note)], task)
-    there = await calls(saver, "get_tuple", head)
-    first = _first(() if there is None else there.pending_writes or (), task)
-    if first is None or first.get("token") != note["token"]:
-        thread_id = head["configurable"]["thread_id"]
-        if first is None:
-            raise ThreadNotFound(f"thread {thread_id!r} is gone: the answer was not stored")
-        raise _refused(thread_id, first)
-    await _resume(calls, saver, found, asked, value)
-
-
-def _first(writes: Iterable[tuple[str, str, Any]], task: str) -> Mapping[str, Any] | None:
-    return next(
-        (value for name, channel, value in writes if (name, channel) == (task, ANSWER)), None
-    )
+    resume = _resuming(found, asked, value)
+    if not await calls(saver, "put_once", head, [(ANSWER, note)], task, resume):
+        raise await _outrun(calls, saver, head, task)
 
 
 async def _outrun(calls: Calls, saver: Any, head: Any, task: str) -> WyrdError:
@@ -234,13 +210,10 @@ async def _outrun(calls: Calls, saver: Any, head: Any, task: str) -> WyrdError:
     there = await calls(saver, "get_tuple", head)
     if there is None:
         return ThreadNotFound(f"thread {thread_id!r} is gone: the answer was not stored")
-    if (first := _first(there.pending_writes or (), task)) is not None:
-        return _refused(thread_id, first)
+    for name, channel, note in there.pending_writes or ():
+        if (name, channel) == (task, ANSWER):
+            return _refused(thread_id, note)
     return AlreadyAnswered(f"thread {thread_id!r} went on meanwhile: the answer was not stored")
-
-
-async def _resume(calls: Calls, saver: Any, found: Waiting, asked: Pending, value: Any) -> None:
-    await calls(saver, "put_writes", *_resuming(found, asked, value))
 
 
 def _resuming(found: Waiting, asked: Pending, value: Any) -> tuple[Any, list[Any], str]:

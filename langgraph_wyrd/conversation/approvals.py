@@ -2,17 +2,138 @@
 
 Four forms are known: langchain's human in the loop for a turn's calls together and for each alone,
 Agent Inbox's, and the questions of MCP servers. Any other interrupt takes any value that fits its
-schema.
+JSON schema. LangGraph checks an answer when the run goes on, too late for one that is stored
+before; keywords that this does not know (formats, patterns, …) are not checked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from langgraph_wyrd.conversation.schema import choices, misfit
 from langgraph_wyrd.errors import AnswerNotAllowed
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_DEEPEST = 40
+
+
+def misfit(value: Any, schema: Mapping[str, Any]) -> str | None:
+    """What is wrong with a value, in words; None if it fits."""
+    return next(_misfits(value, schema, schema, "it", 0), None)
+
+
+def choices(schema: Mapping[str, Any], name: str = "type") -> tuple[str, ...]:
+    """The texts that a field may be: of each branch of a union, or of an `enum`."""
+    found: dict[str, None] = {}
+    for branch in _branches(schema, schema):
+        held = _resolved(_dict(branch.get("properties")).get(name), schema)
+        options = [held["const"]] if "const" in held else held.get("enum") or []
+        found.update((each, None) for each in options if isinstance(each, str))
+    return tuple(found)
+
+
+def _branches(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    schema = _resolved(schema, root)
+    union = schema.get("oneOf") or schema.get("anyOf")
+    if not isinstance(union, list):
+        yield schema
+        return
+    for each in union:
+        yield _resolved(each, root)
+
+
+def _misfits(
+    value: Any, schema: Any, root: Mapping[str, Any], where: str, depth: int
+) -> Iterator[str]:
+    schema = _resolved(schema, root)
+    if depth > _DEEPEST:
+        return
+    if "const" in schema and value != schema["const"]:
+        yield f"{where} must be {schema['const']!r}, not {value!r}"
+    if isinstance(options := schema.get("enum"), list) and value not in options:
+        yield f"{where} must be one of {', '.join(map(repr, options))}, not {value!r}"
+    kinds = schema.get("type")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if isinstance(kinds, list) and not any(_is(value, kind) for kind in kinds):
+        yield f"{where} must be of type {' or '.join(map(str, kinds))}, not {value!r}"
+        return
+    for each in schema.get("allOf") or ():
+        yield from _misfits(value, each, root, where, depth + 1)
+    yield from _union(value, schema, root, where, depth)
+    if isinstance(value, dict):
+        fields = _dict(schema.get("properties"))
+        for name in schema.get("required") or ():
+            if name not in value:
+                yield f"{where} has no {name!r}"
+        for name, inner in fields.items():
+            if name in value:
+                yield from _misfits(value[name], inner, root, f"{where}[{name!r}]", depth + 1)
+        if schema.get("additionalProperties") is False:
+            for name in value.keys() - fields.keys():
+                yield f"{where} has a field {name!r} that is not known"
+    if isinstance(value, list | tuple) and isinstance(schema.get("items"), Mapping):
+        for n, each in enumerate(value):
+            yield from _misfits(each, schema["items"], root, f"{where}[{n}]", depth + 1)
+
+
+def _union(
+    value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], where: str, depth: int
+) -> Iterator[str]:
+    union = schema.get("oneOf") or schema.get("anyOf")
+    if not isinstance(union, list):
+        return
+    field = _dict(schema.get("discriminator")).get("propertyName")
+    if isinstance(field, str) and isinstance(value, dict):  # one error, of the branch it names
+        named = [each for each in union if value.get(field) in _names(each, root, field)]
+        if not named:
+            names = ", ".join(name for each in union for name in _names(each, root, field))
+            yield f"{where}[{field!r}] must be one of {names}, not {value.get(field)!r}"
+            return
+        union = named
+    problems = [next(_misfits(value, each, root, where, depth + 1), None) for each in union]
+    if None not in problems:
+        yield str(problems[0])
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema, where it is a reference to another part of the whole one."""
+    for _ in range(_DEEPEST):
+        ref = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            break
+        schema = root
+        for part in ref[2:].split("/"):
+            schema = _dict(schema).get(part)
+    return _dict(schema)
+
+
+def _names(schema: Any, root: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    """What a branch of a union calls itself."""
+    return choices({"$defs": root.get("$defs", {}), **_resolved(schema, root)}, field)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _is(value: Any, kind: Any) -> bool:
+    known = _TYPES.get(str(kind))
+    if known is None:
+        return True
+    if isinstance(value, bool):
+        return bool(kind == "boolean")
+    whole = kind == "integer" and isinstance(value, float) and value.is_integer()
+    return whole or isinstance(value, known)
+
 
 Form = Literal["batched", "per_call", "agent_inbox", "elicitation", "plain"]
 ALL = ("approve", "edit", "reject", "respond")
@@ -91,13 +212,14 @@ def _is_inbox(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("action_request"), Mapping)
 
 
+_INBOX_MAY = {"accept": "accept", "edit": "edit", "ignore": "ignore", "response": "respond"}
+
+
 def _of_inbox(value: Mapping[str, Any]) -> Action:
     call, config = value["action_request"], value.get("config")
     allowed = [_OF_INBOX[each] for each in ALL]
     if isinstance(config, Mapping):
-        may = {"accept": "allow_accept", "edit": "allow_edit", "ignore": "allow_ignore"}
-        may["response"] = "allow_respond"
-        allowed = [each for each in allowed if config.get(may[each]) is True]
+        allowed = [each for each in allowed if config.get(f"allow_{_INBOX_MAY[each]}") is True]
     named = {"name": call.get("action") or call.get("name"), "args": call.get("args")}
     return _action({**named, "description": value.get("description")}, allowed)
 
@@ -176,13 +298,6 @@ def _listed(allowed: Sequence[str]) -> str:
     return ", ".join(allowed) or "nothing"
 
 
-def _message(held: Mapping[str, Any]) -> str | None:
-    for name in ("message", "args"):
-        if isinstance(text := held.get(name), str) and text:
-            return text
-    return None
-
-
 def _edited(held: Mapping[str, Any], action: Action) -> tuple[str, Any]:
     """The name and the arguments of an edited action."""
     edited = held.get("edited_action", held.get("args"))
@@ -198,40 +313,37 @@ def _edited(held: Mapping[str, Any], action: Action) -> tuple[str, Any]:
     )
 
 
-def _for_langchain(given: Any, action: Action) -> dict[str, Any]:
+def _decided(given: Any, action: Action) -> tuple[str, str | None, Any]:
+    """What was decided about an action, in langchain's words; its text; the edited action."""
     kind, held = _typed(given, action)
-    text = _message(held)
-    if kind == "respond" and kind not in action.allowed and "reject" in action.allowed:
-        kind = "reject"  # Agent Inbox calls a reply to the agent a response
-    if kind not in action.allowed:
+    text = next((t for t in (held.get("message"), held.get("args")) if t and type(t) is str), None)
+    # Agent Inbox calls a reply to the agent a response, langchain a rejection with a message.
+    if kind == "respond" and "reject" in action.allowed and kind not in action.allowed:
+        kind = "reject"
+    elif kind == "reject" and text is not None and "response" in action.allowed:
+        kind = "respond"
+    if not {kind, _OF_INBOX.get(kind, kind)} & {*action.allowed}:
         raise _refused(str(held["type"]), action)
-    if kind == "edit":
-        name, args = _edited(held, action)
-        return {"type": "edit", "edited_action": {"name": name, "args": args}}
     if kind == "respond" and text is None:
         raise AnswerNotAllowed(
-            f'{action.name}: a response needs its text: {{"type": "respond", "message": "…"}}'
+            f'{action.name}: a response needs its text: {{"type": {held["type"]!r}, '
+            '"message": "…"}'
         )
+    return kind, text, _edited(held, action) if kind == "edit" else None
+
+
+def _for_langchain(given: Any, action: Action) -> dict[str, Any]:
+    kind, text, edited = _decided(given, action)
+    if edited is not None:
+        return {"type": "edit", "edited_action": {"name": edited[0], "args": edited[1]}}
     return {"type": kind} if text is None or kind == "approve" else {"type": kind, "message": text}
 
 
 def _for_inbox(given: Any, action: Action) -> dict[str, Any]:
-    kind, held = _typed(given, action)
-    text, said = _message(held), _OF_INBOX.get(kind, kind)
-    if said == "ignore" and text is not None and "response" in action.allowed:
-        said = "response"
-    if said not in action.allowed:
-        raise _refused(str(held["type"]), action)
-    if said == "edit":
-        name, args = _edited(held, action)
-        return {"type": "edit", "args": {"action": name, "args": args}}
-    if said == "response":
-        if text is None:
-            raise AnswerNotAllowed(
-                f'{action.name}: a response needs its text: {{"type": "response", "args": "…"}}'
-            )
-        return {"type": "response", "args": text}
-    return {"type": said, "args": None}
+    kind, text, edited = _decided(given, action)
+    if edited is not None:
+        return {"type": "edit", "args": {"action": edited[0], "args": edited[1]}}
+    return {"type": _OF_INBOX[kind], "args": text if kind == "respond" else None}
 
 
 def _elicitation(given: Any, asked: Request) -> Any:

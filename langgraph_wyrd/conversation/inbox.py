@@ -1,51 +1,296 @@
-"""What waits for a person, in all threads."""
+"""What waits for a person: interrupts that threads wait at, and questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.conversation.answers import expiry
 from langgraph_wyrd.conversation.approvals import request
-from langgraph_wyrd.conversation.calls import Calls
-from langgraph_wyrd.conversation.waiting import Waiting, waiting
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.extraction.due import START
-from langgraph_wyrd.state.inbox import InboxEntry
-from langgraph_wyrd.state.listed import Page, ThreadInfo
+from langgraph_wyrd.extraction.due import CONTROL, INTERRUPT, JOIN, NULL_TASK, RESUME, SENDS
+from langgraph_wyrd.extraction.plain import as_text
+from langgraph_wyrd.extraction.tasks import own_ids
+from langgraph_wyrd.operations import Calls
 from langgraph_wyrd.state.model import OpenLoop
+from langgraph_wyrd.state.results import InboxEntry, Page
 
-KINDS = ("approval", "interrupt", "question", "breakpoint")
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import CheckpointTuple
+
+
+ANSWER = "__wyrd_answer__"  # an answer that was stored: who gave it, when, and what it is
+ASSIGN = "__wyrd_assign__"  # whose question it is, until when
+_BRANCH = "branch:to:"
+_PAGE = 8  # checkpoints that are looked at together
+_PLACEHOLDER = "placeholder-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An interrupt of a task that has not finished.
+
+    `key` is its id (older ones have none: then the task's). `answers` are those that its task has,
+    and `place` is this one's among them, None if that can't be told.
+    """
+
+    key: str
+    value: Any
+    schema: Mapping[str, Any] | None
+    task: str
+    answers: tuple[Any, ...]
+    of: CheckpointTuple  # the checkpoint whose task it is
+    place: int | None = None  # None also if a subgraph asked that this task ran
+    alone: bool = True  # whether no other task of that checkpoint reports it
+
+    @property
+    def taken(self) -> bool:
+        """Whether its task has the answer."""
+        return self.place is not None and self.place < len(self.answers)
+
+    @property
+    def own(self) -> bool:
+        """Whether the task itself asked. A call that is not known by name reports what its caller
+        reports, too."""
+        return self.place is not None or not self.alone
+
+    @property
+    def at(self) -> RunnableConfig:
+        return self.of.config
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A thread's interrupts at its head, and what people noted about them there."""
+
+    head: CheckpointTuple
+    pending: dict[str, Pending] = field(default_factory=dict)
+    notes: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # (channel, what was noted), in order
+
+    def answered(self, asked: Pending) -> Mapping[str, Any] | None:
+        """The stored answer to this question, if there is one."""
+        given = None
+        for channel, note in self.notes:
+            if channel == ANSWER and note.get("key") == asked.key:
+                given = note
+        return given if given is not None and given.get("question") == words(asked) else None
+
+    def assigned(self, key: str) -> Mapping[str, Any]:
+        """What was said last about whose it is, and until when."""
+        said: dict[str, Any] = {}
+        for channel, note in self.notes:
+            if channel == ASSIGN and note.get("key") == key:
+                said.update({name: value for name, value in note.items() if value is not None})
+        return said
+
+    @property
+    def open(self) -> dict[str, Pending]:
+        """Those that nobody has answered."""
+        return {
+            key: each
+            for key, each in self.pending.items()
+            if not each.taken and self.answered(each) is None
+        }
+
+
+def words(asked: Pending) -> str:
+    """What a question is recognised by, where its id was used before."""
+    return as_text(asked.value, 500)
+
+
+async def waiting(
+    calls: Calls, saver: Any, thread_id: str, loops: Iterable[OpenLoop] = ()
+) -> Waiting | None:
+    """What a thread waits at; None if there is no such thread.
+
+    Args:
+        calls: How methods are called.
+        saver: Whose thread it is.
+        thread_id: Which.
+        loops: Its questions, as they are listed.
+    """
+    asking = [loop for loop in loops if loop.kind == "interrupt" and loop.thread_id == thread_id]
+    nodes = {loop.source.node for loop in asking if loop.source.node}
+    root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    head = await calls(saver, "get_tuple", root)
+    if head is None:
+        return None
+    found = Waiting(head, _pending(head, nodes), tuple(_notes(head)))
+    if found.pending:
+        async for inner in _subgraphs(calls, saver, thread_id, head):
+            for key, asked in _pending(inner, nodes).items():
+                if key in found.pending and _depth(asked.at) > _depth(found.pending[key].at):
+                    found.pending[key] = asked
+    elif head.metadata.get("source") == "fork":
+        found.pending.update(await _put_back(calls, saver, head, asking, nodes))
+    return found
+
+
+async def _put_back(
+    calls: Calls, saver: Any, head: CheckpointTuple, asking: list[OpenLoop], nodes: Iterable[str]
+) -> dict[str, Pending]:
+    """The questions that a rollback left listed: whoever asks next is given the answer."""
+    answered = any(
+        task == NULL_TASK and channel == RESUME for task, channel, _ in head.pending_writes or ()
+    )
+    made: dict[str, Pending] = {}
+    for loop in asking:
+        at = loop.source.checkpoint_id
+        if loop.elsewhere or loop.ref is None or at is None or at == _id(head):
+            continue
+        if loop.resolved and loop.closed_in != _id(head):
+            continue
+        here = {**head.config["configurable"], "checkpoint_id": at, "checkpoint_ns": loop.source.ns}
+        there = await calls(saver, "get_tuple", {"configurable": here})
+        asked = None if there is None else _pending(there, nodes, over=True).get(loop.ref)
+        if asked is not None and (not answered or any(_notes(head))):
+            made[loop.ref] = replace(
+                asked, task=NULL_TASK, answers=(), of=head, place=None, alone=True
+            )
+    return made
+
+
+def _depth(config: RunnableConfig) -> int:
+    ns = config["configurable"].get("checkpoint_ns") or ""
+    return ns.count("|") + 1 if ns else 0
+
+
+async def _subgraphs(calls: Calls, saver: Any, thread_id: str, head: CheckpointTuple) -> Any:
+    """The newest checkpoint of each subgraph that ran since the head was stored."""
+    seen: set[str] = set()
+    last, before = _id(head), None
+    while True:
+        page = await calls.listed(
+            saver, {"configurable": {"thread_id": thread_id}}, before=before, limit=_PAGE
+        )
+        for each in page:
+            if _id(each) <= last:
+                return
+            ns = each.config["configurable"].get("checkpoint_ns") or ""
+            if ns and ns not in seen:
+                seen.add(ns)
+                yield each
+        if len(page) < _PAGE:
+            return
+        before = page[-1].config
+
+
+def _id(found: CheckpointTuple) -> str:
+    return str(found.config["configurable"]["checkpoint_id"])
+
+
+# ---- one checkpoint
+
+
+def _pending(
+    found: CheckpointTuple, nodes: Iterable[str], *, over: bool = False
+) -> dict[str, Pending]:
+    """The interrupts of unfinished tasks; `over`: of finished ones as well.
+
+    Of a call and its caller, who report the same one, the call counts: it is the last one in
+    LangGraph's order.
+    """
+    finished: set[str] = set()
+    asked: dict[str, list[Any]] = {}
+    answers: dict[str, Any] = {}
+    for task, channel, value in found.pending_writes or ():
+        if channel == INTERRUPT:
+            asked[task] = list(value) if isinstance(value, list | tuple) else [value]
+        elif channel == RESUME:
+            answers[task] = value
+        elif channel not in CONTROL:
+            finished.add(task)
+    ns = found.config["configurable"].get("checkpoint_ns") or ""
+    names = {*nodes, *_nodes(found)}
+    made: dict[str, Pending] = {}
+    for task, interrupts in asked.items():
+        if task == NULL_TASK or (task in finished and not over):
+            continue
+        given = _list(answers.get(task))
+        for each in interrupts:
+            id = _field(each, "id") or _field(each, "interrupt_id")
+            known = isinstance(id, str) and bool(id) and id != _PLACEHOLDER
+            key = id if known else task
+            place = _place(ns, names, task, key, len(given)) if known else len(given)
+            schema = _field(each, "response_schema")
+            made[key] = Pending(
+                key,
+                _field(each, "value", each),
+                schema if isinstance(schema, Mapping) else None,
+                task,
+                tuple(given),
+                found,
+                place,
+                key not in made,
+            )
+    return made
+
+
+def _place(ns: str, names: Iterable[str], task: str, key: str, count: int) -> int | None:
+    """Which of a task's questions has this id; None if it is none of its own."""
+    for name in names:
+        ids = own_ids(ns, name, task, count + 1)
+        if key in ids:
+            return ids.index(key)
+    return None
+
+
+def _nodes(found: CheckpointTuple) -> Iterator[str]:
+    """Every node that a checkpoint names."""
+    values = found.checkpoint["channel_values"]
+    yield from found.checkpoint["versions_seen"]
+    for channel in found.checkpoint["channel_versions"]:
+        if channel.startswith(_BRANCH):
+            yield channel.removeprefix(_BRANCH)
+        elif channel.startswith(JOIN):
+            yield channel.rpartition(":")[2]
+    sends = values.get(SENDS)
+    for send in sends if isinstance(sends, Sequence) else ():
+        node = getattr(send, "node", None)
+        if isinstance(node, str):
+            yield node
+
+
+def _notes(found: CheckpointTuple) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    notes = [
+        (channel, value)
+        for _, channel, value in found.pending_writes or ()
+        if channel in (ANSWER, ASSIGN) and isinstance(value, Mapping)
+    ]
+    yield from sorted(notes, key=lambda note: str(note[1].get("at")))
+
+
+def _field(interrupt: Any, name: str, otherwise: Any = None) -> Any:
+    """A field of an interrupt; older ones were stored as dicts."""
+    if isinstance(interrupt, Mapping) and "value" in interrupt:
+        return interrupt.get(name, otherwise)
+    return getattr(interrupt, name, otherwise)
+
+
+def _list(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+
+
 _LOOPS = {"approval": "interrupt", "interrupt": "interrupt", "question": "question"}
 
 
 async def inbox(
-    calls: Calls,
-    saver: Any,
-    *,
-    kind: str | Iterable[str] | None,
-    user: Any,
-    thread_id: Any,
-    node: Any,
-    agent: str | None,
-    assigned_to: str | None,
-    older_than: timedelta | None,
-    limit: int,
-    after: str | None,
-) -> Page[InboxEntry]:
+    calls: Calls, saver: Any, limit: int, after: str | None, *,
+    kind: str | Iterable[str] | None = None, user: Any = None, thread_id: Any = None,
+    node: Any = None, agent: str | None = None, assigned_to: str | None = None,
+    older_than: timedelta | None = None,
+) -> Page[InboxEntry]:  # fmt: skip
     """One page of it, newest first."""
-    kinds = _kinds(kind)
+    kinds = {*_LOOPS} if kind is None else {kind} if isinstance(kind, str) else set(kind)
+    if not kinds or not kinds <= {*_LOOPS}:
+        raise InvalidInput(f"kind={kind!r}: use one or several of {', '.join(_LOOPS)}")
     until = None
     if older_than is not None:
         if not isinstance(older_than, timedelta):
             raise InvalidInput(f"older_than={older_than!r}: use a timedelta")
         until = datetime.now(timezone.utc) - older_than
-    if "breakpoint" in kinds:
-        if len(kinds) > 1:
-            raise InvalidInput('kind="breakpoint" is asked for alone')
-        return await _breakpoints(calls, saver, user, node, agent, until, limit, after)
     asked: dict[str, Any] = {
         "kind": sorted({_LOOPS[each] for each in kinds}),
         "user_id": user, "thread_id": thread_id, "node": node, "until": until,
@@ -54,11 +299,10 @@ async def inbox(
     known: dict[str, Waiting | None] = {}
     while True:
         page = await calls(saver, "open_loops", limit=limit - len(found), after=after, **asked)
-        nodes = {each.source.node for each in page if each.source.node}
         for loop in page:
             id = loop.thread_id
             if id not in known:
-                known[id] = await waiting(calls, saver, id, nodes)
+                known[id] = await waiting(calls, saver, id, page)
             entry = _entry(loop, known[id])
             if entry is None or entry.kind not in kinds:
                 continue
@@ -68,15 +312,6 @@ async def inbox(
         found.next = after = page.next
         if after is None or len(found) >= limit:
             return found
-
-
-def _kinds(kind: str | Iterable[str] | None) -> set[str]:
-    if kind is None:
-        return {*_LOOPS}
-    kinds = {kind} if isinstance(kind, str) else set(kind)
-    if not kinds or not kinds <= {*KINDS}:
-        raise InvalidInput(f"kind={kind!r}: use one or several of {', '.join(KINDS)}")
-    return kinds
 
 
 def _entry(loop: OpenLoop, found: Waiting | None) -> InboxEntry | None:
@@ -91,7 +326,7 @@ def _entry(loop: OpenLoop, found: Waiting | None) -> InboxEntry | None:
     }  # fmt: skip
     if loop.kind != "interrupt":
         return InboxEntry(kind="question", ns=source.ns, agent=_agent(head), **common)
-    asked = None if loop.ref is None else found.waits.get(loop.ref)
+    asked = None if loop.ref is None else found.open.get(loop.ref)
     if asked is None:
         return None
     wanted, said = request(asked.value, asked.schema), found.assigned(asked.key)
@@ -123,54 +358,11 @@ def _config(config: Any) -> dict[str, Any]:
     return {"configurable": kept}
 
 
-# ---- breakpoints
-
-
-async def _breakpoints(
-    calls: Calls,
-    saver: Any,
-    user: Any,
-    node: Any,
-    agent: str | None,
-    until: datetime | None,
-    limit: int,
-    after: str | None,
-) -> Page[InboxEntry]:
-    """Threads that stand still before a node. A run that was killed there looks the same."""
-    nodes = None if node is None else {node} if isinstance(node, str) else set(node)
-    found: Page[InboxEntry] = Page()
-    while True:
-        page: Page[ThreadInfo] = await calls(
-            saver, "threads", status="due", user_id=user, until=until,
-            limit=limit - len(found), after=after,
-        )  # fmt: skip
-        for info in page:
-            names = [due.node for due in info.due]
-            if not names or START in names:  # no breakpoint stands before the input is read
-                continue
-            if nodes is not None and not nodes & set(names):
-                continue
-            head = None
-            if agent is not None:
-                at = {"configurable": {"thread_id": info.thread_id, "checkpoint_ns": ""}}
-                head = await calls(saver, "get_tuple", at)
-                if head is None or _agent(head) != agent:
-                    continue
-            found.append(_paused(info, names, agent))
-        found.next = after = page.next
-        if after is None or len(found) >= limit:
-            return found
-
-
-def _paused(info: ThreadInfo, names: Sequence[str], agent: str | None) -> InboxEntry:
-    user = {} if info.user_id is None else {"user_id": info.user_id}
-    return InboxEntry(
-        info.thread_id,
-        "breakpoint",
-        f"stands before {', '.join(dict.fromkeys(names))}: go on?",
-        since=info.updated_at,
-        node=names[0] if names else None,
-        agent=agent,
-        config={"configurable": {"thread_id": info.thread_id, **user}},
-        user_id=info.user_id,
-    )
+def expiry(found: Waiting, asked: Pending) -> str | None:
+    """Until when a question can be answered: as it was assigned, or as the graph said itself."""
+    until = found.assigned(asked.key).get("expires_at")
+    if until is None and isinstance(asked.value, Mapping):
+        until = asked.value.get("expires_at")
+    if isinstance(until, datetime):
+        return until.isoformat()
+    return until if isinstance(until, str) else None

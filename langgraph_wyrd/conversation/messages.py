@@ -23,15 +23,15 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
-from langgraph_wyrd.conversation.calls import Calls
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction import messages as forms
-from langgraph_wyrd.state.past import HistoryEntry
+from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.state.results import HistoryEntry
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.points import When
+    from langgraph_wyrd.thread.base import When
 
 DEFAULT = "messages"
 _PREVIOUS = "__previous__"  # what a functional graph saved

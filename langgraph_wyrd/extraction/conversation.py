@@ -21,9 +21,9 @@ from langgraph_wyrd.extraction.messages import (
     read,
     written,
 )
-from langgraph_wyrd.extraction.plain import as_text, bounded
+from langgraph_wyrd.extraction.plain import as_text, bounded, in_line
 from langgraph_wyrd.extraction.requests import CALLS, Owed, is_wanted, short
-from langgraph_wyrd.extraction.view import View
+from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.facts import (
     Fact,
     Holds,
@@ -39,11 +39,6 @@ _READ_OF_ONE = 500  # characters, to know a message again by
 _LINE = 300  # characters of a description
 _AIM = 500
 _ARGS = 400
-_DELIVERED = "answered at length"
-_OVER = (_DELIVERED, "refused", "called off")  # after these a question is a new aim
-_PLEASE = 40  # characters of what an agent adds to its question
-_MOST_PARTS = 5  # questions of one message that are loops of their own
-_LOOKED_BACK = 40  # messages, to see how the agent's last turn ended
 _EVENT = "_summarization_event"  # deepagents keeps the history, and the summary here
 _STEPS = "summary:next_steps"
 _FORM = "structured_response"
@@ -125,7 +120,7 @@ class _Walk(Owed):
             if message.id is None:
                 message = message._replace(id=self._stand_in(message, place, fresh.complete))
             if message.role == "ai":
-                self._agent(message)
+                self._agent(message, place, fresh)
             elif message.role == "tool":
                 for result in message.results:
                     self._result(result, message)
@@ -150,7 +145,7 @@ class _Walk(Owed):
         told = f"{message.role}\0{text}\0{call}"
         return f"{where}/{blake2b(told.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
-    def _agent(self, message: Message) -> None:
+    def _agent(self, message: Message, place: int, fresh: Fresh) -> None:
         ref = message.id or ""
         self._goes_on(message)
         words = message.text.strip()
@@ -158,7 +153,9 @@ class _Walk(Owed):
             source = self._source("answer", message)  # who goes on needs no answer
             self._settle(self.questions, "the agent went on", source, "answers")
         if words and not message.calls:
-            self._says(message, ref)
+            self._says(message, ref, place, fresh)
+        elif message.calls:
+            self._works_on(message, place, fresh)
         for n, call in enumerate(message.calls):
             self._calls(call, message, f"{ref}/{n}")
         reason = broken_off(message)
@@ -182,7 +179,7 @@ class _Walk(Owed):
             self._add(Settles((loop.kind,), "the agent went on", source, loop.ref), "past")
 
     def _calls(self, call: Call, message: Message, otherwise: str) -> None:
-        self.used_tools = True
+        self.used_tools = self.called = True
         ref = call.id or otherwise
         args, _ = bounded(call.args, _ARGS)
         context = {"name": call.name, "args": args}
@@ -284,7 +281,7 @@ def described(name: str, args: object) -> str:
         elif type(value) is int:
             shown.append(f"{key}={value}"[:_LINE])
         else:
-            shown.append(f"{key}={as_text(value, 60)}")
+            shown.append(f"{key}={in_line(value, 60)}")
     return short(f"{name}({', '.join(shown)})", _LINE)
 
 

@@ -62,6 +62,7 @@ class _Walk:
         self.view = view
         self.channel = channel
         self.made: dict[str, tuple[LoopKind, str]] = {}  # opened here, by ref and by call
+        self.told: dict[str, dict[str, Any]] = {}  # of decisions, by ref
 
     def message(self, message: Message) -> Iterator[Fact]:
         for call in message.calls:
@@ -90,6 +91,8 @@ class _Walk:
                 for key in ("rationale", "action", "context")
                 if args.get(key)
             }
+            if kind == "decision":  # said again, with its outcome, it keeps its rationale
+                told = self.told[ref] = {**self._before(ref), **told}
             yield Opens(kind, said, source, ref, told, "declared")
             if kind == "decision" and (came := _said(args, "outcome")):
                 yield Settles((kind,), came, source, ref)
@@ -99,12 +102,21 @@ class _Walk:
             said = _said(args, "intention")
             yield Wants(said, "explicit", source, "declared") if said else Drops("explicit", source)
 
+    def _before(self, ref: str) -> Mapping[str, Any]:
+        """What was said of a decision that is open."""
+        if ref in self.told:
+            return self.told[ref]
+        for loop in self.view.previous.loops:
+            if loop.kind == "decision" and loop.ref == ref and not loop.resolved:
+                return loop.context
+        return {}
+
     def _close(self, id: str, outcome: str, source: Source) -> Iterator[Fact]:
         if id in self.made:
             kind, ref = self.made[id]
             yield Settles((kind,), outcome, source, ref)
             return
-        for loop in self.view.previous.loops:
+        for loop in (*self.view.previous.loops, *self.view.found.get("left", ())):
             if id in (loop.id, loop.ref, loop.source.tool_call_id) and closable(loop):
                 yield Settles((loop.kind,), outcome, source, loop.ref, loop.id)
 

@@ -16,14 +16,14 @@ from langgraph_wyrd.extraction.messages import read
 from langgraph_wyrd.extraction.paths import task_paths
 from langgraph_wyrd.extraction.plain import unwrapped
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.extraction.registry import Extractor, Extractors
+from langgraph_wyrd.extraction.registry import Extractor, Extractors, chosen
 from langgraph_wyrd.extraction.tasks import tasks
 from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.facts import PASSING, Fact, Opens, Settles
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import HOLDS_UP, Due, WorkingState
-from langgraph_wyrd.state.overlay import WENT_ON
+from langgraph_wyrd.state.pending import WENT_ON
 from langgraph_wyrd.state.status import with_status
 
 
@@ -53,7 +53,7 @@ def extract(
     """
     before = WorkingState() if previous is None else previous
     put, pending, ahead = views(values, pending_writes, before, channels or DEFAULT)
-    run = extractors if isinstance(extractors, Extractors) else Extractors(extractors or ())
+    run = chosen(extractors)
     thread = _thread(values) or before.thread_id
     found, _ = run(put, thread)
     # A plain dict has no checkpoint: the number of the call distinguishes what closes in it.

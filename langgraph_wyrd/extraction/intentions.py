@@ -40,7 +40,6 @@ _THANKS = (
 )
 _LINKS = "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next"
 _OPEN = Phrases(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
-_GRATEFUL = Phrases(rf"\b(?:{_THANKS})(?!\w)")
 _NO = Phrases(
     r"(?:no|nope|nah|not|wrong|wait|hold on|actually|maybe|perhaps|sorry|although|though|but"
     r"|i changed|i'd rather|i would rather|instead|hmm+|neither|none|never|i don't|i didn't"
@@ -196,22 +195,6 @@ def wants(text: str, before: Form | None) -> bool:
         if kind != "news" and not (no and kind == "rest"):
             said = rest
     return before != "proposes" and not refuses and (len(text) > _MUCH or _foreign(said))
-
-
-def closes(text: str) -> bool:
-    """Whether a person only thanks or says goodbye: nothing waits for an answer."""
-    if len(text) > 200 or not text.strip():
-        return False
-    thanks = False
-    for sentence in sentences(text):
-        line = plain(sentence)
-        if line[-1] in MARKS:
-            return False
-        rest = _bare(line)
-        if rest and not _ENOUGH.match(rest):
-            return False
-        thanks = thanks or bool(_PARTS.match(rest) or _GRATEFUL.search(line))
-    return thanks
 
 
 def small_words(line: str) -> Literal["nod", "farewell"] | None:

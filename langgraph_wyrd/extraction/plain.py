@@ -20,7 +20,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.state.model import shortened
-from langgraph_wyrd.types.kept import Kept
+from langgraph_wyrd.types.opaque import Kept
 
 KEPT = "$kept"  # marks what stands for a value whose class is not here
 MOST = 2000  # characters of JSON that a value may take
@@ -55,6 +55,11 @@ def as_text(value: Any, most: int) -> str:
         return shortened(value[: 4 * most], most)
     room = 2 * most + 100  # the line is cut in the end: what is bounded here is the work
     return shortened(_as_json(bounded(value, room)[0]), most)
+
+
+def in_line(value: Any, most: int) -> str:
+    """One line that shows a value which is bounded JSON data already."""
+    return shortened(_as_json(value)[: 4 * most], most)
 
 
 def unwrapped(value: Any) -> Any:

@@ -41,11 +41,6 @@ _COURTESY = start(  # offers more of everything, wants no answer
     rf"(?:how|what)(?: else| more)? (?:can|could|may|might|should) (?:i|we) {_HELP}",
     r"how are you|what's up|what brings you",
 )
-_AT_EASE = Phrases(  # says so without asking
-    r"\bfeel free\b|\bhesitate\b|\blet (?:me|us) know (?:when you're (?:done|ready)|how it"
-    r"|if (?:you (?:have|need|require|run|face|ever|want more)|you'(?:ve|d like (?:more|help))"
-    r"|there(?:'s| is| are)|any|something|i can))"
-)
 _UNDER_TERMS = start(
     "(?:if|once|when|whenever|should) (?:you|your|there|we|it|that|the|they)",
     "please (?:reach|contact|call|visit|note|wait|don't|do not)",
@@ -94,12 +89,8 @@ _CONFIRMS = start(
     rf"you(?:'re| are| will be) (?:{_DOING}|pick|check|stay|return|leav|depart|travel)ing",
     r"(?:here's|here is|this is) what i have",
 )
-_ABOUT_TO = start(rf"(?:{_DOING})ing")  # "Booking a table for two at noon.": before doing it
-_STATES = Phrases(
-    r"ing\b(?: \w+){0,2} (?:is|are|was|were|has|takes|can|will|may|confirmed|complete|done)\b"
-    r"|ing\b(?: \w+){0,5} (?:failed|succeeded|worked|took|requires|needs|means|causes|did|does)\b"
-)
 _TAG = Phrases(
+    r"(?!(?:you're|you are|that's|that is|it's|all|quite|everything is)\b(?: \w+){0,2}$)"
     r".*(?:\bright|\bcorrect|\bis (?:that|this|it|everything|all) (?:right|correct|ok|okay|fine"
     r"|good|true|accurate)|\bcould you confirm|\bplease confirm|\bplease verify|\bok with you)$"
 )
@@ -127,7 +118,7 @@ _LAST = Phrases(  # where a last clause asks anew, or offers more
     r"|(?:how|what) (?:about|do you think|does|would|else|can|may)|anything)\b)"
 )
 # Between the clauses of a sentence; without one neither of the two can match.
-_JOINTS = (",", ":", ";", " - ", " and ", " but ", " so ")
+_JOINTS = Phrases(r"[,:;]| - | (?:and|but|so) ")
 
 
 def asked_in_english(sentence: str) -> Form:
@@ -157,8 +148,6 @@ def asked_in_english(sentence: str) -> Form:
 
 def _unmarked(line: str) -> Form:
     """A sentence without a question mark."""
-    if _eases(line) and _AT_EASE.search(line):
-        return "courtesy"
     if _UNDER_TERMS.match(line):
         return "courtesy"
     if _PROPOSES.match(line):
@@ -168,8 +157,6 @@ def _unmarked(line: str) -> Form:
     if _CONFIRMS.match(line) or (line.endswith(_TAGS) and _TAG.match(line)):
         return "asks"
     if WH.match(line) and _TO_YOU.search(line):
-        return "asks"
-    if _ABOUT_TO.match(line) and not _STATES.search(line):
         return "asks"
     clause = _CLAUSE.search(line)
     return _unmarked(line[clause.end() :]) if clause else "tells"
@@ -182,13 +169,8 @@ def _may_ask(line: str) -> bool:
         first in _OPENERS
         or first.rstrip(",:;").endswith("ing")
         or line.endswith(_TAGS)
-        or _eases(line)
         or (
-            any(sign in line for sign in _JOINTS)
+            _JOINTS.search(line) is not None
             and (_CLAUSE.search(line) is not None or _LAST.search(line) is not None)
         )
     )
-
-
-def _eases(line: str) -> bool:
-    return "feel free" in line or "hesitate" in line or " know " in line

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -30,7 +32,12 @@ _FACTS = frozenset(get_args(Fact))
 
 # Raised when the default extractors read something differently: what was read by an older number
 # can be read again.
-VERSION = 2
+VERSION = 3
+
+# A thread's row says in `read_by` what read its working state, as JSON: the version of the default
+# extractors, those of them that were off, and the user's with their versions.
+# NULL is the first reading that there was, all default ones of version 3; "" is none at all.
+_FIRST: dict[str, Any] = {"wyrd": 3}
 
 # In the order in which they run: what is over comes before what is new.
 DEFAULTS: dict[str, Extractor] = {
@@ -98,6 +105,7 @@ class Extractors:
         self._clock = clock
         self._late: dict[str, deque[bool]] = {}
         self._off: frozenset[str] = frozenset()
+        self._label: tuple[str | None] | None = None  # made when it is first asked for
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,6 +119,27 @@ class Extractors:
         off = sorted(DEFAULTS.keys() - {name for name, _ in self._defaults})
         default = f"wyrd {VERSION}" + (f" without {', '.join(off)}" if off else "")
         return (default, *(label for _, _, label in self._own))
+
+    @property
+    def label(self) -> str | None:
+        """What a thread's row says of a state that these read."""
+        if self._label is None:
+            off = [name for name in DEFAULTS if name not in dict(self._defaults)]
+            own = {
+                name: version if isinstance(version, int | float | None) else str(version)
+                for name, run, _ in self._own
+                if name not in self._off
+                for version in (getattr(run, "version", None),)
+            }
+            held: dict[str, Any] = {"wyrd": VERSION}
+            held |= ({"off": off} if off else {}) | ({"own": own} if own else {})
+            label = None if held == _FIRST else json.dumps(held, separators=(",", ":"))
+            self._label = (label,)
+        return self._label[0]
+
+    def covered_by(self, label: str | None) -> bool:
+        """Whether a state with this label was read by all of these, in this version or a newer."""
+        return label == self.label or _covers(label, self.label)
 
     @property
     def switched_off(self) -> frozenset[str]:
@@ -172,12 +201,46 @@ class Extractors:
         if not late or (sum(past) < PATIENCE and took <= _FAR * self._budget):
             return False
         self._off |= {name}
+        self._label = None
         logger.error(
             "extractor %r took %.0f ms, above its budget of %.0f for %d of the last %d "
             "checkpoints: it is switched off until this process ends",
             name, took * 1000, self._budget * 1000, sum(past), len(past),
         )  # fmt: skip
         return True
+
+
+def chosen(given: Extractors | Iterable[Extractor] | None) -> Extractors:
+    """The extractors that somebody passed: the default ones, and these."""
+    return given if isinstance(given, Extractors) else Extractors(given or ())
+
+
+@lru_cache(maxsize=256)
+def _covers(label: str | None, needed: str | None) -> bool:
+    have, want = (_FIRST if each is None else _read(each) for each in (label, needed))
+    if want["wyrd"] > have["wyrd"] or not {*have.get("off", ())} <= {*want.get("off", ())}:
+        return False
+    own = have.get("own", {})
+    return all(
+        name in own and not _newer(version, own[name])
+        for name, version in want.get("own", {}).items()
+    )
+
+
+def _read(label: str) -> dict[str, Any]:
+    try:
+        held = json.loads(label)
+    except ValueError:  # "", or damaged
+        held = None
+    return held if isinstance(held, dict) and isinstance(held.get("wyrd"), int) else {"wyrd": 0}
+
+
+def _newer(version: Any, than: Any) -> bool:
+    if version is None or version == than:
+        return False
+    if isinstance(version, int | float) and isinstance(than, int | float):
+        return version > than
+    return True  # of names nobody knows which is newer: another one is read again
 
 
 def _signed(fact: Fact, label: str) -> Fact:

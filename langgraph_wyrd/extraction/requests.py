@@ -9,15 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from langgraph_wyrd.extraction import people, speech
+from langgraph_wyrd.extraction import asking, people, speech
 from langgraph_wyrd.extraction.intentions import wants
-from langgraph_wyrd.extraction.languages import share, stems
+from langgraph_wyrd.extraction.languages import is_english, may_be_english, share, stems
 from langgraph_wyrd.extraction.messages import Message, read
 from langgraph_wyrd.extraction.sentences import Form, own_words
 from langgraph_wyrd.extraction.todos import CHANNEL, entries
 from langgraph_wyrd.extraction.view import Fresh, View
-from langgraph_wyrd.state.facts import Drops, Fact, Opens, Resumes, Settles, Wants
-from langgraph_wyrd.state.model import FINISHED, Confidence, LoopKind, OpenLoop, Source, shortened
+from langgraph_wyrd.state.facts import Drops, Fact, Opens, Reopens, Resumes, Settles, Wants
+from langgraph_wyrd.state.model import (
+    FINISHED,
+    PERHAPS,
+    Confidence,
+    LoopKind,
+    OpenLoop,
+    Source,
+    shortened,
+)
 
 CALLS: tuple[LoopKind, ...] = ("tool_call", "task", "malformed_call")
 _LINE = 300  # characters of a description
@@ -26,9 +34,14 @@ _LOOKED_BACK = 40  # messages, to see how the agent's last turn ended
 _FORM = "structured_response"
 _DELIVERED = "answered at length"
 _OVER = (_DELIVERED, "refused", "called off")  # after these a question is a new aim
+_ANSWERED = ("answered", _DELIVERED, PERHAPS)
 _GIVEN_UP = ("refused", "called off")
 _PLEASE = 40  # characters of what an agent adds to its question
 _MOST_PARTS = 5  # questions of one message that are loops of their own
+_VAGUE = 4  # words of a request that says little
+_WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
+_OPEN: tuple[Form, ...] = (*_WAITED, "offers")
+_ASIDE = "aside"  # a request that leaves what was wanted as it is
 
 
 class Waiting:
@@ -56,6 +69,8 @@ class Owed:
     def __init__(self, view: View, channel: str) -> None:
         self.view = view
         self.channel = channel
+        self.whose = view.whose()
+        self.node = view.node()
         self.facts: list[Fact | None] = []
         self.calls: dict[str, tuple[int, str]] = {}  # open here: id -> fact, tool
         self.failed: dict[str, list[int]] = {}  # open here: tool -> facts
@@ -79,12 +94,18 @@ class Owed:
                 self.wanted = True
             if each.closed_at is None and each.closed_in is None and each.aim == "request":
                 self.aim = self.aim or each.source.ns == view.ns
+        self.ended: list[tuple[Waiting, Fact | None]] | None = None  # what the last answer closed
         self.handed_over: bool | None = None  # whether the last answer was a long one
+        self.called = False  # a tool, since a question was asked back
+        self.wish: str | None = None  # what was wanted last
         self.agent: str | None = None  # the name of the agent that asked last
 
     def _source(self, rule: str, message: Message, call: str | None = None) -> Source:
         view = self.view
-        return Source(view.checkpoint_id, view.ns, None, self.channel, message.id, None, call, rule)
+        return Source(
+            view.checkpoint_id, view.ns, self.node, self.channel, message.id, None, call, rule,
+            None, {}, *self.whose,
+        )  # fmt: skip
 
     def _add(self, fact: Fact, sort: str | None = None) -> int:
         if sort is not None:
@@ -118,7 +139,7 @@ class Owed:
     ) -> None:
         """A request or a question, unless it is known to be open."""
         held = self.requests if kind == "request" else self.questions
-        context = {"form": form} if form in ("proposes", "offers") else {}
+        context = {"form": form} if form in ("proposes", "instead", "offers", _ASIDE) else {}
         confidence: Confidence = "heuristic" if form == "offers" else "structural"
         self._again(kind, ref, "replies" if kind == "request" else "answers")
         index = self._add(Opens(kind, text, source, ref, context, confidence), kind)
@@ -144,6 +165,7 @@ class Owed:
     def _aims(self, message: Message, line: str, source: Source) -> None:
         """What the agent is after from now on."""
         self.wanted = self.aim = True
+        self.wish = line
         self._take_back("drops")
         if line and not self._is_aim(message.id, line):
             self._add(Wants(line, "request", source), "wants")
@@ -169,6 +191,7 @@ class Owed:
 
     def _person(self, message: Message, place: int, fresh: Fresh) -> None:
         text = message.text
+        self.ended = []
         line = short(own_words(text), _AIM)
         source = self._source("request", message)
         if self.view.ns and people.speaks_for_parent(self.view.ns):
@@ -184,11 +207,14 @@ class Owed:
                 return  # the same once more
         form = self._left_open(place, fresh)
         asked = " ".join(each.text for each in self.questions)
-        waited = form in ("asks", "proposes")  # for an answer
+        waited = form in _WAITED  # for an answer
         self._take_back("question")
         self._settle(self.questions, "answered", source, "answers")
-        said = speech.said(text)
+        said = asking.said(text)
         shown = shortened(line, _LINE) or people.shown(message)
+        praises = said.praise and self.wanted and not self.requests and not waited
+        if praises and not (is_english(text) and wants(own_words(text), "tells")):
+            return
         if not said.content and (text.strip() or not message.blocks):
             self._small(message, said, form, asked, line, shown, source)
             return
@@ -197,71 +223,108 @@ class Owed:
             self._ask(message, said, shown, source)
             self._resume(source)
             return
-        english = None if not self.wanted else ("asks" if form == "offers" else form)
+        asked_for = form == "instead" or (
+            form == "offers" and (bool(self.requests) or not self.used_tools)
+        )
+        english = None if not self.wanted else ("asks" if asked_for else form)
         # In a thread that uses tools, what sets no new aim is asked before there is one.
         wants_now = (waited or self.aim or not self.used_tools) and wants(own_words(text), english)
         moves = said.redirect and (
-            said.wish or bool(said.questions) or not waited or not speech.is_english(text)
+            said.wish
+            or said.withdraws
+            or bool(said.questions)
+            or not waited
+            or not may_be_english(text)
         )
-        concrete = waited and said.wish and speech.is_open_ended(asked)
+        if said.denies and waited and asking.approves(asked):  # "no, list them first"
+            moves = moves or not may_be_english(text)
+        concrete = waited and said.wish and (asking.is_open_ended(asked) or self._spells_out(line))
+        if waited and said.questions and not concrete:
+            concrete = asking.asks_for_questions(asked)
+        changes = waited and self._changes(said, form, line, asked)
         if self.requests:
-            if moves or concrete or (waited and self._changes(said, form)):
+            if moves or (concrete and not said.adds) or changes:
                 self._settle(self.requests, "replaced", source, "replies")
             elif waited:
-                if said.questions and not said.agrees:
+                asks = any(map(asking.is_interrogative, said.questions))
+                if said.adds:
                     self._ask(message, said, shown, source)
+                elif asks and not said.agrees:
+                    self._ask(message, said, shown, source, aside=True)
                 elif wants_now:
                     self._settle(self.requests, "replaced", source, "replies")
                     self._ask(message, said, shown, source)
-                if wants_now:
+                if wants_now or (said.adds and wants(own_words(text), "tells")):
                     self._aims(message, line, source)
                 return
             elif not (said.wish or said.questions or wants_now):
                 return  # it goes on with what they said before
-            elif any(share(line, each.text) for each in self.requests):
+            elif any(share(line, each.text) for each in self.requests) or (
+                said.wish
+                and not (said.questions or asking.adds(text))
+                and not self._agent_spoke_last(place, fresh)  # in the middle of its work
+            ):
                 self._settle(self.requests, "replaced", source, "replies")
         self._ask(message, said, shown, source)
-        if wants_now or moves or concrete or not self._stays(said, form, text):
+        if wants_now or moves or concrete or changes or not self._stays(said, form, text):
             self._aims(message, line, source)
         elif not self.aim:
             self._resume(source)
 
-    def _changes(self, said: speech.Said, form: Form) -> bool:
+    def _spells_out(self, line: str) -> bool:
+        """Whether an answer says at length what a request of a few words left open."""
+        size = len(line.split())
+        return any(
+            len(each.text.split()) <= _VAGUE and size > 2 * _VAGUE and share(line, each.text)
+            for each in self.requests
+        )
+
+    def _changes(self, said: asking.Said, form: Form, line: str, asked: str) -> bool:
         """Whether an answer does more than answer: it takes a proposal and goes on to the next."""
+        if form == "instead":  # and says anew what is wanted
+            return said.agrees and said.wish and len(stems(line) - stems(asked)) > 1
         return form == "proposes" and said.agrees and bool(said.questions)
 
-    def _stays(self, said: speech.Said, form: Form, text: str) -> bool:
+    def _stays(self, said: asking.Said, form: Form, text: str) -> bool:
         """Whether a request goes on with what is wanted, and sets no new aim."""
         if said.redirect and said.wish:
             return False
         if self.aim:
             return form != "proposes" or not said.agrees
-        return self._talk(text)
+        return self._talk(said, text)
 
-    def _talk(self, text: str) -> bool:
+    def _talk(self, said: asking.Said, text: str) -> bool:
         """Whether this is talk about what was just found: short turns, and no tool is ever used.
 
-        There "what is the address?" goes on with the search for a restaurant; an agent that
-        works, or hands over a long answer, is asked anew. Told for English only, where the tables
-        tell such questions from new wishes.
+        There "what is the address?" goes on with the search for a restaurant, and a remark that
+        neither asks nor wishes with anything; an agent that works, or hands over a long answer, is
+        asked anew. Read in English only, where the tables tell such questions from new wishes.
         """
-        if not self.wanted or self.used_tools or not speech.is_english(text):
+        if not self.wanted or self.used_tools or not is_english(text):
             return False
-        if self.handed_over is None:
+        if self.handed_over is None or self.wish is None:
             past = [each for each in self.view.previous.intentions if each.aim == "request"]
-            self.handed_over = bool(past) and past[-1].outcome in _OVER
-        return not self.handed_over
+            if self.handed_over is None:
+                self.handed_over = bool(past) and past[-1].outcome in _OVER
+            if self.wish is None:
+                self.wish = past[-1].text if past else ""
+        remark = not (said.wish or said.questions)
+        return not self.handed_over and (remark or asking.searches(self.wish))
 
-    def _ask(self, message: Message, said: speech.Said, shown: str, source: Source) -> None:
-        """A request, or one for each of several questions."""
-        ref = message.id
+    def _ask(
+        self, message: Message, said: asking.Said, shown: str, source: Source, aside: bool = False
+    ) -> None:
+        """A request, or one for each of several questions. One that is asked back while the agent
+        waits for an answer is an aside."""
+        ref, form = message.id, _ASIDE if aside else ""
+        self.called = self.called and not aside
         parts = said.questions if 1 < len(said.questions) <= _MOST_PARTS else ()
         if not parts:
-            self._opens("request", ref, shown, source)
+            self._opens("request", ref, shown, source, form)
             return
         for number, part in enumerate(parts):
             name = ref if number == 0 else f"{ref}#{number + 1}"
-            self._opens("request", name, shortened(part, _LINE), source)
+            self._opens("request", name, shortened(part, _LINE), source, form)
 
     def _resume(self, source: Source) -> None:
         """What was wanted last is wanted again."""
@@ -274,18 +337,18 @@ class Owed:
                 self._add(Resumes("request", source), "wants")
 
     def _small(
-        self, message: Message, said: speech.Said, form: Form, asked: str, line: str, shown: str,
+        self, message: Message, said: asking.Said, form: Form, asked: str, line: str, shown: str,
         source: Source,
     ) -> None:  # fmt: skip
         """Thanks, a yes, a stop: small words that say nothing of their own."""
-        waited = form in ("asks", "proposes")
+        waited = form in _WAITED
         if said.stop and not (waited and share(line, asked)):
             if self.requests or self.aim:
                 self._settle(self.requests, "called off", source, "replies")
                 self._drops("called off", source)
             return
         if said.farewell and not (said.proceed and not said.firm):
-            given_up = said.firm or said.thanks or not self.requests or speech.approves(asked)
+            given_up = said.firm or said.thanks or not self.requests or asking.approves(asked)
             if waited and given_up:
                 self._settle(self.requests, "called off", source, "replies")
                 self._drops("called off", source)
@@ -303,13 +366,13 @@ class Owed:
             self._opens("request", message.id, shown, source)
             if (said.polite or said.proceed) and not self.wanted:
                 self._aims(message, line, source)
-            elif said.proceed:
+            else:
                 self._resume(source)
 
     def _left_open(self, place: int, fresh: Fresh) -> Form:
         """What the agent's words before this walk, or before this place, left open."""
         forms = [each.form or "asks" for each in self.questions]
-        for form in ("asks", "proposes", "offers"):
+        for form in _OPEN:
             if form in forms:
                 return form
         if self.skipped:
@@ -328,7 +391,7 @@ class Owed:
         self._settle(self.requests, "answered", source, "replies")
         self._drops("answered", source)
 
-    def _says(self, message: Message, ref: str) -> None:
+    def _says(self, message: Message, ref: str, place: int, fresh: Fresh) -> None:
         """Words without a call: they ask, promise, refuse or answer."""
         words = message.text.strip()
         turn = speech.turn(message.text)
@@ -336,37 +399,164 @@ class Owed:
         if form == "offers" and self.requests:
             about = " ".join(each.text for each in self.requests)
             if turn.progress == "refuses":
+                form = "instead"
+            elif any(each.form == _ASIDE for each in self.requests):
+                form = "asks"  # what was asked back is answered, what is wanted is not
+            elif not turn.done and (turn.failed or not self._is_extra(turn, about)):
                 form = "asks"
-                self._answers(message, "refused")
-            elif not turn.done and not self._is_extra(turn, about):
-                form = "asks"
-        if form in ("asks", "proposes", "offers"):
+        if turn.leaves and self.requests and self._is_left_to_them(message.text):
+            form = "asks"
+        if form in _OPEN and any(self._is_its_text(e, message.text, turn) for e in self.requests):
+            form = "tells"  # what is asked in it, nobody asks here
+        if form in _OPEN:
             self.agent = message.name
             source = self._source("question", message)
             self._opens("question", ref, short(turn.text, _LINE), source, form)
             if form != "offers":
+                asides = [each for each in self.requests if each.form == _ASIDE]
+                if turn.informs and len(asides) < len(self.requests):
+                    self._settle(self.requests, "answered", source, "replies", asides)
                 return
-        if turn.progress == "begins":
+        works = turn.progress == "begins"
+        if turn.progress == "does":  # or says how it does things, if that was asked
+            works = not self.requests or not all(asking.is_question(e.text) for e in self.requests)
+        if works:
+            self._works_on(message, place, fresh)
+            self._answers_some(message, turn)
             return
         if form == "courtesy" and turn.bare and self.aim:
             return  # "you're welcome" answers nothing
         if len(words) <= _PLEASE and any(each.form != "offers" for each in self.questions):
             return  # "please": it waits for an answer still
         outcome = _DELIVERED if turn.long else "answered"
+        asides = [each for each in self.requests if each.form == _ASIDE]
+        if (
+            0 < len(asides) < len(self.requests)
+            and turn.progress != "refuses"
+            and self._answers_at_once(message, asides[-1])
+        ):
+            # What was asked back is answered; what the agent had asked is not.
+            source = self._source("answer", message)
+            self._settle(self.requests, outcome, source, "replies", asides)
+            return
         self._answers(message, "refused" if turn.progress == "refuses" else outcome)
+
+    def _answers_at_once(self, message: Message, aside: Waiting) -> bool:
+        """Whether nothing was called since a question was asked back, and nothing is reported."""
+        if self.called or speech.reports(message.text):
+            return False
+        loops = self.view.previous.loops
+        since = loops[loops.index(aside.loop) + 1 :] if aside.loop is not None else ()
+        return not any(loop.kind in CALLS for loop in since)
+
+    def _is_left_to_them(self, text: str) -> bool:
+        """Whether what is to be done is not done, and waits for the person's word."""
+        about = " ".join(each.text for each in self.requests)
+        return not (asking.asks_to_know(about) or speech.reports(text))
+
+    @staticmethod
+    def _is_its_text(request: Waiting, text: str, turn: speech.Turn) -> bool:
+        """Whether an agent's words are the text that was asked for."""
+        if speech.translates(request.text, text):
+            return True
+        return (
+            turn.informs and asking.asks_for_words(request.text) and not speech.addresses(turn.text)
+        )
+
+    def _answers_some(self, message: Message, turn: speech.Turn) -> None:
+        """Of several requests, those that are answered before others are begun."""
+        done = [
+            each
+            for each in self.requests
+            if share(each.text, turn.told) and not share(each.text, turn.next)
+        ]
+        if done and any(share(each.text, turn.next) for each in self.requests):
+            self._settle(
+                self.requests, "answered", self._source("answer", message), "replies", done
+            )
+
+    def _left_out(self, numbers: frozenset[int]) -> list[Waiting]:
+        """Questions of one message to which a numbered answer has no number."""
+        ref = self.requests[0].ref if self.requests else None
+        parts = {ref if n == 0 else f"{ref}#{n + 1}": n + 1 for n in range(_MOST_PARTS)}
+        found = [each for each in self.requests if each.ref in parts]
+        if len(found) < 2 or not numbers or not numbers <= set(range(1, len(found) + 1)):
+            return []
+        return [each for each in found if parts[each.ref] not in numbers]
+
+    def _works_on(self, message: Message, place: int, fresh: Fresh) -> None:
+        """The agent goes on with what its last words seemed to have answered: no person spoke
+        since, so they were not the end of the run."""
+        if self.requests or self.aim or not self.wanted:
+            return
+        source = self._source("request", message)
+        if self.ended is not None:
+            for each, fact in self.ended:
+                if fact is not None:
+                    index = self._add(fact, "request")
+                    self.requests.append(Waiting(each.ref, each.text, each.form, index, None))
+                elif each.loop is not None:
+                    for index, (_, closed) in list(self.undo.items()):
+                        if closed is each:
+                            self._without(index)
+        elif self._agent_spoke_last(place, fresh):
+            past = [loop for loop in self.view.previous.loops if loop.kind == "request"]
+            last = max((loop.closed_at or loop.closed_in or "" for loop in past), default="")
+            for loop in past:
+                at = loop.closed_at or loop.closed_in
+                if at == last and loop.outcome in _ANSWERED and loop.confidence == "structural":
+                    self._add(Reopens(loop.id, source), "request")
+                    self.requests.append(_waiting(loop))
+        if self.requests:
+            self._resume(source)
+            self.ended = None
+
+    def _agent_spoke_last(self, place: int, fresh: Fresh) -> bool:
+        """Whether the last words before this walk are the agent's. Of a list that is not at hand
+        nobody knows: then they are."""
+        if not fresh.complete:
+            return True
+        for at in range(place - 1, max(place - _LOOKED_BACK, 0) - 1, -1):
+            message = read(fresh.values[at])
+            if message is not None and message.role in ("ai", "human") and message.text.strip():
+                return message.role == "ai" and not message.calls
+        return False
 
     @staticmethod
     def _is_extra(turn: speech.Turn, about: str) -> bool:
         """Whether an offer goes beyond what was asked for, which is answered."""
         if share(turn.text, about):
             return False
-        return turn.also or (turn.informs and bool(stems(turn.text)))
+        if turn.also:
+            return True
+        return turn.informs and bool(stems(turn.text)) and asking.asks_to_know(about)
 
     def _answers(self, message: Message, outcome: str) -> None:
         self.handed_over = outcome in _OVER
         source = self._source("answer", message)
+        if left := self._left_out(speech.turn(message.text).numbers):
+            some = [each for each in self.requests if each not in left]
+            self._settle(self.requests, outcome, source, "replies", some)
+            return
+        if self.requests:
+            self.ended = [
+                (each, None if each.index is None else self.facts[each.index])
+                for each in self.requests
+                if outcome in _ANSWERED
+            ]
+        if doubtful := self._not_mentioned(message.text) if outcome == "answered" else []:
+            self._settle(self.requests, PERHAPS, source, "replies", doubtful)
         self._settle(self.requests, outcome, source, "replies")
-        self._drops(outcome, source)
+        self._drops(PERHAPS if doubtful else outcome, source)
+
+    def _not_mentioned(self, text: str) -> list[Waiting]:
+        """Of several requests, those of which an answer has no word: they may be left out."""
+        asked = [each for each in self.requests if each.form != _ASIDE]
+        if len(asked) < 2:
+            return []
+        told = stems(text)
+        silent = [each for each in asked if (of := stems(each.text)) and told.isdisjoint(of)]
+        return silent if len(silent) < len(asked) else []
 
 
 def _waiting(loop: OpenLoop) -> Waiting:

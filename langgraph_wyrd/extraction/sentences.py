@@ -15,6 +15,7 @@ from typing import Any, Literal
 Form = Literal[
     "asks",  # an answer is needed to go on
     "proposes",  # puts something forward: does this suit?
+    "instead",  # does not do what was wanted, and offers another thing
     "offers",  # one more thing, that need not be
     "courtesy",  # anything else?
     "tells",
@@ -133,10 +134,7 @@ def prose_of(text: str) -> str:
 def _unasked(found: re.Match[str]) -> str:
     """What stands between quotation marks asks nobody here."""
     said = found.group()
-    return said.translate(_NO_MARKS) + "\n" if said[-2] in MARKS + ".!" else said
-
-
-_NO_MARKS = str.maketrans(dict.fromkeys(MARKS + ".!", ","))
+    return " x\n" if said[:-1].rstrip()[-1:] in (*MARKS, ".", "!") else said
 
 
 @lru_cache(maxsize=256)

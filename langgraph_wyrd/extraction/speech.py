@@ -1,4 +1,4 @@
-"""What is said, in nine languages: how an agent's words leave the person, what a person's ask.
+"""How an agent's words leave the other side, in nine languages: what they ask, promise, report.
 
 Who spoke last and what was called decides first; here the words decide the rest. The tables are in
 `words/`, a module a language, compiled when a text of that language is first read. Text in any
@@ -8,12 +8,17 @@ other language keeps what structure and a question mark give.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from langgraph_wyrd.extraction.intentions import small_words
-from langgraph_wyrd.extraction.languages import ENGLISH, Tables, languages, plain_latin
+from langgraph_wyrd.extraction.languages import (
+    ENGLISH,
+    Tables,
+    beyond_nods,
+    languages,
+    lowered,
+    plain_latin,
+)
 from langgraph_wyrd.extraction.questions import asked_in_english
 from langgraph_wyrd.extraction.sentences import MARKS, Form, own_words, prose_of, sentences
 
@@ -21,18 +26,11 @@ _MOST = 40  # sentences
 _END = 1500  # characters at the end of an agent's words
 _LONG = 300  # characters: no turn of small talk
 _SOME = 150
-_SMALLEST = 90  # characters: a longer sentence says something of its own
+_SHORTEST = 20  # characters: less shows no language
 _SHORT = 3  # sentences: in so short a turn a promise may stand anywhere
 
-Progress = Literal["answers", "begins", "refuses"]
-
-
-def is_english(text: str) -> bool:
-    """Whether a text is surely English."""
-    return languages(own_words(text)[:400]) == (ENGLISH,)
-
-
-# ---- an agent's turn
+_IN_ENGLISH = (ENGLISH,)
+Progress = Literal["answers", "does", "begins", "refuses"]
 
 
 class Turn(NamedTuple):
@@ -45,7 +43,12 @@ class Turn(NamedTuple):
     also: bool = False  # whether what they offer comes on top
     bare: bool = False  # whether nothing but courtesies is said
     informs: bool = False  # whether it states something besides an offer
+    failed: bool = False  # whether they report that it did not work
     long: bool = False  # whether they hand over more than a few sentences: code, a list, a report
+    told: str = ""  # where something is begun: what is not, and what is
+    next: str = ""
+    numbers: frozenset[int] = frozenset()  # of a numbered list
+    leaves: bool = False  # whether they leave it to the person what, or whether
 
 
 _QUOTES = re.compile(
@@ -53,11 +56,21 @@ _QUOTES = re.compile(
 )
 
 
+# An English refusal has one of these; to look for them costs less than to look for it.
+_NEGATIVE = ("n't", "not", "unfortunately", "unable", "afraid")
+
+
 def _refuses(lines: str, tables: tuple[Tables, ...]) -> bool:
+    if tables == _IN_ENGLISH and not any(each in lines for each in _NEGATIVE):
+        return False
     return any(each.REFUSES.search(lines) for each in tables)
 
 
+_ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s")
+_NUMBER = re.compile(r"(?m)^\s*\**(\d)[.)]\s")
 _NOTHING_SAID = Turn("tells", "")
+_HEADING = re.compile(r"(?m)^#{1,4} ")
+_CHOICES = re.compile(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
 _LEAD = re.compile(
     r"(?m)^(?!\s*(?:[-*+•]|\d+[.)]))(.{3,300}[:\uff1a])[ \t*_]*\n"
     r"(?:\s*(?:[-*+•]|\d+[.)])[^\n]*(?:\n|\Z)|[ \t]*\n)+\s*\Z"
@@ -75,60 +88,160 @@ def turn(text: str) -> Turn:
     asks: list[str] = []
     proposes: list[str] = []
     offers: list[str] = []
+    eased: list[str] = []
     lines: list[str] = []  # what only tells
     courtesy = False
     last_mark = max((n for n, each in enumerate(said) if each[-1] in MARKS), default=-1)
     lower = any(each.cjk for each in tables)
+    coded = "```" in text
+    after_code = text.rpartition("```")[2] if coded else ""
+    drafted = goes_on = False
+    chosen = -1  # the question that a list of choices follows
+    report = 0  # sentences before the last section of a report
+    if last_mark >= 0:
+        if "#" in words:
+            heads = [found.start() for found in _HEADING.finditer(words)]
+            if len(heads) > 1:
+                report = len(said) - sum(1 for _ in sentences(words[heads[-1] :]))
+        drafted = _handed(words, tables)
+        if "\n" in words and _CHOICES.search(words):
+            chosen = last_mark
+        goes_on = last_mark + 1 < len(said) and any(
+            each.BEGINS.search(lowered(said[-1], tables)) for each in tables
+        )
+        goes_on = goes_on and not _awaits(said[-1], tables)
     for place, sentence in enumerate(said):
         line = sentence.lower() if lower else plain_latin(sentence)
         form = _form(sentence, line, tables)
+        if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
+            form = _bare_form(line, tables)
         if form == "tells":
             lines.append(_QUOTES.sub(" ", line))  # what is quoted promises nothing
         elif form == "courtesy":
             courtesy = True
+            eased.append(sentence)
             if sentence[-1] not in MARKS and any(each.DONE.search(line) for each in tables):
                 lines.append(line)  # "It is booked, have a nice trip!"
+            elif any(
+                each.CONDITIONS.match(line)
+                and not each.COURTESY.search(line)
+                and not each.OFFERS.search(line)
+                for each in tables
+            ):
+                lines.append(line)  # "if it fails again, restart it"
         elif form == "offers":
             offers.append(sentence)
         else:
             left = place - len(said) + 1
-            early = left < -3 or (left < -1 and len(words) > _SOME and last_mark <= place)
-            if early and not any(each.YOU.search(line) for each in tables):
+            early = drafted and left < 0
+            early = early or left < -3 or (left < -1 and len(words) > _SOME and last_mark <= place)
+            early = early or (left < 0 and len(said) > _SHORT and goes_on)
+            follows = said[place + 1].lower() if left < 0 else ""
+            early = early or follows.startswith(
+                ("then ", "because ", "it's ", "it is ", "yes,", "no,")
+            )
+            early = early and place != chosen
+            aside = early and (drafted or not any(each.YOU.search(line) for each in tables))
+            past = coded and sentence[-1] not in MARKS and sentence not in after_code
+            if aside or past or place < report:
                 lines.append(line)  # a question of rhetoric, answered in what follows
             else:
                 (asks if form == "asks" else proposes).append(sentence)
-    if asks:
-        return Turn("asks", " ".join((*asks, *proposes)))
-    if proposes:
-        return Turn("proposes", " ".join(proposes))
-    coded = "```" in text
-    long = coded or len(text) > _LONG
+    if lines and not (asks or proposes) and _awaits(said[-1], tables):
+        asks.append(said[-1])  # "I'll start once you confirm"
+    if asks or proposes:
+        informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
+        form = "asks" if asks else "proposes"
+        return Turn(form, " ".join((*asks, *proposes)), informs=informs)
+    long = coded or len(text) > _LONG or "\n\n" in text.strip() or len(_ITEM.findall(text)) > 2
     # What was announced before code is done in it.
-    after = text.rpartition("```")[2].strip() if coded else words
+    after = after_code.strip() if coded else words
     progress: Progress = "answers"
     if lines:
         if after and _begins(after, lines, tables):
             progress = "begins"
         elif _refuses("\n".join(lines), tables):
             progress = "refuses"
+        elif after and _does(after, lines, tables):
+            progress = "does"
     if offers:
-        done = long or any(each.DONE.search(line) for line in lines for each in tables)
-        also = any(each.ALSO.search(_line(offer, tables)) for offer in offers for each in tables)
+        done = long or any(_reports(each, line) for line in lines for each in tables)
+        more = (*offers, *eased)
+        also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
         text = " ".join(offers)
-        return Turn("offers", text, progress, done, also, long=long, informs=bool(lines))
+        failed = any(each.FAILED.search(line) for line in lines for each in tables)
+        return Turn(
+            "offers", text, progress, done, also, informs=bool(lines), failed=failed, long=long
+        )
+    told = following = ""
+    if progress in ("begins", "does"):
+        goes = [
+            any(each.BEGINS.search(line) or each.DOING.search(line) for each in tables)
+            for line in lines
+        ]
+        told = " ".join(line for line, work in zip(lines, goes, strict=True) if not work)
+        following = " ".join(line for line, work in zip(lines, goes, strict=True) if work)
+    leaves = progress == "answers" and _leaves(said[-1], tables, len(text) <= _LONG, courtesy)
     if not courtesy:
-        return Turn("tells", "", progress, long=long)
-    bare = not any(_rest(each, line) for line in lines for each in tables[:1])
-    return Turn("courtesy", "", progress, long=long, bare=bare)
+        numbers = frozenset(map(int, _NUMBER.findall(text)))
+        return Turn(
+            "tells", "", progress, long=long, told=told, next=following, numbers=numbers,
+            leaves=leaves,
+        )  # fmt: skip
+    bare = not any(beyond_nods(each, line) for line in lines for each in tables[:1])
+    return Turn("courtesy", "", progress, long=long, bare=bare, leaves=leaves)
 
 
-def _line(sentence: str, tables: Iterable[Tables]) -> str:
-    return sentence.lower() if any(each.cjk for each in tables) else plain_latin(sentence)
+def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) -> bool:
+    """Whether the last words leave it to the person: a choice, or what is done on their word."""
+    if last[-1] in MARKS or (tables == _IN_ENGLISH and not courtesy and " or " not in last):
+        return False
+    line = lowered(last, tables)
+    if short and len(tables) == 1 and tables[0].OR.search(line):
+        return True  # "on Thursday at nine or on Friday at noon"
+    return (
+        courtesy
+        and _MINE.search(line) is not None
+        and any(
+            each.OFFERS.search(line)
+            and not each.COURTESY.search(line)
+            and not each.ALSO.search(line)
+            for each in tables
+        )
+    )
+
+
+_MINE = re.compile(r"\b(?:i|we|me|ich|wir|mir|je|nous|puedo|posso|ik)\b|\bsay the word\b|\u6211")
+
+
+def reports(text: str) -> bool:
+    """Whether an agent's words report something as done."""
+    words = prose_of(text)
+    tables = languages(words[:400])
+    lines = [lowered(sentence, tables) for sentence in sentences(words[-_END:])]
+    return any(_reports(each, line) for line in lines for each in tables)
+
+
+def _reports(tables: Tables, line: str) -> bool:
+    """Whether a sentence reports that something is done, and not that it failed."""
+    return bool(tables.DONE.search(line)) and not tables.FAILED.search(line)
+
+
+_COLON = re.compile(r"(?m)^[^\n]{5,200}[:\uff1a][*_ ]*\n\s*\n")
+
+
+def _handed(words: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether something is handed over: "here is the draft:", and a text of its own below."""
+    lead = _COLON.match(words.lstrip())
+    if lead is None:
+        return False
+    line = lowered(lead.group(), tables)
+    return any(each.DONE.search(line) for each in tables)
 
 
 def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
     marked = sentence[-1] in MARKS
-    if sentence[0] == "#" or (not marked and len(sentence) > 400):
+    if sentence[0] in "#@" or (not marked and len(sentence) > 400):
         return "tells"
     if len(tables) == 1:
         return _form_in(tables[0], sentence, line, marked)
@@ -141,6 +254,31 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
     return "asks" if marked else "tells"
 
 
+_BARE = 160  # characters: a longer sentence without an end is no speech
+
+
+def _is_bare(words: str, sentence: str) -> bool:
+    """Whether the last sentence ends without any mark, as in speech that was written down."""
+    end = words.rstrip(" *_\n")[-1:]
+    return len(sentence) <= _BARE and (end.isalnum() or end == ",") and len(words) <= _LONG
+
+
+def _bare_form(line: str, tables: tuple[Tables, ...]) -> Form:
+    """What the order of the words alone asks."""
+    for each in tables:
+        if each.cjk or each.BEGINS.search(line):
+            continue
+        if each.PROPOSES.search(line):
+            return "proposes"
+        if each.APPROVAL.search(line) or each.BARE.search(_after_nod(each, line)):
+            return "asks"
+        if each is ENGLISH and (_INSIDE.search(line) or _LEFT_TO_THEM.search(line)):
+            return "asks"
+        if each.BARE.search(beyond_nods(each, line)):  # "hello what is your name"
+            return "asks"
+    return "tells"
+
+
 def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
     """A sentence in one language."""
     if tables is ENGLISH:
@@ -150,7 +288,7 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
     if tables.APPROVAL.search(line) and (marked or tables.DEMANDS.search(line)):
         return "proposes" if tables.PROPOSES.search(line) else "asks"
     if tables.OFFERS.search(line):
-        return _offer(line, marked)
+        return _offer(tables, line, marked)
     if marked:
         return "proposes" if tables.PROPOSES.search(line) else "asks"
     rest = line if tables.cjk else _after_nod(tables, line)
@@ -167,14 +305,22 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
 _ADDRESSED = re.compile(
     r"\b(?:you|your|me|us|please|need|require|missing|paste|upload|attach|send|share|provide|enter"
     r"|type|choose|pick|select|specify|tell|give|confirm|approve|hesitate|any|anything|something"
-    r"|help|i can|interested|ready|approval|confirmation|permission|say the word)\b"
+    r"|help|i can|interested|ready|still open|approval|confirmation|permission|say the word)\b"
 )
 
 
-_WAITS = re.compile(r"\b(?:a|one|1) (?:sec|second|moment|min|minute)\b")
+_UNDER_TERMS = re.compile(  # what the agent needs before it can go on
+    r"if you could |(?:once|as soon as) i (?:have|know) "
+    r"|if you (?!(?:want|like|prefer|wish|need|ever|have|get|see|run)\b)\w+ .{3,120}, (?:i|we) can$"
+)
+_WAITS = re.compile(
+    r"\b(?:an?|one|two|few|couple(?: of)?|some|more|\d+) (?:sec|second|moment|min|minute|hour)s?\b"
+)
 
 
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
+    if _UNDER_TERMS.match(line):
+        return "asks"
     form = asked_in_english(sentence)
     if form == "courtesy":
         return form
@@ -185,7 +331,7 @@ def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
     if (marked or form != "tells") and ENGLISH.APPROVAL.search(line):
         return form if form != "tells" else "asks"
     if ENGLISH.OFFERS.search(line):
-        return _offer(line, marked)
+        return _offer(ENGLISH, line, marked)
     if form == "asks" and not marked and ENGLISH.COURTESY.search(line):
         return "courtesy"
     if form != "tells" or marked:
@@ -206,203 +352,124 @@ def _after_nod(tables: Tables, line: str) -> str:
     return line[cut + 1 :].lstrip()
 
 
-_EITHER = re.compile(r"\b(?:or|oder|ou|oppure|of|o)\b|还是|或者|それとも|または")
-
-
-def _offer(line: str, marked: bool) -> Form:
+def _offer(tables: Tables, line: str, marked: bool) -> Form:
     """An offer that leaves a choice is a question, one that asks nothing a courtesy."""
     if not marked:
         return "courtesy"
-    return "asks" if _EITHER.search(line) else "offers"
+    return "asks" if tables.OR.search(line) else "offers"
 
 
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
-    ends = lines if len(lines) <= _SHORT else lines[-2:]
-    if len(words) < sum(map(len, lines)):  # only the end of what was said
-        ends = [line for line in ends if line[:20] in plain_latin(words) or line[:20] in words]
+    ends = _ends(words, lines)
     for each in tables:
         for line in ends:
-            if each.BEGINS.search(line) and not each.CONDITIONS.search(line):
-                if len(lines) <= _SHORT and line is not ends[-1] and each.DONE.search(ends[-1]):
+            if each.BEGINS.search(line) and not _is_up_to_them(each, line):
+                if line is not ends[-1] and (_reports(each, ends[-1]) or _reports(each, ends[0])):
                     continue  # "Let me see. It is done."
                 return True
     lead = _LEAD.search(words) if ":" in words or "\uff1a" in words else None
     if lead is not None:
-        line = _line(lead.group(1), tables)
+        line = lowered(lead.group(1), tables)
         return any(each.BEGINS.search(line) for each in tables)
     return words.rstrip(" *_\n").endswith((":", "\uff1a")) and len(words) < 600
 
 
-# ---- a person's turn
+def _ends(words: str, lines: list[str]) -> list[str]:
+    """The sentences that show how a turn ends: of a short one, all."""
+    ends = lines if len(lines) <= _SHORT else lines[-2:]
+    if len(words) < sum(map(len, lines)):  # only the end of what was said
+        return [line for line in ends if line[:20] in plain_latin(words) or line[:20] in words]
+    return ends
 
 
-def approves(question: str) -> bool:
-    """Whether a question asks leave to go on."""
-    line = question.lower()
-    tables = languages(question[:400])
-    return any(each.APPROVAL.search(_line(line, tables)) for each in tables)
-
-
-def is_open_ended(question: str) -> bool:
-    """Whether a question asks what is wanted at all: its answer is the request."""
-    tables = languages(question[:400])
-    return any(each.OPEN.search(_line(question, tables)) for each in tables)
-
-
-class Said(NamedTuple):
-    """What a person's turn is made of."""
-
-    content: bool  # whether anything but small words is said
-    wish: bool  # whether something is to be done
-    questions: tuple[str, ...]  # sentences with a question mark that ask for something
-    redirect: bool  # something else takes the place of what was wanted
-    stop: bool  # what was wanted is called off, and nothing else said
-    farewell: bool  # they need nothing more
-    firm: bool  # more than a bare "no"
-    proceed: bool  # go on
-    agrees: bool  # begins with a yes
-    thanks: bool
-    polite: bool  # "can you help?"
-
-
-@lru_cache(maxsize=256)
-def said(text: str) -> Said:
-    """What a person says, sentence by sentence."""
-    words = own_words(text)
-    tables = languages(words[:400])
-    content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = polite = False
-    questions: list[str] = []
-    for number, sentence in enumerate(_first(sentences(words))):
-        marked = sentence[-1] in MARKS
-        line = _line(sentence, tables).strip(_ENDS)
-        if not line:
-            continue
-        kinds = [_kind(each, line, marked) for each in tables]
-        if number == 0:
-            agrees = any(each.agreement.match(line) for each in tables)
-        thanks = thanks or any(each.gratitude.search(line) for each in tables)
-        if not redirect and any(_redirects(each, line) for each in tables):
-            redirect = True
-        for kind in _KINDS:  # where languages disagree, the one that says least
-            if kind in kinds:
-                break
-        else:
-            kind = "question" if marked else "content"
-        if kind == "stop":
-            stop = True
-        elif kind == "farewell":
-            farewell = True
-            firm = firm or len(line.split()) > 2 or (any(t.cjk for t in tables) and len(line) > 4)
-        elif kind == "proceed":
-            proceed = True
-        elif kind == "polite":
-            polite = True
-        elif kind != "nod":
-            content = True
-            if kind == "question":
-                questions.append(sentence)
-            wish = wish or kind == "wish" or any(_wishes(each, line) for each in tables)
-    return Said(
-        content, wish, tuple(questions), redirect, stop and not content, farewell, firm, proceed,
-        agrees, thanks, polite,
-    )  # fmt: skip
-
-
-_TURNS = re.compile(
-    r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|hold on|plan|let's|mind"
-    r"|cancel|drop|leave|don't|really"
-)
-
-
-def _redirects(tables: Tables, line: str) -> bool:
-    if tables is ENGLISH and _TURNS.search(line) is None:
+def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether a promise waits for what the person does first."""
+    if tables == _IN_ENGLISH and " you" not in sentence:
         return False
-    return tables.REDIRECT.search(line) is not None
+    line = lowered(sentence, tables)
+    if sentence[-1] in MARKS or not _UPON_YOU.search(line):
+        return False
+    return any(
+        not each.COURTESY.search(line)
+        and not each.OFFERS.search(line)
+        and (each.BEGINS.search(line) or each.DOING.search(line))
+        for each in tables
+    )
 
 
-_KINDS = ("nod", "farewell", "stop", "proceed", "polite", "wish", "question")
-_ENDS = " .,;:!-*_\"'()\u3002\uff0c\uff01\u3001~\u2026" + MARKS
-
-
-def _first(found: Iterator[str]) -> Iterator[str]:
-    for _ in range(_MOST):
-        sentence = next(found, None)
-        if sentence is None:
-            return
-        yield sentence
-
-
-def _rest(tables: Tables, line: str) -> str:
-    opened = tables.opening.match(line)
-    return line[opened.end() :].strip(_ENDS) if opened else line
-
-
-def _wishes(tables: Tables, line: str) -> bool:
-    return tables.wishes(line) or tables.wishes(_rest(tables, line))
-
-
-_SPLIT = re.compile(
-    r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
+_UPON_YOU = re.compile(  # what the person has to do before the agent goes on
+    r"\b(?:once|when|as soon as|after) you\b(?! (?:have (?:any|more)|need|want|like|run into))"
+    r"|\b(?:sobald|wenn|nachdem) (?:du|ihr|sie (?:\S+ ){0,4}\w+en)\b"
+    r"|\b(?:des que|quand) (?:vous|tu)\b"
+    r"|\b(?:en cuanto|cuando) (?:usted|tu|me)\b|\b(?:assim que|quando) (?:voce|me)\b"
+    r"|\b(?:appena|quando) (?:mi|lei|tu)\b|\b(?:zodra|wanneer) (?:je|u|jij)\b"
 )
-_SMALL = ("stop", "farewell", "proceed", "polite", "nod")
+_MYSELF = re.compile(r"(?:i|we|je|j'|nous|ich|wir|ik)\b")
 
 
-def _kind(tables: Tables, line: str, marked: bool) -> str:
-    """What a sentence is; one made of small words only is the weightiest of them."""
-    kind = _kind_of(tables, line, marked)
-    if kind in ("content", "wish") and not marked and _SPLIT.search(line):
-        parts = [part for part in _SPLIT.split(line) if part.strip(_ENDS)]
-        kinds = [_kind_of(tables, part, False) for part in parts]
-        if all(each in _SMALL for each in kinds):
-            return next((each for each in _SMALL if each in kinds), kind)
-        if "stop" in kinds and "wish" not in kinds:
-            others = [part for part, each in zip(parts, kinds, strict=True) if each == "content"]
-            if len(" ".join(others).split()) <= 3:
-                return "stop"  # "never mind, plans changed"
-    return kind
+def _does(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
+    """Whether the last sentence says what the agent does now: "I correct that"."""
+    ends = _ends(words, lines)
+    head, _, rest = (ends or [""])[-1].partition(", ")
+    first = len(head.split()) <= _SHORT and _MYSELF.match(rest) is not None
+    lead = rest if first else ""  # "good question, I'll compare"
+    return any(
+        (each.DOING.search(beyond_nods(each, ends[-1])) or (lead and each.DOING.search(lead)))
+        and not _is_up_to_them(each, ends[-1])
+        for each in (tables if ends else ())
+    )
 
 
-def _kind_of(tables: Tables, line: str, marked: bool) -> str:
-    rest = _rest(tables, line)
-    if not rest:
-        return "nod"
-    both = (line,) if rest == line else (line, rest)
-    if marked:
-        polite = len(line) <= _SMALLEST and any(map(tables.POLITE.fullmatch, both))
-        return "polite" if polite else "question"
-    if tables is ENGLISH and (small := small_words(line)) is not None:
-        return small
-    if any(map(tables.FAREWELL.fullmatch, both)):
-        return "farewell"
-    if len(line) <= _SMALLEST:  # small words are short
-        bare = tables.gratitude.sub(" ", line).strip(_ENDS)
-        if bare and bare != line and tables.FAREWELL.fullmatch(bare):
-            return "farewell"
-        if any(map(tables.STOP.fullmatch, both)) or tables.STOP.fullmatch(_NO.sub("", line)):
-            return "stop"
-        for each in both:
-            found = tables.PROCEED.match(each)
-            only = found is not None and _only(tables, each[found.end() :])
-            if only and not tables.REDIRECT.search(line):
-                return "proceed"
-        if any(map(tables.POLITE.fullmatch, both)):
-            return "polite"
-    return "wish" if tables.wishes(rest) else "content"
-
-
-_NO = re.compile(r"^(?:no|non|nein|ne|nee|nao)\b[,;:.! ]*")
-_JOINS = re.compile(r"\s*(?:and|und|et|y|e|ed|en)\b")
-
-
-def _only(tables: Tables, rest: str) -> bool:
-    """Whether what follows "go on" says nothing of its own."""
-    rest = rest.strip(_ENDS)
-    if not rest or not _rest(tables, rest):
+def _is_up_to_them(tables: Tables, line: str) -> bool:
+    """Whether a promise waits for what may not be, or for what the person has to do first."""
+    if _UPON_YOU.search(line):
         return True
-    if tables.cjk:
-        return len(rest) <= 3
-    if _JOINS.match(rest) is not None or tables.PROCEED.fullmatch(rest):
-        return True
-    words = rest.split()
-    return len(words) <= 2 and all(len(word) <= 4 for word in words)
+    if not tables.CONDITIONS.search(line):
+        return False
+    if not tables.SOON.search(line):
+        return True  # who knows whether it ever is so
+    clause = line.partition("\uff0c" if "\uff0c" in line else "," if "," in line else "、")[0]
+    return tables.SECOND.search(clause) is not None
+
+
+def addresses(question: str) -> bool:
+    """Whether a question speaks to somebody, or of the agent itself."""
+    tables = languages(question[:400])
+    line = lowered(question, tables)
+    return not tables or any(
+        table.search(line) for each in tables for table in (each.YOU, each.APPROVAL, each.OFFERS)
+    )
+
+
+_TRANSLATION = re.compile(
+    r"\b(?:translat|ubersetz|tradu[cirz]|vertaal|(?:in|to|into|auf|ins|en|em|naar)"
+    r" (?:the |het )?(?:engl|ingl|angl|engels|germ|deut|allem|alem|tedes|duits|fr[ae]n|fran[cz]"
+    r"|spa|esp|port|ital|dutch|niederl|neerl|oland|chin|jap|kor|russ))"
+)
+
+
+def translates(wanted: str, text: str) -> bool:
+    """Whether an agent's words are the text that was wanted in another language."""
+    asked = languages(own_words(wanted)[:400])
+    if len(asked) != 1:
+        return False
+    answered = languages(text[:400])
+    if asked[0].cjk:
+        return len(answered) == 1 and not answered[0].cjk and len(text) > _SHORTEST
+    return (
+        len(answered) == 1
+        and answered != asked
+        and _TRANSLATION.search(plain_latin(own_words(wanted))) is not None
+    )
+
+
+_LEFT_TO_THEM = re.compile(  # "nebula or star drift", "that's twenty dollars ok"
+    r"^\w+(?: \w+){0,3} or (?:\w+ ?){1,4}$|^\w+(?: \S+){3,} (?:ok|okay|right|correct)$"
+    r"|\b(?:does (?:that|it) work|is (?:that|it) (?:ok|okay|fine|right)|sound good)(?: for you)?$"
+)
+_INSIDE = re.compile(  # "i have you on the second when would you like to come"
+    r"\b(?:what|which|when|where|who|how)(?: \w+){0,2}"
+    r" (?:would|do|did|can|could|should|will|are|is) (?:you|your)\b"
+    r"|\b(?:would|do|did|could|can|will) you (?:like|want|have|prefer|need|know|tell|give)\b"
+)

@@ -48,7 +48,7 @@ _PRIORITY = {
     **dict.fromkeys(("high", "important", "major", "p1"), "high"),
     **dict.fromkeys(("critical", "urgent", "blocker", "highest", "p0"), "critical"),
 }
-_TEXT = ("content", "step", "title", "task", "description", "text", "subject", "name", "goal")
+_TEXT = ("content", "step", "title", "task", "subject", "description", "text", "name", "goal")
 _REF = ("id", "ref", "task_id", "todo_id", "key")
 _OVER = {"cancelled", "success", "error", "timeout", "interrupted", "completed", "failed", "done"}
 

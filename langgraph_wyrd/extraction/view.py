@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.state.model import Source, WorkingState
+from langgraph_wyrd.state.model import LEFT, Due, Source, WorkingState
 from langgraph_wyrd.state.quick import quick
+
+AGENT = "lc_agent_name"  # in the metadata: LangChain's name of an agent
 
 
 @quick
@@ -62,18 +64,57 @@ class View:
     putting: bool = True  # False: only `writes` are new
     previous: WorkingState = field(default_factory=WorkingState)
     channels: Channels = DEFAULT
+    ran: Sequence[Due] = ()  # what was due at the parent
     sealed: bool = False  # whether values are encrypted: then nothing of them may be told by ids
     # What several extractors look for is found once.
     found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def at(self, rule: str, **where: Any) -> Source:
         """The source of a fact found here."""
-        return Source(checkpoint_id=self.checkpoint_id, ns=self.ns, rule=rule, **where)
+        if "node" not in where:
+            where["node"] = self.node() if self.ran else None
+        agent, run = self.whose()
+        return Source(
+            checkpoint_id=self.checkpoint_id,
+            ns=self.ns,
+            rule=rule,
+            agent=agent,
+            run_id=run,
+            **where,
+        )
 
-    def after(self, previous: WorkingState, channels: Channels) -> View:
-        """The same, with the state before it. Written out, as it is made at every put."""
+    def whose(self) -> tuple[str | None, str | None]:
+        """The agent and the run that the metadata name."""
+        found: tuple[str | None, str | None] | None = self.found.get("whose")
+        if found is None:
+            agent, run = self.metadata.get(AGENT), self.metadata.get("run_id")
+            found = (
+                agent if isinstance(agent, str) and agent else None,
+                run if isinstance(run, str) and run else None,
+            )
+            self.found["whose"] = found
+        return found
+
+    def node(self) -> str | None:
+        """The node that made this checkpoint, where one alone ran in its step."""
+        if not self.putting or self.source != "loop":
+            return None
+        nodes = {each.node for each in self.ran}
+        return None if len(nodes) != 1 or "__start__" in nodes else nodes.pop()
+
+    def after(self, previous: WorkingState, channels: Channels, ran: Sequence[Due] = ()) -> View:
+        """The same, with the state before it. Written out, as it is made at every put.
+
+        What happened on branches that were left is not of it: those loops are in `found["left"]`.
+        """
+        found: dict[str, Any] = {}
+        left = [loop for loop in previous.loops if loop.source.rule == LEFT and loop.elsewhere]
+        if left:
+            found["left"] = left
+            loops = tuple([loop for loop in previous.loops if not loop.left])
+            previous = replace(previous, loops=loops)
         return View(
             self.checkpoint_id, self.ns, self.parent_id, self.ts, self.source, self.step,
             self.metadata, self.values, self.versions, self.seen, self.changed, self.gone,
-            self.fresh, self.writes, self.putting, previous, channels, self.sealed,
+            self.fresh, self.writes, self.putting, previous, channels, ran, self.sealed, found,
         )  # fmt: skip

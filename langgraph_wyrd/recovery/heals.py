@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.storage.names import given
@@ -34,6 +35,24 @@ class Heal(NamedTuple):
     checkpoint: str
     channel: str
     what: str
+
+
+_UNSEEN = (
+    "SELECT kind, channel, checkpoint FROM wyrd_heals WHERE thread = ? AND acknowledged_at IS NULL "
+    "AND kind <> 'exact' ORDER BY healed_at, id"
+)
+_MOST_SAID = 3
+
+
+def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
+    """What is missing of a thread since it was damaged, unless somebody said that it was seen."""
+    thread = yield from thread_row(dialect, thread_id)
+    found: dict[str, None] = {}
+    for kind, channel, checkpoint in (yield Query(_UNSEEN, (thread.key,))):
+        what = f" of {given(channel)}" if channel else ""
+        found[f"checkpoint {given(checkpoint)}{what}: {_DONE.get(kind, kind)}"] = None
+    more = len(found) - _MOST_SAID
+    return [*found][:_MOST_SAID] + ([f"{more} more"] if more > 0 else [])
 
 
 def record(key: Key, heals: Sequence[Heal]) -> Command:

@@ -7,28 +7,23 @@ is read as well. Where a checkpoint can't be restored, its nearest intact ancest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-from langgraph_wyrd.checkpoints import owned, read
+from langgraph_wyrd.checkpoints import read, user_values
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.recovery import rows as stored_rows
-from langgraph_wyrd.recovery.heals import Heal, happenings, log, new
-from langgraph_wyrd.recovery.mend import absent, mended, salvaged, without_events
+from langgraph_wyrd.recovery.heals import Heal
+from langgraph_wyrd.recovery.mend import absent, located, remade, without_events
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
-from langgraph_wyrd.recovery.threads import located, remade
-from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, unsound
-from langgraph_wyrd.storage.scripts import Command, Script
+from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
-    SNAPSHOTS,
     USER_DATA,
     WRITES,
     CheckpointRow,
@@ -38,97 +33,6 @@ from langgraph_wyrd.storage.tables import (
 )
 
 T = TypeVar("T")
-Flow = Generator[Any, Any, Any]
-
-
-class Healer:
-    """Heals the threads of one database, and tells the log and the hooks of it."""
-
-    def __init__(self, engine: Engine, codec: Callable[[], Codec], hooks: Hooks) -> None:
-        self._engine = engine
-        self._codec = codec
-        self.hooks = hooks
-
-    def script(
-        self, thread_ids: Sequence[str], gives_up: bool
-    ) -> Script[list[tuple[str, list[Heal]]]]:
-        """Restore what can be of threads; with `gives_up`, as a repair does."""
-        dialect, found = self._engine.driver.dialect, []
-        for thread_id in dict.fromkeys(thread_ids):
-            if gives_up:
-                heals = yield from salvaged(dialect, thread_id, self._codec())
-            else:
-                heals = yield from mended(dialect, thread_id)
-            if heals:
-                found.append((thread_id, heals))
-        return found
-
-    def told(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
-        """Log heals; the hooks to call with them."""
-        for thread_id, heals in found:
-            log(thread_id, heals)
-        return self._fire(found)
-
-    def _fire(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
-        made: list[Happening] = []
-        if self.hooks.hear("heal"):
-            for thread_id, heals in found:
-                made += happenings(thread_id, heals)
-        return Fire(self, tuple(made))
-
-    def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
-        """What a write does that met damage: see `checkpoints.writing`."""
-        found = yield self._posted(make("mend", partial(self.script, [thread_id], gives_up)))
-        yield self.told(found)
-
-    def read(
-        self,
-        thread_ids: Sequence[str],
-        lenient: Callable[[Lenient], Script[T]],
-        codec: Codec,
-        first: BaseException,
-    ) -> Callable[[Callable[..., Job]], Flow]:
-        """Mend the threads, read again leniently, record and tell what that had to do."""
-
-        def run(make: Callable[..., Job]) -> Flow:
-            done: list[tuple[str, list[Heal]]] = []
-            for thread_id in thread_ids:
-                try:
-                    script = partial(self.script, [thread_id], False)
-                    done += yield self._posted(make("mend", script))
-                except WyrdError:
-                    continue  # it can't be written: what follows reads round the damage
-            reading = Lenient(self._engine.driver.dialect, codec)
-            found = yield self._posted(make("read", lambda: reading.run(lenient)))
-            yield self.told(done)
-            for thread_id, (key, heals, drops) in reading.told.items():
-                log(thread_id, heals)
-                try:
-                    script_ = partial(_recorded, key, heals, drops)
-                    heals = yield self._posted(make("mend", script_))
-                except WyrdError:
-                    continue
-                yield self._fire([(thread_id, heals)])
-            said = done or any(heals for _, heals, _ in reading.told.values())
-            if not said and not isinstance(first, CheckpointDamaged):
-                raise first  # nothing is damaged: it was another error
-            return found
-
-        return run
-
-    def _posted(self, job: Job) -> Job:
-        self._engine.post(job)
-        return job
-
-
-def _recorded(
-    key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]
-) -> Script[list[Heal]]:
-    if drops:
-        yield Command(
-            delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [(key, *each) for each in drops]
-        )
-    return (yield from new(key, heals))
 
 
 def is_of_the_serde(codec: Codec, error: Exception) -> bool:
@@ -146,11 +50,11 @@ class Lenient:
         self._dialect = dialect
         self._codec = codec
         self._threads: dict[str, _Thread | None] = {}
-        self.told: dict[str, tuple[Key, list[Heal], list[tuple[str, str]]]] = {}
+        self.found: dict[str, tuple[Key, list[Heal], list[tuple[str, str]]]] = {}
 
     def run(self, lenient: Callable[[Lenient], Script[T]]) -> Script[T]:
         """Run a script from the beginning (a lost connection may have it run twice)."""
-        self._threads, self.told = {}, {}
+        self._threads, self.found = {}, {}
         return (yield from lenient(self))
 
     def _thread(self, thread_id: str) -> Script[_Thread | None]:
@@ -161,9 +65,9 @@ class Lenient:
                 stored = yield from stored_rows.read(
                     self._dialect, place.key, thread_id, place.row or place.wrong
                 )
-                users = yield from owned.of_thread(place.key)
+                users = yield from user_values.of_thread(place.key)
                 made = _Thread(self._codec, recovered(stored), users)
-                self.told[thread_id] = (place.key, made.heals, made.drops)
+                self.found[thread_id] = (place.key, made.heals, made.drops)
             self._threads[thread_id] = made
         return self._threads[thread_id]
 
@@ -324,7 +228,7 @@ class _Thread:
     def found(self, ns: str, id: str, *, snapshots: bool = True) -> Found:
         """The sound rows of a checkpoint."""
         made = Found(self.row)
-        made.users = owned.Rows(self._users)
+        made.users = user_values.Rows(self._users)
         made.users.on_damage = lambda what: self.note("left_out", ns, id, what)
         whole = {
             (row.ns, row.checkpoint, row.stamp)

@@ -57,7 +57,18 @@ class Stored:
     thread_id: str
     row: ThreadRow | None
     rows: dict[str, list[Any]]
-    places: dict[int, Any]  # of each row by its identity: where the database keeps it
+    places: dict[int, Any]  # SQLite: of each row by its identity, its number in its table
+
+    def place(self, dialect: str, table: Table, row: Any) -> tuple[str, tuple[Any, ...]]:
+        """The condition that only this row meets, which may be damaged, and its parameters.
+
+        On Postgres its key, which says where it lies however tables are spread; on SQLite its
+        number, for there a key may be of a wrong type.
+        """
+        if dialect == "sqlite":
+            return "row = ?", (self.places[id(row)],)
+        held = tuple(getattr(row, name) for name in table.key)
+        return " AND ".join(f"{name} = ?" for name in table.key), held
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +124,10 @@ class Recovered:
 TABLES = (*PROTECTED, SNAPSHOTS, PARITY)
 
 
-PLACE = {"sqlite": "row", "postgres": "ctid::text"}
-
-
 def read(dialect: str, key: Key, thread_id: str, row: ThreadRow | None) -> Script[Stored]:
     """The rows of a thread. Parity comes first: no row that it names can be younger than it."""
     order = (PARITY, *PROTECTED, SNAPSHOTS)
-    columns = f"SELECT {PLACE[dialect]}, "
+    columns = f"SELECT {'row' if dialect == 'sqlite' else '0'}, "
     found = yield [
         Query(select(table, "thread").replace("SELECT ", columns, 1), (key,)) for table in order
     ]

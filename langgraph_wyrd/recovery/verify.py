@@ -1,44 +1,32 @@
-"""Looking through a database, table by table as they are declared, and repairing it.
+"""Checks a database, table by table as they are declared, repairs it, and reports what it found.
 
-Checksums cover rows as they are stored, so looking needs no keys. Only whether the public tables
-show what the events say can't be told without them.
+Checksums cover rows as they are stored, so checking needs no keys. Only whether the public tables
+agree with the events can't be told without them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Generator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from langgraph_wyrd.checkpoints import project, projection, states, working
+from langgraph_wyrd.checkpoints import (
+    lookup,
+    projection,
+    rebuild_tables,
+    search,
+    states,
+    working,
+)
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
-from langgraph_wyrd.recovery.mend import locked, salvaged, ungrouped
-from langgraph_wyrd.recovery.report import (
-    AGAIN,
-    AGAIN_MISSING,
-    ANEW,
-    AWAY,
-    DROPPED,
-    EARLIER,
-    EVENTS,
-    NONE,
-    RIGHT,
-    STAYS,
-    UNNAMED,
-    Finding,
-    Progress,
-    Report,
-    Space,
-    count,
-)
+from langgraph_wyrd.recovery.mend import Place, fits, locked, remade, salvaged, ungrouped
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write
-from langgraph_wyrd.recovery.threads import Place, fits, remade
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
@@ -60,6 +48,105 @@ from langgraph_wyrd.storage.tables import (
     ThreadRow,
 )
 
+RIGHT = "can be restored to the byte"
+ANEW = "a repair makes it again from what it is derived of"
+DROPPED = "a repair drops it; it is made again"
+AGAIN = "a repair removes the task's writes: it runs again"
+AGAIN_MISSING = "a repair gives them up: their tasks run again"
+EVENTS = "a repair gives up what it said"
+EARLIER = "stays: loads take an earlier checkpoint"
+STAYS = "stays: what it held is lost"
+AWAY = "a repair removes it: it is stored elsewhere, or none of this thread's"
+UNNAMED = "stays: nothing says whose they were"
+NONE = "nothing to do"
+STALE = "stale: older extractors read it, or none"
+LOOKED_AT = "who looks at the thread reads it again"
+_NOT_A_REPAIRS = ("stays", "restore")  # how a remedy begins that is none of a repair's
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it was written, or (`damage` False) that is worth knowing.
+
+    `remedy` says what a repair can do, or did: `repaired`.
+    """
+
+    table: str
+    thread_id: str | None
+    place: str
+    what: str
+    remedy: str
+    damage: bool = True
+    repaired: bool = False
+
+    @property
+    def repairable(self) -> bool:
+        """Whether a repair would do something about it."""
+        return self.damage and not self.repaired and not self.remedy.startswith(_NOT_A_REPAIRS)
+
+    def __str__(self) -> str:
+        where = "" if self.thread_id is None else f" thread {self.thread_id!r},"
+        end = "repaired" if self.repaired else self.remedy
+        return f"{self.table},{where} {self.place}: {self.what} ({end})"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """How much room the database takes, in bytes. None: this database can't say.
+
+    `free` is inside an SQLite file (`VACUUM` gives it back); `wal` is the file of what was not yet
+    moved into it. `dead` are rows that a Postgres `VACUUM` will take away.
+    """
+
+    total: int
+    free: int | None = None
+    wal: int | None = None
+    dead: int | None = None
+
+    def __str__(self) -> str:
+        said = [f"{self.total / 1e6:,.1f} MB"]
+        if self.free is not None:
+            said.append(f"{self.free / 1e6:,.1f} MB of it free")
+        if self.wal is not None:
+            said.append(f"{self.wal / 1e6:,.1f} MB in the WAL")
+        if self.dead is not None:
+            said.append(f"{self.dead:,} dead rows")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings. `ok`: there is no damage, or none any more. `space`: of the whole database."""
+
+    threads: int
+    findings: tuple[Finding, ...] = ()
+    space: Space | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not any(each.damage and not each.repaired for each in self.findings)
+
+    @property
+    def damages(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.damage)
+
+    def __str__(self) -> str:
+        left = [each for each in self.damages if not each.repaired]
+        done = [each for each in self.damages if each.repaired]
+        notes = [each for each in self.findings if not each.damage]
+        head = f"{count(self.threads, 'thread')} verified: "
+        head += "no damage" if not left else count(len(left), "damage")
+        if done:
+            head += f", {len(done)} repaired"
+        return "\n".join([head, *(f"- {each}" for each in (*left, *done, *notes))])
+
+
+def count(n: int, one: str) -> str:
+    return f"{n:,} {one}" if n == 1 else f"{n:,} {one}s"
+
+
 Flow = Generator[Any, Any, Any]
 
 _ROUNDS = 3  # what was repaired may show more that can be
@@ -78,10 +165,12 @@ def verifying(
     progress: Progress | None,
     pages: bool,
     forget: Callable[[str], None],
+    reader: working.Reader | None = None,
 ) -> Callable[[Callable[..., Job]], Flow]:
     """The flow that looks at one thread, or at all of a database.
 
-    `forget` drops a repaired thread from the cache.
+    `forget` drops a repaired thread from the cache. With a `reader`, threads are noted of which
+    older extractors read the working state, or none.
     """
     dialect = engine.driver.dialect
 
@@ -102,7 +191,7 @@ def verifying(
         if thread_id is not None and not names:
             raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
         for done, name in enumerate(names, 1):
-            look = lambda name=name: _thread(dialect, codec, name)  # noqa: E731
+            look = lambda name=name: _thread(dialect, codec, name, reader)  # noqa: E731
             try:
                 seen: list[Finding] = yield from posted("read", look)
                 for _ in range(_ROUNDS):
@@ -161,7 +250,9 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     return sorted(own | set(names.values()))
 
 
-def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
+def _thread(
+    dialect: str, codec: Codec, name: str, reader: working.Reader | None
+) -> Script[list[Finding]]:
     """What is wrong with one thread."""
     opened = yield from locked(dialect, name, lock=False)
     if opened is None:
@@ -208,10 +299,13 @@ def _thread(dialect: str, codec: Codec, name: str) -> Script[list[Finding]]:
     if not made and not missing and place.row is not None and place.row.deleted_at is None:
         for where, what in (yield from _shown(dialect, codec, name, place.row)):
             note(where, "rows", what, ANEW)
-    for row in found.checkpoints:
-        if row.parent is not None and row.parent >= row.id:
-            what = f"it sorts before its parent {given(row.parent)}: two clocks differed"
-            note(CHECKPOINTS.name, given(row.id), what, NONE, damage=False)
+    row = None if place.row is None else lookup.thread_of(dialect, name, place.row)
+    if row is not None and not row.deleted and reader is not None and reader.has_to_read(row):
+        note(THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
+    for each in found.checkpoints:
+        if each.parent is not None and each.parent >= each.id:
+            what = f"it sorts before its parent {given(each.parent)}: two clocks differed"
+            note(CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
     return made
 
 
@@ -280,7 +374,7 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
         return []
     state = working.visible(thread)
     steps = projection.changes(row.key, given(name), WorkingState(), state, row.head or "")
-    steps += yield from project.over(dialect, codec, thread, row.head, state)
+    steps += yield from rebuild_tables.over(dialect, codec, thread, row.head, state)
     wrong = []
     for table in projection.PUBLIC:
         rows = yield Query(select(table, "thread"), (row.key,))
@@ -323,7 +417,7 @@ def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> lis
         elif sealed and column.name in table.encrypted:
             made.append("")
         elif column.kind == "json":
-            made.append(json.dumps(value if parsed else _json(value), sort_keys=True))
+            made.append(json.dumps(value if parsed else _json(value), sort_keys=True, default=repr))
         elif column.kind == "time":
             made.append(_time(value))
         elif column.kind == "bool":
@@ -352,17 +446,18 @@ def _time(value: Any) -> Any:
 
 
 def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
-    """Put right what can be, in one transaction."""
+    """Repair what can be repaired, in one transaction."""
     yield from salvaged(dialect, name, codec)
     opened = yield from locked(dialect, name)
     if opened is None:
         return
     place, _ = opened
     row = place.row
+    yield search.forget(place.key)
     if row is not None and row.deleted_at is None:
         thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
         try:
-            yield from project.again(dialect, codec, thread)
+            yield from rebuild_tables.again(dialect, codec, thread)
         except KeyMissing:
             return
 

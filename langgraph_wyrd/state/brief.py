@@ -20,7 +20,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.state.words import KINDS, by_weight, listing, nodes, place
+from langgraph_wyrd.state.wording import KINDS, ago, by_weight, listing, moment, nodes, place, zoned
 
 WEEK = timedelta(days=7)
 _TEXT = 200  # characters of an item's own words
@@ -69,56 +69,34 @@ def brief(
     """See `WorkingState.brief`."""
     if max_chars is not None and max_chars < 0:
         raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
-    told = _Teller(stale_after, _clock() if now is None else _aware(now))
-    sections = _sections(state, told, guesses)
-    head = _head(state, told, sections)
+    ages = _Ages(stale_after, zoned(now or now_in_utc()))
+    sections = _sections(state, ages, guesses)
+    head = _head(state, ages, sections)
     return _fitted(head, sections, max_chars, lambda room: _least(state, room))
 
 
-def _clock() -> datetime:
+def now_in_utc() -> datetime:
     return datetime.now(timezone.utc)
 
 
 # ---- ages
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else _aware(datetime.fromisoformat(text.replace("Z", "+00:00")))
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
-class _Teller:
+class _Ages:
     stale_after: timedelta | None
     now: datetime | None
 
     def age(self, opened: str | None, changed: str | None = None) -> list[str]:
         """How old something is, and whether it is stale; nothing if nobody knows."""
-        at = _moment(opened)
+        at = moment(opened)
         if at is None or self.now is None:
             return []
         said = [ago(self.now - at)]
-        still = self.now - (_moment(changed) or at)
+        still = self.now - (moment(changed) or at)
         if self.stale_after is not None and still > self.stale_after:
             said.append("STALE")
         return said
-
-
-def ago(age: timedelta) -> str:
-    minutes = int(age.total_seconds() // 60)
-    if minutes < 1:
-        return "just now"
-    if minutes < 60:
-        return f"{minutes} min ago"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h ago"
-    return f"{minutes // (24 * 60)} days ago"
 
 
 # ---- lines
@@ -129,30 +107,35 @@ def _line(id: str, says: str, about: Iterable[str]) -> str:
     return f"- [{id}] {says}" + (f" ({behind})" if behind else "")
 
 
-def _loop(loop: OpenLoop, told: _Teller) -> str:
+def _loop(loop: OpenLoop, ages: _Ages) -> str:
     kind = KINDS.get(loop.kind, loop.kind)
     says = f"{kind}: {shortened(loop.description, _TEXT)}"
     return _line(
         loop.id,
         says,
-        [*told.age(loop.opened_at, loop.changed_at), place(loop.source, messages=False)],
+        [
+            "on another branch" if loop.elsewhere else "",
+            *ages.age(loop.opened_at, loop.changed_at),
+            place(loop.source, messages=False),
+        ],
     )
 
 
-def _todo(todo: Todo, told: _Teller) -> str:
+def _todo(todo: Todo, ages: _Ages) -> str:
     says = f"{_STATUS.get(todo.status, todo.status)}: {shortened(todo.content, _TEXT)}"
     about = [f"{todo.priority} priority"] if todo.priority in _PRIORITIES else []
-    about += told.age(todo.opened_at, todo.changed_at)
+    about += ages.age(todo.opened_at, todo.changed_at)
     about += [place(todo.source, messages=False) if todo.source.ns else ""]
     return _line(todo.id, says, about)
 
 
-def _wanted(intention: Intention, told: _Teller) -> str:
-    about = [intention.aim, *told.age(intention.opened_at), place(intention.source, messages=False)]
+def _wanted(intention: Intention, ages: _Ages) -> str:
+    about = [intention.aim, *ages.age(intention.opened_at), place(intention.source, messages=False)]
     return _line(intention.id, shortened(intention.text, _INTENTION), about)
 
 
-def _entry(item: ContextItem) -> str:
+def entry(item: ContextItem) -> str:
+    """A context entry in a line."""
     most = _ORDER if item.pinned else _VALUE
     value = item.value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
@@ -181,17 +164,17 @@ def _past(state: WorkingState) -> list[str]:
 # ---- the parts
 
 
-def _sections(state: WorkingState, told: _Teller, guesses: bool) -> list[_Section]:
+def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]:
     """Most important first."""
-    loops = [_loop(loop, told) for loop in by_weight(state.open_loops)]
+    loops = [_loop(loop, ages) for loop in by_weight(state.open_loops)]
     open_todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
-    todos = [_todo(todo, told) for todo in open_todos]
+    todos = [_todo(todo, ages) for todo in open_todos]
     doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
     waiting = [n for n in range(len(todos)) if n not in set(doing)]
     past = _past(state)
     known = [item for item in state.context if item.confidence != "heuristic"]
-    orders = [_entry(item) for item in known if item.pinned]
-    context = [_entry(item) for item in known if not item.pinned]
+    orders = [entry(item) for item in known if item.pinned]
+    context = [entry(item) for item in known if not item.pinned]
     latest = f"last {_PAST} of {len(past)}" if len(past) > _PAST else str(len(past))
     found = [
         _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
@@ -207,34 +190,34 @@ def _sections(state: WorkingState, told: _Teller, guesses: bool) -> list[_Sectio
         _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
     ]
     if guesses:
-        lines = _guessed(state, told)
+        lines = _guessed(state, ages)
         found.append(_Section(f"Guessed from prose ({len(lines)}):", "guess", "guesses", lines))
     return found
 
 
-def _guessed(state: WorkingState, told: _Teller) -> list[str]:
-    lines = [_loop(loop, told) for loop in by_weight(state.guessed_loops)]
-    lines += [_todo(todo, told) for todo in state.open_todos if todo.confidence == "heuristic"]
+def _guessed(state: WorkingState, ages: _Ages) -> list[str]:
+    lines = [_loop(loop, ages) for loop in by_weight(state.guessed_loops)]
+    lines += [_todo(todo, ages) for todo in state.open_todos if todo.confidence == "heuristic"]
     lines += [
-        _wanted(each, told)
+        _wanted(each, ages)
         for each in state.intentions
         if each.open and each.confidence == "heuristic"
     ]
     return lines
 
 
-def _head(state: WorkingState, told: _Teller, sections: Sequence[_Section]) -> list[str]:
+def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> list[str]:
     thread = "" if state.thread_id is None else f" in thread {shortened(state.thread_id, _VALUE)}"
-    at = _moment(state.ts)
+    at = moment(state.ts)
     when = "" if at is None else f", {at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
     head = [f"Where things stand{thread}{when}"]
     wanted = state.intention
     if state.title is not None and (wanted is None or not _is_title(state.title, wanted.text)):
         head.append(f"Title: {state.title}")
     if wanted is not None:
-        head.append(f"Intention: {_wanted(wanted, told)[2:]}")
+        head.append(f"Intention: {_wanted(wanted, ages)[2:]}")
     elif (last := _last_wanted(state)) is not None:
-        said = [last.outcome or "over", *told.age(last.closed_at)[:1]]
+        said = [last.outcome or "over", *ages.age(last.closed_at)[:1]]
         head.append(f"Intention: none now; last: {shortened(last.text, _TEXT)} ({', '.join(said)})")
     else:
         head.append("Intention: none known")

@@ -15,6 +15,16 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
+from langgraph_wyrd.state.matching import (
+    PILLARS,
+    STATE_FIELDS,
+    Change,
+    digest,
+    equal,
+    matched,
+    related,
+    text_of,
+)
 from langgraph_wyrd.state.merge import Merged, applied
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -25,29 +35,19 @@ from langgraph_wyrd.state.model import (
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.state.pairing import (
-    PILLARS,
-    STATE_FIELDS,
-    Change,
-    digest,
-    equal,
-    matched,
-    related,
-    text_of,
-)
-from langgraph_wyrd.state.values import ChannelsDiff
+from langgraph_wyrd.state.value_diff import ChannelsDiff
 from langgraph_wyrd.state.viewed import viewed
-from langgraph_wyrd.state.words import LINE, listing, nodes, value_text
+from langgraph_wyrd.state.wording import LINE, counted, listing, nodes, value_text
 
 SCHEMA = 1
-_TOLD_FIELDS = ("title", "status", "due")
+_SHOWN_FIELDS = ("title", "status", "due")
 _NAMES = {"todos": "todo", "context": "context", "loops": "loop", "intentions": "intention"}
-_PLURALS = {**{name: name for name in PILLARS}, "context": "context items"}
+_WORDS = {**_NAMES, "context": "context item"}
 _SAID = {"passed": "came and went"}
 _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved": "-"}
 
 
-@viewed
+@viewed("state", "diff_html", "diff_text")
 @dataclass(frozen=True, slots=True)
 class StateDiff:
     """What makes one working state of another.
@@ -63,7 +63,7 @@ class StateDiff:
     channels: ChannelsDiff | None = field(default=None, compare=False)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def told(self) -> Iterator[tuple[str, str, Change]]:
+    def all_changes(self) -> Iterator[tuple[str, str, Change]]:
         """Pillar, verb and change of all that a person would ask about."""
         for pillar, changes in self.changes.items():
             for change in changes:
@@ -72,66 +72,66 @@ class StateDiff:
 
     def which(self, verb: str, pillar: str | None = None) -> tuple[Item, ...]:
         """The items that this happened to: see `Change.verb`."""
-        return tuple(c.item for p, v, c in self.told() if v == verb and pillar in (None, p))
+        return tuple(c.item for p, v, c in self.all_changes() if v == verb and pillar in (None, p))
 
     @property
     def added(self) -> dict[str, tuple[Item, ...]]:
-        told = [(p, c.item) for p, _, c in self.told() if c.old is None]
-        return {name: tuple(i for p, i in told if p == name) for name in PILLARS}
+        found = [(p, c.item) for p, _, c in self.all_changes() if c.old is None]
+        return {name: tuple(i for p, i in found if p == name) for name in PILLARS}
 
     @property
     def removed(self) -> dict[str, tuple[Item, ...]]:
-        told = [(p, c.item) for p, _, c in self.told() if c.new is None]
-        return {name: tuple(i for p, i in told if p == name) for name in PILLARS}
+        found = [(p, c.item) for p, _, c in self.all_changes() if c.new is None]
+        return {name: tuple(i for p, i in found if p == name) for name in PILLARS}
 
     @property
     def changed(self) -> dict[str, tuple[tuple[Item, Item], ...]]:
         """Pairs: old and new."""
-        told = [(p, c.old, c.new) for p, _, c in self.told()]
-        return {k: tuple((o, n) for p, o, n in told if p == k and o and n) for k in PILLARS}
+        found = [(p, c.old, c.new) for p, _, c in self.all_changes()]
+        return {k: tuple((o, n) for p, o, n in found if p == k and o and n) for k in PILLARS}
 
     @property
     def empty(self) -> bool:
         """Whether nothing differs that a person would ask about."""
         quiet = self.channels is None or self.channels.empty
-        return quiet and not self.fields.keys() & set(_TOLD_FIELDS) and not any(self.told())
+        return quiet and not self.fields.keys() & set(_SHOWN_FIELDS) and not any(self.all_changes())
 
     def summary(self) -> str:
-        """One line: `+1 todos, 1 loop resolved, ~2 todos (1 completed)`. Guesses are told apart."""
-        told = list(self.told())
-        count = Counter((pillar, verb) for pillar, verb, change in told if not change.guessed)
+        """One line: `+1 todo, 1 loop resolved, ~2 todos (1 completed)`. Guesses come last."""
+        found = list(self.all_changes())
+        count = Counter((pillar, verb) for pillar, verb, change in found if not change.guessed)
         if self.added["intentions"]:  # that it took the place of another goes without saying
-            closed = (c.item for _, verb, c in told if verb == "closed" and not c.guessed)
+            closed = (c.item for _, verb, c in found if verb == "closed" and not c.guessed)
             outcomes = [getattr(each, "outcome", None) for each in closed]
             count["intentions", "closed"] -= outcomes.count("superseded")
         said = []
         for sign, verbs in (("+", ("added", "opened")), ("-", ("removed",))):
-            for pillar, name in _PLURALS.items():
+            for pillar, name in _WORDS.items():
                 n = sum(count.pop((pillar, verb), 0) for verb in verbs)
-                said.append((n, f"{sign}{n} {name}"))
+                said.append((n, f"{sign}{counted(n, name)}"))
         for verb in ("resolved", "reopened", "passed"):
             n = count.pop(("loops", verb), 0)
-            said.append((n, f"{n} {'loop' if n == 1 else 'loops'} {_SAID.get(verb, verb)}"))
-        for pillar, name in _PLURALS.items():
+            said.append((n, f"{counted(n, 'loop')} {_SAID.get(verb, verb)}"))
+        for pillar, name in _WORDS.items():
             verbs_left = [(v, n) for (p, v), n in sorted(count.items()) if p == pillar and n]
             how = ", ".join(f"{n} {verb}" for verb, n in verbs_left if verb != "changed")
             n = sum(n for _, n in verbs_left)
-            said.append((n, f"~{n} {name}" + (f" ({how})" if how else "")))
-        n = sum(change.guessed for _, _, change in told)
-        said.append((n, "1 guess" if n == 1 else f"{n} guesses"))
+            said.append((n, f"~{counted(n, name)}" + (f" ({how})" if how else "")))
+        n = sum(change.guessed for _, _, change in found)
+        said.append((n, counted(n, "guess", "es")))
         if self.channels is not None and not self.channels.empty:
             said.append((1, self.channels.summary()))
         return ", ".join([*(words for n, words in said if n), *self._field_lines()]) or "no changes"
 
     def lines(self) -> list[str]:
         """A line for each change: `~ todo Write tests: pending -> completed`."""
-        said = [_line(*each) for each in self.told()]
+        said = [_line(*each) for each in self.all_changes()]
         said += [f"~ {line}" for line in self._field_lines()]
         return said + (self.channels.lines() if self.channels is not None else [])
 
     def _field_lines(self) -> list[str]:
         said = []
-        for name in filter(self.fields.__contains__, _TOLD_FIELDS):
+        for name in filter(self.fields.__contains__, _SHOWN_FIELDS):
             old, new = self.fields[name]
             if name == "due":
                 old, new = (listing(nodes(each)) for each in (old, new))
@@ -148,7 +148,7 @@ class StateDiff:
     def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:
         """The state with these changes; the one that was compared becomes exactly the other one.
 
-        Any other state gets what fits it. What it has otherwise stays so, and is told of in
+        Any other state gets what fits it. What it has otherwise stays so, and is listed in
         `conflicts`; what is new follows at the end.
 
         Raises:
@@ -161,7 +161,7 @@ class StateDiff:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data. Values of channels are only told of: they can't be read back."""
+        """Plain JSON data. Of channels it has only descriptions: values can't be read back."""
         out: dict[str, Any] = {"schema": SCHEMA, "models": codec.SCHEMA, "summary": self.summary()}
         out["fields"] = {name: list(pair) for name, pair in self.fields.items()}
         if "due" in self.fields:

@@ -37,7 +37,7 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.state.overlay import EDIT
+from langgraph_wyrd.state.pending import EDIT
 
 TRACKER = "edit"  # the list of the todos that were added by hand: no agent rewrites it
 MOST_TEXT = 4000  # characters; more than an extractor takes, as nobody else has these words
@@ -164,7 +164,7 @@ class Editing:
                 body["listed"] = listed
         else:  # its tracker will go on saying what it said, until it says something new
             body["extra"] = {OVERRULED: todo.extra.get(OVERRULED) or todo.status}
-        self._tell("todo", op, todo.id, body, todo.source.ns)
+        self._record("todo", op, todo.id, body, todo.source.ns)
         return todo.id
 
     # ---- context
@@ -192,13 +192,13 @@ class Editing:
             body["metadata"] = plain(metadata)
         if body:
             body["confidence"] = "declared"
-            self._tell("context", "change", held.id, body, held.source.ns)
+            self._record("context", "change", held.id, body, held.source.ns)
         return held.id
 
     def remove_context(self, key: str) -> None:
         held = next((item for item in self.state.context if item.key == key), None)
         if held is not None:
-            self._tell("context", "drop", held.id, {}, held.source.ns)
+            self._record("context", "drop", held.id, {}, held.source.ns)
         elif not self.again:
             raise ItemNotFound(f"there is no context {key!r} in {self._where}")
 
@@ -224,14 +224,19 @@ class Editing:
                 return loop.id
             raise self._illegal("resolve", loop, f"resolved: {loop.outcome or 'no outcome said'}")
         body = {} if outcome is None else {"outcome": _words(outcome, "an outcome")}
-        self._tell("loop", "close", loop.id, body, loop.source.ns)
+        self._record("loop", "close", loop.id, body, loop.source.ns)
         return loop.id
 
     def decide(
-        self, decision: str, rationale: str | None, action: str | None, key: str | None = None
-    ) -> str:
+        self, decision: str, rationale: str | None, action: str | None, key: str | None = None,
+        metadata: Notes = None,
+    ) -> str:  # fmt: skip
         told = {"rationale": rationale, "action": action}
-        context = {name: _words(text, name) for name, text in told.items() if text is not None}
+        context: dict[str, Any] = {
+            name: _words(text, name) for name, text in told.items() if text is not None
+        }
+        if notes := _notes(metadata, "the decision's metadata"):
+            context["metadata"] = notes
         return self.add_open_loop(decision, context, "decision", key)
 
     def record_outcome(self, id: str, outcome: str) -> str:
@@ -252,7 +257,7 @@ class Editing:
             return held[-1].id
         outcome = "taken back" if wanted is None else "superseded"
         for each in held:
-            self._tell("intention", "close", each.id, {"outcome": outcome}, each.source.ns)
+            self._record("intention", "close", each.id, {"outcome": outcome}, each.source.ns)
         if wanted is None:
             return None
         body = {"text": wanted, "aim": "explicit", "confidence": "declared"}
@@ -280,10 +285,10 @@ class Editing:
             if any(item.id == id for item in held):
                 return id
             self.keyed.add(id)
-        self._tell(pillar, "open", id, body, "")
+        self._record(pillar, "open", id, body, "")
         return id
 
-    def _tell(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], ns: str) -> None:
+    def _record(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], ns: str) -> None:
         source = Source(rule=TRACKER, author=self.author)
         here = Moment(self.base.checkpoint_id or "")
         self.events.append((ns, Event(pillar, op, item, body, packed(source, here))))

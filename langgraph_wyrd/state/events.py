@@ -93,8 +93,12 @@ def is_kept(event: Event) -> bool:
 # ---- sources
 
 
-def packed(source: Source, at: Moment) -> dict[str, Any]:
-    """A source without what the moment says."""
+_WHERE = ("node", "channel", "message_id", "task_id", "tool_call_id", "rule", "author")
+_WHOSE = (*_WHERE, "agent", "run_id")
+
+
+def packed(source: Source, at: Moment, opening: bool = False) -> dict[str, Any]:
+    """A source without what the moment says. Only what is opened tells whose it is."""
     out: dict[str, Any] = {}
     elsewhere = source.checkpoint_id
     if elsewhere is not None and elsewhere != at.checkpoint_id:
@@ -103,7 +107,7 @@ def packed(source: Source, at: Moment) -> dict[str, Any]:
             out["ns"] = source.ns
     elif source.ns and source.ns != at.ns:
         out["ns"] = source.ns
-    for name in ("node", "channel", "message_id", "task_id", "tool_call_id", "rule", "author"):
+    for name in _WHOSE if opening else _WHERE:
         value = getattr(source, name)
         if value is not None:
             out[name] = word(value)

@@ -43,6 +43,15 @@ class Settles:
 
 @quick
 @dataclass(frozen=True, slots=True)
+class Reopens:
+    """A closed loop waits again: what closed it was not the end of it. `item` is its id."""
+
+    item: str
+    source: Source
+
+
+@quick
+@dataclass(frozen=True, slots=True)
 class Listed:
     """One entry of a tracker's list."""
 
@@ -115,7 +124,7 @@ class Forgets:
     source: Source
 
 
-Fact = Opens | Settles | Todos | Wants | Drops | Resumes | Holds | Forgets
+Fact = Opens | Settles | Reopens | Todos | Wants | Drops | Resumes | Holds | Forgets
 
 # Loops by these rules belong to the leaf of a namespace: whatever comes after closes them.
 PASSING = frozenset(("interrupt", "task_error"))

@@ -31,14 +31,15 @@ from langgraph_wyrd.state.facts import (
     Holds,
     Listed,
     Opens,
+    Reopens,
     Resumes,
     Settles,
     Todos,
     Wants,
 )
-from langgraph_wyrd.state.listing import Entry, matched
 from langgraph_wyrd.state.model import FINISHED, Intention, OpenLoop, Source, Todo, WorkingState
 from langgraph_wyrd.state.shelves import loop_key
+from langgraph_wyrd.state.tracker_lists import Entry, matched
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
 MOST_CONTEXT = 1024  # entries
@@ -80,7 +81,7 @@ class _Folding:
         self.ordinals: dict[tuple[str, str], int] = {}
 
     def tell(self, pillar: Pillar, op: Op, item: str, body: dict[str, Any], source: Source) -> None:
-        event = Event(pillar, op, item, body, packed(source, self.at))
+        event = Event(pillar, op, item, body, packed(source, self.at, op == "open"))
         self.draft.apply(event, self.at)
         self.events.append(event)
 
@@ -116,7 +117,7 @@ class _Folding:
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
         id = self.new_id("l", fact.source, loops)
-        source = packed(fact.source, self.at)
+        source = packed(fact.source, self.at, True)
         event = Event("loop", "open", id, body, source)
         self.events.append(event)
         if not is_exact(fact.source, source, self.at):
@@ -166,6 +167,10 @@ class _Folding:
             self.events.append(Event("loop", "close", id, {"outcome": outcome}, source))
             loops.close_at(place, outcome, self.at)
 
+    def reopens(self, fact: Reopens) -> None:
+        if self.draft.loops.is_closed(fact.item):
+            self.tell("loop", "change", fact.item, {"open": True}, fact.source)
+
     # ---- intentions
 
     def wants(self, fact: Wants) -> None:
@@ -190,7 +195,7 @@ class _Folding:
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
         id = self.new_id("i", fact.source, intentions.places)
-        source = packed(fact.source, self.at)
+        source = packed(fact.source, self.at, True)
         event = Event("intention", "open", id, body, source)
         self.events.append(event)
         if not is_exact(fact.source, source, self.at):
@@ -374,6 +379,7 @@ def _changes(each: Listed, content: str, todo: Todo) -> dict[str, Any]:
 _TAKE: dict[type[Any], Callable[[_Folding, Any], None]] = {
     Opens: _Folding.opens,
     Settles: _Folding.settles,
+    Reopens: _Folding.reopens,
     Wants: _Folding.wants,
     Drops: _Folding.drops,
     Resumes: _Folding.resumes,

@@ -16,7 +16,7 @@ INTERRUPT = "interrupt"
 RUN_END = "run-end"
 
 
-@viewed
+@viewed("lists", "row_html", "label_text")
 @dataclass(frozen=True, slots=True)
 class Label:
     """A name for a checkpoint, and what was promoted of the context as it was there."""
@@ -28,16 +28,40 @@ class Label:
     missing: tuple[str, ...] = ()  # what was asked for, and was not there
     context: tuple[ContextItem, ...] = ()  # the promoted items; a listing has none
     automatic: bool = False  # set on a boundary (see `AutoLabels`)
+    elsewhere: tuple[str, ...] = ()  # asked for, and no value: a pillar, a channel kept as deltas
     thread_id: str | None = field(default=None, compare=False)
+    _thread: Any = field(default=None, compare=False, repr=False)  # the handle that it came from
 
     @property
     def config(self) -> dict[str, Any]:
         """The config of its checkpoint: `graph.invoke(inputs, label.config)` goes on from there."""
         return config_at(self.thread_id, self.checkpoint_id)
 
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Keys of which `context` has only the beginning; `values()` has them whole."""
+        return tuple(item.key for item in self.context if item.metadata.get("shortened"))
+
     def get_context(self, key: str, default: Any = None) -> Any:
-        """The promoted value under a key."""
+        """The promoted value under a key, as the context has it; see `cut`."""
         return next((item.value for item in self.context if item.key == key), default)
+
+    def values(self) -> dict[str, Any]:
+        """What was promoted, whole, by its keys: read when asked for, as it was at the label.
+
+        Raises:
+            ThreadNotFound: The label was taken off, or its thread deleted.
+        """
+        return self._handle().values_of_label(self)  # type: ignore[no-any-return]
+
+    async def avalues(self) -> dict[str, Any]:
+        """Async version of `values`."""
+        return await self._handle().avalues_of_label(self)  # type: ignore[no-any-return]
+
+    def _handle(self) -> Any:
+        if self._thread is None:
+            raise InvalidInput("this label came from no thread: get it from `thread.get_label`")
+        return self._thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.model import Item, WorkingState, shortened
-from langgraph_wyrd.state.pairing import (
+from langgraph_wyrd.state.matching import (
     ORIGIN,
     PILLARS,
     SILENT,
@@ -23,12 +22,14 @@ from langgraph_wyrd.state.pairing import (
     Change,
     Fields,
     digest,
+    fields_of,
+    item_fields,
     matched,
     related,
     text_of,
-    told,
-    told_of,
 )
+from langgraph_wyrd.state.model import Item, WorkingState, shortened
+from langgraph_wyrd.state.wording import counted
 
 if TYPE_CHECKING:
     from langgraph_wyrd.state.diff import StateDiff
@@ -76,6 +77,10 @@ class Merged(NamedTuple):
 
     state: WorkingState
     conflicts: tuple[Conflict, ...] = ()
+
+    def __str__(self) -> str:
+        count = counted(len(self.conflicts), "conflict")
+        return "\n".join([f"merged, with {count}", *map(str, self.conflicts)])
 
 
 def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState) -> Merged:
@@ -128,7 +133,7 @@ class _Joining:
             held = theirs if ours is None else ours
             if held is None or base is None:
                 return held
-            if same(told(held), told(base)):
+            if same(item_fields(held), item_fields(base)):
                 return None
             self.conflicts.append(Conflict(self.pillar, held.id, None, base, ours, theirs))
             return ours if self.partial else held
@@ -163,7 +168,7 @@ class _Joining:
             return ours
         if same(ours, base):
             return theirs
-        b, o, t = (told_of(each, self.silent) for each in (base, ours, theirs))
+        b, o, t = (fields_of(each, self.silent) for each in (base, ours, theirs))
         if same(o, t):  # only when and where: the same one, whichever side is ours
             return ours if self.partial else max(ours, theirs, key=_ordered)
         if same(t, b):
@@ -203,7 +208,7 @@ def _items(
         item = joining.item(*(None if at is None else side[at] for side, at in sides))
         if item is not None:
             items[n] = item
-    _told_apart(items, slots)
+    _distinct(items, slots)
     return tuple(items[n] for n in _order(items, slots, joining.partial))
 
 
@@ -227,7 +232,7 @@ def _order(items: Mapping[int, Item], slots: Sequence[_Slot], partial: bool) -> 
     return first
 
 
-def _told_apart(items: dict[int, Item], slots: Sequence[_Slot]) -> None:
+def _distinct(items: dict[int, Item], slots: Sequence[_Slot]) -> None:
     """Two sides that each added something at the same place gave it the same id: one of them gets
     another, the same one whichever side is ours."""
     mine = {items[n].id: n for n in items if slots[n][0] is slots[n][2] is None}

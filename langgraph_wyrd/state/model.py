@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_wyrd.state.quick import quick
@@ -33,10 +33,15 @@ LoopKind = Literal[
 HOLDS_UP = "calls"  # in an interrupt's context: the tool calls that wait for its answer
 FINISHED = ("completed", "cancelled")  # of a todo's statuses; one that is not known counts as open
 ELSEWHERE = "elsewhere"  # in a loop's `extra`: it was declared on another branch of its thread
+LEFT = "left"  # the rule of what failed, or has no result, on a branch that was left
+PERHAPS = "answered, perhaps not all of it"  # the outcome of what can't be told to be answered
 Aim = Literal["explicit", "request", "task"]
 Status = Literal[
     "idle", "interrupted", "error", "due", "done",
+    "quiet",  # nothing seems open, but whether all that was asked is answered can't be known
     "unread",  # stored without being read: what is open is not known
+    # Something is due, and a lease or a `run_end` hook tells why nothing happens, or that it does:
+    "running", "killed", "cancelled", "out_of_steps", "paused",
 ]  # fmt: skip
 
 
@@ -55,12 +60,36 @@ class Source:
     rule: str | None = None
     author: str | None = None  # who declared it
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    agent: str | None = None  # LangChain's name of it (`lc_agent_name`)
+    run_id: str | None = None
 
 
-@viewed
+class _Opened:
+    """What every item of a pillar tells of its time."""
+
+    __slots__ = ()
+    opened_at: str | None
+
+    @property
+    def age(self) -> timedelta | None:
+        """How long ago it was opened; None if nobody knows."""
+        return _since(self.opened_at)
+
+
+def _since(text: str | None) -> timedelta | None:
+    try:
+        at = None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        at = None
+    if at is None:
+        return None
+    return datetime.now(timezone.utc) - (at if at.tzinfo else at.replace(tzinfo=timezone.utc))
+
+
+@viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(_Opened):
     """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
 
     id: str
@@ -83,10 +112,10 @@ class Todo:
         return self.status not in FINISHED
 
 
-@viewed
+@viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class ContextItem:
+class ContextItem(_Opened):
     """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
 
     id: str
@@ -106,10 +135,10 @@ class ContextItem:
         return self.metadata.get("pinned") is True
 
 
-@viewed
+@viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class OpenLoop:
+class OpenLoop(_Opened):
     """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
 
     id: str
@@ -136,11 +165,16 @@ class OpenLoop:
         """Whether it was declared on a branch that the thread has left."""
         return self.extra.get(ELSEWHERE) is True
 
+    @property
+    def left(self) -> bool:
+        """Whether it failed, or has no result, on a branch that the thread has left."""
+        return self.source.rule == LEFT and self.elsewhere
 
-@viewed
+
+@viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class Intention:
+class Intention(_Opened):
     """What the agent is after. A later one of the same aim supersedes it."""
 
     id: str
@@ -173,7 +207,7 @@ class Due:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@viewed
+@viewed("state", "state_html", "state_text")
 @quick
 @dataclass(frozen=True, slots=True)
 class WorkingState:

@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import MissingExtra
+from langgraph_wyrd.state.matching import PILLARS
 from langgraph_wyrd.state.model import Due, Source, WorkingState
-from langgraph_wyrd.state.pairing import PILLARS
 
 if TYPE_CHECKING:
     import pandas

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import Event, Moment, unpacked
-from langgraph_wyrd.state.model import FINISHED, ContextItem, Intention, OpenLoop, Todo
+from langgraph_wyrd.state.model import FINISHED, LEFT, ContextItem, Intention, OpenLoop, Todo
 
 # What a state keeps of what is over. The events have the rest.
 CLOSED_LOOPS = 16
@@ -39,6 +39,8 @@ class Loops:
         self._places: dict[str, int] | None = None  # most steps don't ask for it
         for place, loop in enumerate(before):
             if loop.closed_at is None and loop.closed_in is None:
+                if loop.source.rule == LEFT and loop.elsewhere:
+                    continue  # a call of the same name here is another one
                 ref = loop.ref
                 key = (loop.kind, None, loop.description) if ref is None else (loop.kind, ref, "")
                 self.open[key] = place
@@ -67,7 +69,7 @@ class Loops:
     def _enter(self, place: int, loop: OpenLoop) -> None:
         if self._places is not None:
             self._places[loop.id] = place
-        if not loop.resolved:
+        if not (loop.resolved or loop.left):
             self.open[loop_key(loop.kind, loop.ref, loop.description)] = place
 
     def add(self, loop: OpenLoop) -> None:
@@ -75,10 +77,21 @@ class Loops:
             self.items.append(loop)
             self._enter(len(self.items) - 1, loop)
 
+    def is_closed(self, id: str) -> bool:
+        place = self.places.get(id)
+        return place is not None and self.items[place].resolved
+
     def change(self, event: Event, at: Moment) -> None:
         place = self.places.get(event.item)
-        if place is not None:
-            self.items[place] = _changed(self.items[place], event.body, {"changed_at": at.ts})
+        if place is None:
+            return
+        held = self.items[place]
+        if event.body.get("open") is not True:
+            self.items[place] = _changed(held, event.body, {"changed_at": at.ts})
+        elif held.resolved:
+            again = replace(held, changed_at=at.ts, closed_at=None, closed_in=None, outcome=None)
+            self.items[place] = again
+            self._enter(place, again)
 
     def close(self, item: str, outcome: str | None, at: Moment) -> None:
         place = self.places.get(item)
@@ -89,7 +102,8 @@ class Loops:
         held = self.items[place]
         if held.resolved:
             return
-        self.open.pop(loop_key(held.kind, held.ref, held.description), None)
+        if not held.left:
+            self.open.pop(loop_key(held.kind, held.ref, held.description), None)
         # Written out, as it is made at every put: `replace` takes three times as long.
         self.items[place] = closed = OpenLoop(
             held.id, held.kind, held.description, held.context, held.ref, held.opened_at, at.ts,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langgraph_wyrd.state.facts import PASSING
 from langgraph_wyrd.state.model import (
     HOLDS_UP,
+    PERHAPS,
     Due,
     OpenLoop,
     Status,
@@ -14,7 +16,7 @@ from langgraph_wyrd.state.model import (
     open_of,
     shortened,
 )
-from langgraph_wyrd.state.words import by_weight, listing, nodes
+from langgraph_wyrd.state.wording import by_weight, listing, nodes
 
 MOST = 200  # characters of a reason
 _WAITS = {
@@ -49,7 +51,7 @@ def with_status(
     """
     loops = _waiting_once(state.loops)
     status, reason = _status(state, loops, due, paused_before, ran)
-    if not read and status in ("idle", "done", "due"):
+    if not read and status in ("idle", "done", "quiet", "due"):
         status, reason = "unread", "stored without being read: what is open is not known"
     # Written out, as it is made at every put: `replace` takes three times as long.
     return WorkingState(
@@ -57,6 +59,11 @@ def with_status(
         loops, state.intentions, tuple(due), status, shortened(reason, MOST), state.extra,
         state.ns,
     )  # fmt: skip
+
+
+def not_read(state: WorkingState) -> WorkingState:
+    """A state that older extractors read, or fewer: nothing is claimed of what is open."""
+    return replace(state, status="unread", reason="not read yet: what is open is not known")
 
 
 def _waiting_once(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:
@@ -83,7 +90,8 @@ def _status(
     state: WorkingState, held: tuple[OpenLoop, ...], due: Sequence[Due],
     paused_before: Sequence[str], ran: bool,
 ) -> tuple[Status, str]:  # fmt: skip
-    loops = by_weight([loop for loop in open_of(held) if not loop.elsewhere])
+    every = open_of(held)
+    loops = by_weight([loop for loop in every if not loop.elsewhere])
     asking = [loop for loop in loops if loop.kind == "interrupt"] if loops else []
     if asking:
         return "interrupted", _who(asking, "asks", "waits for a person")
@@ -101,7 +109,14 @@ def _status(
     if todos:
         count = "1 todo is open" if len(todos) == 1 else f"{len(todos)} todos are open"
         return "idle", f"{count}: {todos[0].content}"
-    return ("done", "nothing due, nothing open") if ran else ("idle", "nothing happened yet")
+    if every:
+        return "done" if ran else "idle", "nothing due, open on other branches only"
+    if not ran:
+        return "idle", "nothing happened yet"
+    if state.intentions and state.intentions[-1].outcome == PERHAPS:
+        asked = state.intentions[-1].text
+        return "quiet", f"nothing seems open, but perhaps not all of this was answered: {asked}"
+    return "done", "nothing due, nothing open"
 
 
 def _who(loops: Sequence[OpenLoop], does: str, otherwise: str) -> str:

@@ -1,26 +1,31 @@
-"""Models that notebooks and `print` show. What they show is given by `show`, which knows them."""
+"""Models that notebooks and `print` show: what renders them is imported when somebody looks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound=type[Any])
 
-_models: list[type[Any]] = []
-_giver: list[Callable[[type[Any]], None]] = []
+
+def viewed(module: str, html: str, text: str | None = None) -> Callable[[T], T]:
+    """Have a model shown by functions of `views.module`; `__repr__` stays, for debugging."""
+
+    def given(cls: T) -> T:
+        cls._repr_html_ = _view(module, html)
+        if text is not None:
+            shown = _view(module, text)
+            setattr(cls, "__str__", shown)  # noqa: B010
+            cls._repr_pretty_ = lambda self, printer, cycle: printer.text(shown(self))
+        return cls
+
+    return given
 
 
-def viewed(cls: T) -> T:
-    """Marks a model that has views: it gets them as soon as somebody gives them."""
-    _models.append(cls)
-    for give in _giver:
-        give(cls)
-    return cls
+def _view(module: str, name: str) -> Callable[[Any], str]:
+    def shown(item: Any) -> str:
+        made: str = getattr(import_module(f"langgraph_wyrd.views.{module}"), name)(item)
+        return made
 
-
-def given_by(give: Callable[[type[Any]], None]) -> None:
-    """Have every such model given its views, those that are imported later too."""
-    _giver[:] = [give]
-    for cls in _models:
-        give(cls)
+    return shown

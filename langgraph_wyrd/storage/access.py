@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -26,28 +26,26 @@ from langgraph_wyrd.errors import (
     ReadOnlyDatabase,
     WyrdError,
 )
-from langgraph_wyrd.storage import ciphers
-from langgraph_wyrd.storage.ciphers import (
-    SERDE,
-    Cipher,
-    Locked,
-    NotOpened,
-    NotSealed,
-    RingCipher,
-    SerdeCipher,
-)
-from langgraph_wyrd.storage.encryption import JointSealer, Sealer
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
-from langgraph_wyrd.storage.keyring import ID, KeyRing
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import select, unsound, upsert
+from langgraph_wyrd.storage.rows import SEALED, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.storage import ciphers, encryption, keyring
+    from langgraph_wyrd.storage.ciphers import Cipher, RingCipher
+    from langgraph_wyrd.storage.encryption import Sealer
+    from langgraph_wyrd.storage.keyring import KeyRing
+else:
+    ciphers, encryption, keyring = lazy("storage.ciphers", "storage.encryption", "storage.keyring")
 
 logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 
+SERDE = "(serde)"  # the key id that stands for a serde's own key; no ring has such an id
 SEALING = "(sealing)"  # among the ids of keys: a plain store is being sealed, and not done
 _OWNER, _PLACE, _TEXT = "wyrd_keys", b"proof", b"langgraph-wyrd"
 _SAMPLE = 3  # rows of each table that are looked at: any one may be damaged
@@ -87,8 +85,10 @@ class Access:
                 raise InvalidInput(
                     "keys= and serde=EncryptedSerializer(…) would encrypt twice: pass one of them"
                 )
-            self._ring = RingCipher(keys if isinstance(keys, KeyRing) else KeyRing(keys))
-            self._sealer = Sealer(self._ring)
+            self._ring = ciphers.RingCipher(
+                keys if isinstance(keys, keyring.KeyRing) else keyring.KeyRing(keys)
+            )
+            self._sealer = encryption.Sealer(self._ring)
         self._serde = serde
         self._locked: Sealer | None = None  # of an encrypted store that was opened without keys
         self._attached: WeakSet[Any] = WeakSet()
@@ -162,7 +162,7 @@ class Access:
             logger.warning(
                 "the store is encrypted: open it with %s to read or write what is in it", what
             )
-            locked = Sealer(Locked(what))
+            locked = encryption.Sealer(ciphers.Locked(what))
         if locked is None and self._locked is None:
             return
         self._locked = locked
@@ -224,7 +224,7 @@ class Access:
                     continue
                 self._ring.open(_OWNER, _PLACE, sealed)
                 proven.add(self._ring.whose(sealed))
-            except NotOpened:
+            except ciphers.NotOpened:
                 _damaged_proof(id)
             except KeyMissing as error:
                 if error.key_id == id and id in self._ring.ring.ids:
@@ -234,7 +234,7 @@ class Access:
                     ) from error
                 others.add(error.key_id)
         for each in () if proven else begun:
-            with suppress(NotOpened):
+            with suppress(ciphers.NotOpened):
                 try:
                     proven.add(self._ring.whose(each))
                 except KeyMissing as error:
@@ -248,7 +248,7 @@ class Access:
         cipher, held = sealer.cipher, known.get(SERDE)
         if held is not None and self._opens(cipher, held):
             return None
-        rings = sorted(id for id in known if isinstance(id, str) and ID.fullmatch(id))
+        rings = sorted(id for id in known if isinstance(id, str) and keyring.ID.fullmatch(id))
         sealed = [each for each in begun if _is_sealed(each)]
         if rings or any(each[1:2] != b"\0" for each in sealed):
             raise KeyMissing("the store is encrypted with a key ring: open it with keys=")
@@ -271,7 +271,7 @@ class Access:
         """Whether a proof is of this cipher's key."""
         try:
             return cipher.open(_OWNER, _PLACE, ciphers.of_text(held)) == _TEXT
-        except (NotOpened, KeyMissing):
+        except (ciphers.NotOpened, KeyMissing):
             return False
 
 
@@ -279,7 +279,9 @@ def serde_sealer(serde: Any) -> Sealer:
     """What seals rows through a serde: by its cipher, or (any other than JsonPlusSerializer, which
     counts as encrypting) by the serde itself."""
     if type(serde) is EncryptedSerializer:
-        return JointSealer(SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt))
+        return encryption.JointSealer(
+            ciphers.SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
+        )
     texts: bool | None = None  # whether it takes bytes only as text, as a serde of JSON does
 
     def encrypt(data: bytes) -> tuple[str, bytes]:
@@ -293,7 +295,7 @@ def serde_sealer(serde: Any) -> Sealer:
         found = serde.loads_typed((tag, data))
         return b64decode(found, validate=True) if type(found) is str else found
 
-    return JointSealer(SerdeCipher(encrypt, decrypt))
+    return encryption.JointSealer(ciphers.SerdeCipher(encrypt, decrypt))
 
 
 def _takes_bytes(serde: Any) -> bool:
@@ -315,11 +317,13 @@ def _damaged_proof(id: Any) -> None:
 
 
 def _is_sealed(data: bytes) -> bool:
+    if data[:1] != bytes((SEALED,)):
+        return False
     try:
         ciphers.head_of(data)
-    except NotSealed:
+    except ciphers.NotSealed:
         return False
-    except NotOpened:
+    except ciphers.NotOpened:
         pass
     return True
 
@@ -340,7 +344,7 @@ def _opens_any(sealer: Sealer) -> Script[bool]:
         for values in rows:
             row = table.row._make(values)
             if not unsound(table, row):
-                with suppress(NotOpened):
+                with suppress(ciphers.NotOpened):
                     if sealer.opened(table, row, name) is not None:
                         return True
     return False

@@ -20,11 +20,9 @@ import xxhash
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing, MissingExtra
 from langgraph_wyrd.storage.keyring import KeyRing
+from langgraph_wyrd.storage.rows import SEALED
 
-SERDE = "(serde)"  # the key id that stands for a serde's own key; no ring has such an id
-
-_MAGIC = 0xC1  # the one byte that msgpack never begins with
-_BEGIN = bytes((_MAGIC,))
+_BEGIN = bytes((SEALED,))
 _TEXT = re.compile(r"sealed:([A-Za-z0-9._@-]{0,40}):([A-Za-z0-9+/]*={0,2})", re.ASCII)
 _PRINT, _CHECK, _NONCE, _DIGEST = 4, 4, 12, 16
 _pack = ormsgpack.packb
@@ -178,8 +176,8 @@ def _digest_of(place: bytes, data: bytes) -> bytes:
 
 
 def _head(id: str, key: bytes) -> bytes:
-    told = id.encode() + blake2b(key=key, digest_size=_PRINT, person=b"wyrd.print").digest()
-    return bytes((_MAGIC, len(id))) + told + xxhash.xxh32_digest(told)
+    head = id.encode() + blake2b(key=key, digest_size=_PRINT, person=b"wyrd.print").digest()
+    return bytes((SEALED, len(id))) + head + xxhash.xxh32_digest(head)
 
 
 def head_of(sealed: Any) -> bytes:
@@ -235,6 +233,6 @@ def of_text(text: Any) -> bytes:
         raise NotSealed("it is plain, and this store is encrypted")
     try:
         id = found[1].encode()
-        return bytes((_MAGIC, len(id))) + id + base64.b64decode(found[2], validate=True)
+        return bytes((SEALED, len(id))) + id + base64.b64decode(found[2], validate=True)
     except binascii.Error:
         raise NotOpened("it was changed") from None

@@ -13,7 +13,6 @@ import asyncio
 import atexit
 import logging
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -25,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 from langgraph_wyrd.errors import ConnectionLost, NoAnswer, SaverClosed, WyrdError
 from langgraph_wyrd.storage.parity import Groups, watched
-from langgraph_wyrd.storage.scripts import Script, Step
+from langgraph_wyrd.storage.scripts import Script, Step, again_on_clash
 
 T = TypeVar("T")
 
@@ -36,6 +35,7 @@ _TOGETHER = 256  # writes in one transaction
 LINGER = 0.002  # seconds
 _TIMES = 10  # tries to have the connection that a reader gave up
 _ROOM = 10.0  # seconds that a writer waits for a reader's connection
+_REFUSED = 5.0  # seconds in which a reader that got no connection does not ask for one again
 
 
 class Connection(Protocol):
@@ -92,17 +92,18 @@ class Job:
         self.loop = loop  # the event loop on which `done` is called; None: the worker calls it
         self.result: Any = None
         self.error: BaseException | None = None
-        self.done: Callable[[], None] = _ignore
+        # Given the job: a closure over it would be a circle, which only a garbage collection frees.
+        self.done: Callable[[Job], None] = _ignore
         self.waiting: Any = None
 
     def end(self, result: Any, error: BaseException | None) -> None:
         """Called by the worker."""
         self.result, self.error = result, error
         if self.loop is None:
-            self.done()
+            self.done(self)
         else:
             with suppress(RuntimeError):  # the caller's loop is closed
-                self.loop.call_soon_threadsafe(self.done)
+                self.loop.call_soon_threadsafe(self.done, self)
 
 
 class _Worker(threading.Thread):
@@ -119,6 +120,7 @@ class _Worker(threading.Thread):
         self._connection: Connection | None = None
         self._groups = Groups()
         self._silence: NoAnswer | None = None  # what the jobs at hand met
+        self._refused_until = 0.0
 
     def run(self) -> None:
         queue = self._queue
@@ -144,7 +146,7 @@ class _Worker(threading.Thread):
                 if job.kind in ("pause", "rest"):
                     if job.kind == "rest" or not self._driver.keeps_open:
                         self._disconnect()
-                    job.done()
+                    job.done(job)
                 elif self._silence is not None:
                     job.end(None, _again(self._silence))
                 elif not self._run(job):
@@ -188,12 +190,12 @@ class _Worker(threading.Thread):
         """Run work; once more with a new connection if the one at hand was lost."""
         fresh = self._connection is None
         try:
-            return work(self._connected())
+            return again_on_clash(lambda: work(self._connected()))
         except BaseException as error:
             if not self._driver.gone(error, fresh=fresh):
                 raise
             self._disconnect()
-        return work(self._connected())
+        return again_on_clash(lambda: work(self._connected()))
 
     def _fail_waiting(self, error: NoAnswer) -> None:
         """Whoever waits behind a call that met silence has waited for the server as long."""
@@ -209,12 +211,20 @@ class _Worker(threading.Thread):
 
     def _run(self, job: Job) -> bool:
         """Run a job; False if this thread gets no connection, and left it to others."""
+        if time.monotonic() < self._refused_until:
+            self._engine.send([job])
+            return True
         try:
             result = self._tried(partial(self._script, job))
         except BaseException as error:
-            if self._connection is None and self._engine.leave(self, error):
-                self._queue.put([job])
-                return False
+            if self._connection is None and not self._writes and _refused(error):
+                if self._engine.leave(self):
+                    self._queue.put([job])
+                    return False
+                if self._engine.is_writing():  # as where a server has one connection for all
+                    self._refused_until = time.monotonic() + _REFUSED
+                    self._engine.send([job])
+                    return True
             if isinstance(error, NoAnswer):
                 self._fail_waiting(error)
             job.end(None, error)
@@ -239,7 +249,7 @@ class _Worker(threading.Thread):
         try:
             if self._silence is not None:
                 raise _again(self._silence)
-            self._merge([job.work for job in jobs])
+            self._merge(_without_checks(jobs))
         except BaseException as error:
             if isinstance(error, NoAnswer):
                 self._fail_waiting(error)
@@ -273,6 +283,27 @@ class _Worker(threading.Thread):
         self._groups.keep(groups)
 
 
+def _without_checks(jobs: Sequence[Job]) -> list[Sequence[Step]]:
+    """The steps of writes that are merged. Where a later one of the same thread moves its row on,
+    which compares the version, the ones before it need not look at the row themselves."""
+    moved: set[Any] = set()
+    found: list[Sequence[Step]] = []
+    for job in reversed(jobs):
+        steps = job.work
+        if steps[0].sql.startswith("UPDATE wyrd_threads"):
+            moved.add(job.key)
+        elif job.key in moved and steps[0].sql.startswith("SELECT"):
+            steps = steps[1:]
+        found.append(steps)
+    found.reverse()
+    return found
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the server let no connection in."""
+    return isinstance(error, ConnectionLost) and not isinstance(error, NoAnswer)
+
+
 def _again(error: NoAnswer) -> NoAnswer:
     """The same error for another caller, who gets a traceback of his own."""
     return NoAnswer(*error.args)
@@ -284,7 +315,7 @@ def _settle(outcomes: Sequence[tuple[Job, BaseException | None]]) -> None:
     for job, error in outcomes:
         job.error = error
         if job.loop is None:
-            job.done()
+            job.done(job)
         else:
             loops.setdefault(job.loop, []).append(job)
     for loop, jobs in loops.items():
@@ -294,7 +325,7 @@ def _settle(outcomes: Sequence[tuple[Job, BaseException | None]]) -> None:
 
 def _wake(jobs: list[Job]) -> None:
     for job in jobs:
-        job.done()
+        job.done(job)
 
 
 class _Lingering:
@@ -338,13 +369,13 @@ class Engine:
         self.driver = driver
         self.mend: Callable[[Any], Script[Any]] | None = None  # restores a thread's damaged rows
         self.healer: Any = None  # the `recovery.load.Healer` of what runs here; None: damage raises
+        self.replica: Engine | None = None  # where listings across threads are read instead
         self._guard = threading.Lock()
         self._closed = False
         self._reset()
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self.nonce = secrets.randbits(62)  # names this process's writes in a thread's row
         self._ready = False
         self._write_queues: list[SimpleQueue[list[Job] | None]] = []
         self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
@@ -364,7 +395,7 @@ class Engine:
         job = Job(kind, work, key, None)
         job.waiting = threading.Lock()
         job.waiting.acquire()
-        job.done = job.waiting.release
+        job.done = _release
         return job
 
     def ajob(self, kind: str, work: Any, key: Any = None) -> Job:
@@ -372,7 +403,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         job = Job(kind, work, key, loop)
         job.waiting = loop.create_future()
-        job.done = lambda: None if job.waiting.done() else job.waiting.set_result(None)
+        job.done = _resolve
         return job
 
     @staticmethod
@@ -393,29 +424,22 @@ class Engine:
 
     def run(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
         """Run a script and wait for its result."""
-        job = self.job("write" if writes else "read", script)
-        self.post(job)
-        result: T = self.wait(job)
+        result: T = self.wait(self.post(self.job("write" if writes else "read", script)))
         return result
 
     async def arun(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
         """Async version of `run`."""
-        job = self.ajob("write" if writes else "read", script)
-        self.post(job)
+        job = self.post(self.ajob("write" if writes else "read", script))
         result: T = await self.await_(job)
         return result
 
     def clean(self, tables: Sequence[str]) -> None:
         """Have the database forget the bytes of what was deleted from these tables."""
-        job = self.job("clean", tables)
-        self.post(job)
-        self.wait(job)
+        self.wait(self.post(self.job("clean", tables)))
 
     async def aclean(self, tables: Sequence[str]) -> None:
         """Async version of `clean`."""
-        job = self.ajob("clean", tables)
-        self.post(job)
-        await self.await_(job)
+        await self.await_(self.post(self.ajob("clean", tables)))
 
     def start(self, jobs: Generator[tuple[Callable[[], Any], bool], Any, Any]) -> None:
         """Have scripts run in the background, one after the other; a failure is logged."""
@@ -429,7 +453,7 @@ class Engine:
                 else:
                     script, writes = jobs.send(last.result)
                 job = Job("write" if writes else "read", script, None, None)
-                job.done = lambda: go_on(job)
+                job.done = go_on
                 self.post(job)
                 return
             except (StopIteration, SaverClosed):
@@ -446,7 +470,7 @@ class Engine:
             self._no_background.clear()
         go_on(None)
 
-    def post(self, job: Job) -> None:
+    def post(self, job: Job) -> Job:
         """Hand a job to a thread, with what lingers on the caller's loop before it."""
         if not self._ready or self._pid != os.getpid():
             self._start()
@@ -454,14 +478,9 @@ class Engine:
             self._read_queue.put([job])
             if not self._read_queue.empty() and len(self._workers) < self._most:
                 self.add_reader()
-            return
-        self._hand_over(job, urgent=True)
-
-    def linger(self, job: Job) -> None:
-        """Hand over a write that may wait a moment, so that the next one takes it along."""
-        if not self._ready or self._pid != os.getpid():
-            self._start()
-        self._hand_over(job, urgent=False)
+        else:
+            self._hand_over(job, urgent=True)
+        return job
 
     def _hand_over(self, job: Job, *, urgent: bool) -> None:
         if job.loop is None:
@@ -520,10 +539,8 @@ class Engine:
             ):
                 self._add(_Worker(self, self._read_queue, writes=False))
 
-    def leave(self, reader: _Worker, error: BaseException) -> bool:
+    def leave(self, reader: _Worker) -> bool:
         """Go on with fewer readers where the server lets no more in; False if it is the last."""
-        if not isinstance(error, ConnectionLost) or isinstance(error, NoAnswer):
-            return False
         with self._guard:
             others = [each for each in self._workers[len(self._write_queues) :] if each != reader]
             if reader not in self._workers or not any(each.is_connected for each in others):
@@ -531,6 +548,12 @@ class Engine:
             self._workers.remove(reader)
             self._most = len(self._workers)
             return True
+
+    def is_writing(self) -> bool:
+        """Whether a writer has a connection, which can read as well."""
+        with self._guard:
+            writers = self._workers[: len(self._write_queues)]
+            return any(each.is_connected for each in writers)
 
     def make_room(self, error: ConnectionLost) -> bool:
         """Have a reader give up its connection, so that a writer gets one; False if none has."""
@@ -540,23 +563,25 @@ class Engine:
                 return False
         rested = threading.Event()
         job = Job("rest", None, None, None)
-        job.done = rested.set
+        job.done = lambda _: rested.set()
         self._read_queue.put([job])
         return rested.wait(_ROOM)
 
-    def open(self) -> None:
-        """Meet the database: connect, and make what is missing."""
-        self.run(_nothing, writes=True)
+    def to_writer(self, job: Job, *, urgent: bool = True) -> Job:
+        """Hand over a job; what is not urgent waits a moment, so that the next takes it along."""
+        if not self._ready or self._pid != os.getpid():
+            self._start()
+        self._hand_over(job, urgent=urgent)
+        return job
 
-    async def aopen(self) -> None:
-        """Async version of `open`."""
-        await self.arun(_nothing, writes=True)
-
-    def reopen(self) -> None:
-        """Allow use again after a close."""
+    def reopened(self) -> bool:
+        """Allow use again after a close; whether nothing is open."""
         if self._closed:
             self.driver.forget()
             self._closed = False
+        if self.replica is not None:
+            self.replica.reopened()
+        return not self._ready or self._pid != os.getpid()
 
     def close(self, timeout: float | None = None) -> None:
         """Let what is under way finish, close every connection, end the threads."""
@@ -564,6 +589,8 @@ class Engine:
             self._no_background.wait(_BACKGROUND)
         for worker in self._stop():
             worker.join(timeout)
+        if self.replica is not None:
+            self.replica.close(timeout)
 
     async def aclose(self) -> None:
         """Async version of `close`."""
@@ -572,7 +599,9 @@ class Engine:
             await loop.run_in_executor(None, self._no_background.wait, _BACKGROUND)
         workers = self._stop()
         if workers:
-            await loop.run_in_executor(None, _join, workers)
+            await loop.run_in_executor(None, lambda: [*map(threading.Thread.join, workers)])
+        if self.replica is not None:
+            await self.replica.aclose()
 
     def _stop(self) -> list[_Worker]:
         self._closed = True
@@ -603,7 +632,7 @@ class Engine:
             return go_on
         paused = threading.Semaphore(0)
 
-        def hold() -> None:
+        def hold(_: Job) -> None:
             paused.release()
             go_on.wait(timeout)
 
@@ -618,18 +647,17 @@ class Engine:
         return go_on
 
 
-def _join(workers: Sequence[_Worker]) -> None:
-    for worker in workers:
-        worker.join()
-
-
-def _nothing() -> Script[None]:
-    return
-    yield
-
-
-def _ignore() -> None:
+def _ignore(job: Job) -> None:
     pass
+
+
+def _release(job: Job) -> None:
+    job.waiting.release()
+
+
+def _resolve(job: Job) -> None:
+    if not job.waiting.done():
+        job.waiting.set_result(None)
 
 
 _ENGINES: set[Engine] = set()

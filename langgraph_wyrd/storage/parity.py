@@ -14,7 +14,6 @@ up is a small part of what it protects.
 
 from __future__ import annotations
 
-import secrets
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +23,7 @@ from zlib import crc32
 
 import ormsgpack
 
+from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import (
@@ -220,7 +220,7 @@ def size_of(data: bytes) -> int | None:
 
 
 def fresh(name: str | None = None) -> Group:
-    return Group(secrets.randbits(62), name, "", "", b"", 0, 0, 0)
+    return Group(random_bits(62), name, "", "", b"", 0, 0, 0)
 
 
 def joined(group: Group, number: int, row: Any, data: bytes) -> Group:

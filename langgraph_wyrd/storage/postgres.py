@@ -18,17 +18,25 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
 
-from langgraph_wyrd.errors import ConnectionLost, InvalidInput, MissingExtra, NoAnswer, WyrdError
+from langgraph_wyrd.errors import (
+    ConnectionLost,
+    InvalidInput,
+    MissingExtra,
+    NoAnswer,
+    StoreError,
+    WyrdError,
+)
 from langgraph_wyrd.storage import schema
-from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
+from langgraph_wyrd.storage.scripts import Clash, Query, Row, Script, Stale, Step
 from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.storage.url import Address
 
 try:
     import psycopg
+    from psycopg import generators
     from psycopg import sql as quoting
     from psycopg.conninfo import conninfo_to_dict
-    from psycopg.pq import TransactionStatus
+    from psycopg.pq import ConnStatus, TransactionStatus
     from psycopg.rows import tuple_row
     from psycopg.types.numeric import Int8BinaryDumper
 except ImportError as error:
@@ -43,10 +51,11 @@ logger = logging.getLogger("langgraph_wyrd")
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_XID = "SELECT pg_current_xact_id_if_assigned()::text"
-_STATUS = b"SELECT pg_xact_status(%s::text::xid8)"
+_XID = "SELECT pg_current_xact_id_if_assigned()::text, pg_postmaster_start_time()::text"
+_STATUS = b"SELECT pg_xact_status(%s::text::xid8), pg_postmaster_start_time()::text"
 _ASKED = 100  # times, while a transaction has not ended yet
 _LOCK = 0x77797264  # "wyrd"
+_TAKEOVER = 8.0  # seconds in which one of several hosts may take over from another
 _POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout", "num_workers",
          "max_waiting", "name")  # fmt: skip
 
@@ -55,6 +64,7 @@ _UNPREPARED = (
     psycopg.errors.InvalidSqlStatementName,
     psycopg.errors.DuplicatePreparedStatement,
 )
+_CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 
 class PostgresDriver:
@@ -92,6 +102,12 @@ class PostgresDriver:
         self._limit = f"lock_timeout = {max(1, int(timeout * 1000))}"
         self._lock = threading.Lock()
         self._ready = False
+        self._several = "," in str(conninfo_to_dict(self._conninfo).get("host", ""))
+        self._down: float | None = None  # since when none of several hosts takes writes
+        self._portable = False  # whether the server only speaks as Postgres does: see docs/scale.md
+        # Whether all connections share one session, as PGlite's do: what two of them send in the
+        # extended protocol is mixed up, except in a transaction that is open already.
+        self._shared = False
         self.age = 0
         self._texts: dict[str, bytes] = {}
         self._prefix = "" if schema is None else f"{quoting.Identifier(schema).as_string(None)}."
@@ -100,6 +116,11 @@ class PostgresDriver:
         """A statement as this database takes it: `%s` for `?`, the schema before our tables."""
         found = self._texts.get(sql)
         if found is None:
+            if self._portable and "pg_snapshot_xmin" in sql:
+                raise StoreError(
+                    f"{self._where} was set up with portable tables, whose transactions have no "
+                    "order: there is no feed of events"
+                )
             adapted = (
                 sql.replace("%", "%%").replace("?", "%s").replace("wyrd_", f"{self._prefix}wyrd_")
             )
@@ -122,14 +143,7 @@ class PostgresDriver:
         """Look at the database, and make what is missing."""
 
     def connect(self, *, writes: bool) -> PostgresConnection:
-        try:
-            raw = self._dial(self._patience)
-        except psycopg.errors.ConnectionTimeout as error:
-            raise NoAnswer(
-                f"no connection to Postgres: no answer for {self._patience:g} s"
-            ) from error
-        except psycopg.Error as error:
-            raise ConnectionLost(f"no connection to Postgres: {said(error)}") from error
+        raw = self._reached()
         second = partial(self._dial, postgres_watch.SECOND)
         watch = postgres_watch.Watch(raw, self._patience, second)
         try:
@@ -152,6 +166,27 @@ class PostgresDriver:
             raw.close()
             raise
         return PostgresConnection(self, raw, watch)
+
+    def _reached(self) -> psycopg.Connection[Any]:
+        """A session; where several hosts are named, it waits for one of them to take over."""
+        while True:
+            try:
+                raw = self._dial(self._patience)
+            except psycopg.errors.ConnectionTimeout as error:
+                raise NoAnswer(
+                    f"no connection to Postgres: no answer for {self._patience:g} s"
+                ) from error
+            except psycopg.Error as error:
+                what = f"no connection to Postgres: {said(error)}"
+                if not self._several or not self._ready:
+                    raise ConnectionLost(what) from error
+                self._down = since = self._down or time.monotonic()
+                if time.monotonic() - since > _TAKEOVER:
+                    raise NoAnswer(f"{what} No other has taken over") from error
+                time.sleep(0.1)
+            else:
+                self._down = None
+                return raw
 
     @property
     def _patience(self) -> float:
@@ -191,6 +226,8 @@ class PostgresDriver:
 
         with raw.transaction():
             run(f"SET LOCAL {self._limit}")
+            ((version,),) = run("SELECT version()").fetchall()
+            self._shared = "PGlite" in version
             wanted = self._pending(run)
         if not wanted:
             return
@@ -221,16 +258,19 @@ class PostgresDriver:
 
     def _pending(self, run: Callable[..., Any]) -> list[schema.Migration]:
         found = run(
-            "SELECT c.relname, a.attname FROM pg_class c "
+            "SELECT c.relname, a.attname, pg_get_expr(d.adbin, d.adrelid) FROM pg_class c "
             "JOIN pg_namespace n ON n.oid = c.relnamespace "
             "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
+            "LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum "
             "WHERE n.nspname = coalesce(%s, current_schema()) "
             "AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relname = ANY(%s)",
             (self._schema, [*schema.OURS, MIGRATIONS.name]),
         ).fetchall()
         tables: dict[str, set[str]] = {}
-        for table, column in found:
+        for table, column, default in found:
             tables.setdefault(table, set()).add(column)
+            if (table, column) == ("wyrd_journal", "committed"):
+                self._portable = "xact_id" not in (default or "xact_id")
         schema.refuse_foreign(tables, self._where)
         rows: list[Any] = []
         if MIGRATIONS.name in tables:
@@ -264,19 +304,32 @@ class PostgresDriver:
                 f"{self._where}: the server has not answered for {self._patience:g} s, and {why}"
             ) from None
 
-    def has_committed(self, xid: str) -> bool:
-        """Whether a transaction is stored whose COMMIT was sent and never answered."""
-        with contextlib.suppress(psycopg.Error):
-            raw = self._dial(self._patience)
+    def has_committed(self, xid: str, started: str) -> bool:
+        """Whether a transaction is stored whose COMMIT was sent and never answered.
+
+        `started` says when its server was. Another one may have given its number to others.
+        """
+        with contextlib.suppress(psycopg.Error, ConnectionLost):
+            raw = self._reached()
             try:
                 for _ in range(_ASKED):
-                    row = raw.execute(_STATUS, (xid,), prepare=False).fetchone()
-                    if row is None or row[0] != "in progress":
-                        return row is not None and row[0] == "committed"
+                    with raw.transaction():
+                        row = raw.execute(_STATUS, (xid,), prepare=False).fetchone()
+                    status, since = row or ("", "")
+                    if status == "committed" and since != started:
+                        break
+                    if status != "in progress":
+                        return bool(status == "committed")
                     time.sleep(0.05)
+            except psycopg.errors.InvalidParameterValue:  # a number that is not given yet
+                return False
             finally:
                 raw.close()
-        return False
+        # From nothing: it is not tried again.
+        raise ConnectionLost(
+            f"{self._where}: the server went away while this was committed, and nobody can say "
+            "whether it is stored: look before you do it again"
+        ) from None
 
     def forget(self) -> None:
         """Look at the database anew with the next connection."""
@@ -303,8 +356,9 @@ class PostgresConnection:
         self._raw = raw
         self._watch = watch
         self._age = driver.age
-        # The number of the transaction that is about to be committed, and what its script returns.
-        self._ending: tuple[str, Any] | None = None
+        # The number of the transaction that is about to be committed, since when its server is
+        # there, and what its script returns.
+        self._ending: tuple[Row, Any] | None = None
         self._cursor = raw.cursor(binary=True)
 
     def close(self) -> None:
@@ -312,6 +366,8 @@ class PostgresConnection:
 
     def clean(self, tables: Sequence[str]) -> None:
         """Free the space of deleted rows for others; the server writes over it in its own time."""
+        if self._driver._portable:  # such servers do it by themselves
+            return
         text = self._driver.text(f"VACUUM {', '.join(tables)}")
         try:
             self._raw.execute(text, prepare=False)
@@ -330,7 +386,7 @@ class PostgresConnection:
             ending, driver = self._ending, self._driver
             if ending is None or not driver.gone(error, fresh=False):
                 raise
-            if not driver.has_committed(ending[0]):
+            if not driver.has_committed(*ending[0]):
                 raise
             result: T = ending[1]
             return result
@@ -346,10 +402,10 @@ class PostgresConnection:
                         step = script.send(self._execute(step))
             except StopIteration as end:
                 result: T = end.value
-            if begin is _WRITE:
+            if begin is _WRITE and not self._driver._portable:
                 rows = self._execute([Query(_XID)])[0]
                 if rows and rows[0][0] is not None:
-                    self._ending = rows[0][0], result
+                    self._ending = rows[0], result
         return result
 
     def _execute(self, statements: Sequence[Any]) -> list[list[Row] | None]:
@@ -385,8 +441,11 @@ class PostgresConnection:
             raw.close()
         raw.prepare_threshold = 0 if driver.prepares else None
         try:
+            if driver._shared:
+                raw.execute(begin.encode(), prepare=False)
             with _pipeline(raw):
-                raw.execute(begin.encode())
+                if not driver._shared:
+                    raw.execute(begin.encode())
                 if not driver.prepares:  # the session may be anybody's
                     raw.execute(f"SET LOCAL {driver._limit}".encode())
                 yield
@@ -397,6 +456,8 @@ class PostgresConnection:
                     raw.rollback()
             if isinstance(error, psycopg.errors.UniqueViolation):
                 raise Stale from error
+            if isinstance(error, _CLASHES):
+                raise Clash(said(error)) from error
             if isinstance(error, psycopg.errors.DivisionByZero):
                 raise
             if isinstance(error, _UNPREPARED):
@@ -413,6 +474,9 @@ def _pipeline(raw: psycopg.Connection[Any]) -> Generator[None, None, None]:
     failed: BaseException | None = None
     try:
         with raw.pipeline() as pipeline:
+            # psycopg sends a Flush behind the last Sync: where that reaches PgBouncer after it took
+            # the session back, it lends one again, and waits for a Sync that never comes.
+            pipeline._exit_gen = partial(_last_sync, pipeline)  # type: ignore[method-assign]
             try:
                 yield
             except BaseException as error:
@@ -423,6 +487,17 @@ def _pipeline(raw: psycopg.Connection[Any]) -> Generator[None, None, None]:
             raise
     if failed is not None:
         raise failed
+
+
+def _last_sync(pipeline: Any) -> Generator[Any, Any, None]:
+    """What `Pipeline._exit_gen` does, without the Flush."""
+    try:
+        pipeline._enqueue_sync()
+        yield from pipeline._communicate_gen()
+    finally:
+        if pipeline.pgconn.status != ConnStatus.BAD:
+            yield from generators.send(pipeline.pgconn)  # what is large is not all on its way yet
+            yield from pipeline._fetch_gen(flush=False)
 
 
 def _not_a_connection(made: Any) -> InvalidInput:

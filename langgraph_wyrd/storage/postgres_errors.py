@@ -18,6 +18,7 @@ from langgraph_wyrd.errors import (
     InvalidInput,
     ReadOnlyDatabase,
     SchemaMissing,
+    StatementTimeout,
     StoreError,
     WyrdError,
 )
@@ -46,9 +47,9 @@ def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
             f"{timeout:g} s ({text})"
         )
     if state == "57014":
-        return DatabaseBusy(
+        return StatementTimeout(
             f"{where}: it took longer than the server, or the role, allows ({text}). Nothing of "
-            "it was stored: try again, or raise its statement_timeout"
+            "it was stored: raise its statement_timeout, or ask for less at once"
         )
     if state in ("XX001", "XX002"):
         damaged = DatabaseDamaged(

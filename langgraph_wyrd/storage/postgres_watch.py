@@ -84,7 +84,8 @@ class Watch:
         watch = Watch(second, SECOND, None)
         try:
             pid = self._raw.info.backend_pid
-            row = second.execute(_WAITS_FOR_US, (pid,), prepare=False).fetchone()
+            with second.transaction():
+                row = second.execute(_WAITS_FOR_US, (pid,), prepare=False).fetchone()
         except psycopg.Error:
             return watch.lost
         finally:

@@ -16,7 +16,7 @@ from langgraph_wyrd.storage.ciphers import NotOpened, NotSealed, RingCipher
 from langgraph_wyrd.storage.encryption import Sealer
 from langgraph_wyrd.storage.rows import delete, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
+from langgraph_wyrd.storage.tables import KEYS, SEARCH, TABLES, KeyRow, Table
 
 Progress = Callable[[int, int], object]
 _ROWS = 50  # in one transaction: whoever writes to the thread waits for no more
@@ -91,6 +91,7 @@ def rotation(
 def _begin_sealing() -> Script[None]:
     """From here on the store is neither plain nor encrypted: nobody else may use it."""
     yield Command(upsert(KEYS), [KeyRow(SEALING, "", "")])
+    yield Command(delete(SEARCH))  # nothing is searched in an encrypted store
 
 
 def _end_sealing(sealer: Sealer) -> Script[None]:

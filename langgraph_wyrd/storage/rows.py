@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+SEALED = 0xC1  # begins every encrypted value: the one byte that msgpack never begins with
 _MASK = (1 << 63) - 1
 _pack = ormsgpack.packb
 _digest = xxhash.xxh3_64_intdigest

@@ -7,11 +7,12 @@ library must know to use this one, so that old processes go on during a rolling 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from langgraph_wyrd.errors import ForeignDatabase, SchemaMissing, SchemaTooNew
-from langgraph_wyrd.storage.tables import MIGRATIONS, TABLES, Column, Table
+from langgraph_wyrd.errors import ForeignDatabase, InvalidInput, SchemaMissing, SchemaTooNew
+from langgraph_wyrd.storage.tables import MIGRATIONS, TABLES, THREADS, Column, Table
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -29,6 +30,17 @@ _TYPES: dict[Dialect, dict[str, str]] = {
 }  # fmt: skip
 # Rows of these tables are updated in place all the time: room for that on their own page.
 _FILL = {"wyrd_threads": 70}
+# Threads are listed by their last change, newest first. An index of the time itself would have to
+# be updated with each put; the minute seldom changes within a turn. (SQLite updates the index of a
+# column that it generates whenever what it is made of is set, to the same or not: 8 us and 9 kB of
+# WAL a put, where these triggers take 1 us.)
+_MINUTE = "substr(updated, 1, 16)"
+_MINUTES = [
+    f"CREATE TRIGGER wyrd_threads_{when.split()[0].lower()} AFTER {when} ON wyrd_threads "
+    "WHEN new.minute IS NOT substr(new.updated, 1, 16) BEGIN "
+    f"UPDATE wyrd_threads SET minute = {_MINUTE} WHERE key = new.key; END"
+    for when in ("INSERT", "UPDATE OF updated")
+]
 
 
 class Migration(NamedTuple):
@@ -44,11 +56,31 @@ NEVER = 'none are made here (setup="never")'
 RECORD = "INSERT INTO wyrd_migrations (version, name, min_reader, applied_at) VALUES (?, ?, ?, ?)"
 
 
-def statements(dialect: Dialect) -> list[str]:
+_HASH = re.compile(r"hash:([1-9][0-9]{0,3})")
+_PLACEMENTS = '"hash:16" (or another number of partitions), "citus" or "portable"'
+
+
+def partitions(dialect: Dialect, placement: str | None) -> int:
+    """How many partitions a placement asks for; 0: none. Raises InvalidInput if there is no such
+    placement."""
+    if placement is None:
+        return 0
+    if dialect != "postgres":
+        raise InvalidInput(f"placement={placement!r} is for Postgres: SQLite has none")
+    found = _HASH.fullmatch(placement) if isinstance(placement, str) else None
+    if found is not None and int(found[1]) >= 2:
+        return int(found[1])
+    if placement not in ("citus", "portable"):
+        raise InvalidInput(f"placement={placement!r}: use {_PLACEMENTS}")
+    return 0
+
+
+def statements(dialect: Dialect, placement: str | None = None) -> list[str]:
     """The statements that make every table and index."""
+    parts = partitions(dialect, placement)
     made = []
     for table in TABLES.values():
-        made.append(_create(table, dialect))
+        made += _create(table, dialect, parts, portable=placement == "portable")
         for index in table.indexes:
             unique = "UNIQUE " if index.unique else ""
             where = f" WHERE {index.where}" if index.where else ""
@@ -57,12 +89,32 @@ def statements(dialect: Dialect) -> list[str]:
             )
         if table.fed:
             made += _feed(table, dialect)
+    made.append("CREATE INDEX wyrd_threads_minute ON wyrd_threads (minute)")
     if dialect == "sqlite":
         made.append(_FLOORS)
+        made += _MINUTES
         # On Postgres the key is made of the thread's id, so the primary keys say the same. The one
         # parity group of a thread that has its name leads back to it when its own row is gone.
         made.append("CREATE UNIQUE INDEX wyrd_threads_name ON wyrd_threads (thread_id)")
         made.append("CREATE INDEX wyrd_parity_name ON wyrd_parity (name) WHERE name IS NOT NULL")
+    elif placement != "portable":
+        words = "to_tsvector('simple', text)"  # SQLite's are made with the first search
+        made.append(f"CREATE INDEX wyrd_search_words ON wyrd_search USING gin ({words})")
+    return made + _distributed() if placement == "citus" else made
+
+
+def _distributed() -> list[str]:
+    """What has Citus spread tables over its nodes: all rows of a thread lie on one."""
+    made, beside = [], "none"
+    for table in sorted(TABLES.values(), key=lambda table: table is not THREADS):
+        if table.placed_by is None:
+            made.append(f"SELECT create_reference_table('{table.name}')")
+        else:
+            made.append(
+                f"SELECT create_distributed_table('{table.name}', '{table.placed_by}', "
+                f"colocate_with => '{beside}')"
+            )
+            beside = THREADS.name
     return made
 
 
@@ -73,6 +125,8 @@ _COMMITTED: dict[Dialect, str] = {
     "(CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))",
     "postgres": "committed BIGINT NOT NULL DEFAULT (pg_current_xact_id()::text::bigint)",
 }
+# For servers whose transactions have no numbers: microseconds, which order nothing for sure.
+_PORTABLY = "committed BIGINT NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)"
 _FLOORS = (
     "CREATE TABLE wyrd_floors (\n  id INTEGER PRIMARY KEY,\n  source TEXT NOT NULL,\n"
     "  floor INTEGER NOT NULL\n)"
@@ -94,25 +148,41 @@ def _feed(table: Table, dialect: Dialect) -> list[str]:
     ]
 
 
-def _create(table: Table, dialect: Dialect) -> str:
+def _create(table: Table, dialect: Dialect, parts: int, *, portable: bool) -> list[str]:
     sqlite = dialect == "sqlite"
-    lines = [_column(column, table, dialect) for column in table.columns]
+    lines = [_column(column, table, dialect, portable=portable) for column in table.columns]
     if table.fed:
-        lines.insert(0, _COMMITTED[dialect])
+        lines.insert(0, _PORTABLY if portable else _COMMITTED[dialect])
+    if table is THREADS:
+        text = _column(Column("minute", "text", required=False), table, dialect, portable=portable)
+        lines.append(text if sqlite else f"{text} GENERATED ALWAYS AS ({_MINUTE}) STORED")
     if sqlite and table.rowid:
         lines.insert(0, "row INTEGER PRIMARY KEY")
         lines.append(f"UNIQUE ({', '.join(table.key)})")
     else:
         lines.append(f"PRIMARY KEY ({', '.join(table.key)})")
-    tail = " WITHOUT ROWID" if sqlite and not table.rowid and len(table.key) > 1 else ""
-    if not sqlite and table.name in _FILL:
-        tail = f" WITH (fillfactor = {_FILL[table.name]})"
     body = ",\n  ".join(lines)
-    return f"CREATE TABLE {table.name} (\n  {body}\n){tail}"
+    made = f"CREATE TABLE {table.name} (\n  {body}\n)"
+    if sqlite:
+        return [f"{made} WITHOUT ROWID" if not table.rowid and len(table.key) > 1 else made]
+    fill = _FILL.get(table.name)
+    tail = "" if fill is None or portable else f" WITH (fillfactor = {fill})"
+    if not parts or table.placed_by is None:
+        return [made + tail]
+    return [
+        f"{made} PARTITION BY HASH ({table.placed_by})",
+        *(
+            f"CREATE TABLE {table.name}_{n} PARTITION OF {table.name} "
+            f"FOR VALUES WITH (MODULUS {parts}, REMAINDER {n}){tail}"
+            for n in range(parts)
+        ),
+    ]
 
 
-def _column(column: Column, table: Table, dialect: Dialect) -> str:
+def _column(column: Column, table: Table, dialect: Dialect, *, portable: bool) -> str:
     text = f"{column.name} {_TYPES[dialect][column.kind]}"
+    if portable:  # the whole database has to sort by bytes
+        text = text.removesuffix(' COLLATE "C"')
     if column.name == "key" and table.name == "wyrd_threads" and dialect == "sqlite":
         return f"{text} NOT NULL"
     if column.required:
@@ -130,16 +200,19 @@ def placed(statement: str, prefix: str) -> str:
     head, _, tail = statement.partition(" ON ")
     if "INDEX" in head:
         return f"{head} ON {prefix}{tail}"
-    return statement.replace("TABLE wyrd_", f"TABLE {prefix}wyrd_", 1)
+    literal = prefix.replace("'", "''")
+    for before, put in (("TABLE ", prefix), ("PARTITION OF ", prefix), ("_table('", literal)):
+        statement = statement.replace(f"{before}wyrd_", f"{before}{put}wyrd_", 1)
+    return statement.replace(f"=> '{THREADS.name}'", f"=> '{literal}{THREADS.name}'")
 
 
-def ddl(dialect: Dialect, schema: str | None = None) -> str:
+def ddl(dialect: Dialect, schema: str | None = None, placement: str | None = None) -> str:
     """Everything that sets up an empty database, for a role that may run it."""
     prefix = ""
     if schema is not None:
         quoted = schema.replace('"', '""')
         prefix = f'"{quoted}".'
-    parts = [f"{placed(statement, prefix)};" for statement in statements(dialect)]
+    parts = [f"{placed(statement, prefix)};" for statement in statements(dialect, placement)]
     for each in APPLIED:
         parts.append(
             f"INSERT INTO {prefix}wyrd_migrations (version, name, min_reader, applied_at) VALUES "
@@ -160,6 +233,13 @@ def refuse_foreign(tables: Mapping[str, Collection[str]], where: str) -> None:
             "touched"
         )
     found = OURS & tables.keys()
+    for name in sorted(found):
+        if recorded is not None and (lacks := {*TABLES[name].names} - {*tables[name]}):
+            raise ForeignDatabase(
+                f"{where} has a table {name} without the columns {', '.join(sorted(lacks))}: "
+                "langgraph-wyrd did not make it, or somebody changed it; nothing was touched. Use "
+                "another database or another schema, or restore the table"
+            )
     if recorded is None and found:
         raise ForeignDatabase(
             f"{where} has tables named {', '.join(sorted(found))} that langgraph-wyrd did not "

@@ -7,8 +7,12 @@ one round trip. `?` stands for a parameter everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import random
+import time
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
+
+from langgraph_wyrd.errors import DatabaseBusy
 
 T = TypeVar("T")
 Row = Sequence[Any]
@@ -42,3 +46,25 @@ class Step(NamedTuple):
 
 class Stale(Exception):
     """What a write rests on has changed in the database: read again, and plan it anew."""
+
+
+class Clash(Exception):
+    """The server gave a transaction up for another one (40001, 40P01): run all of it again."""
+
+
+def again_on_clash(work: Callable[[], T]) -> T:
+    """Run a transaction, as often as the server gives it up for others."""
+    for attempt in range(_CLASHES):
+        try:
+            return work()
+        except Clash as clash:
+            last = clash
+            time.sleep(random.random() * _APART * attempt)
+    raise DatabaseBusy(
+        f"the server gave this up for others {_CLASHES} times, and nothing of it was stored: "
+        f"try again ({last})"
+    ) from last.__cause__
+
+
+_CLASHES = 12
+_APART = 0.01  # seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import threading
@@ -14,18 +15,22 @@ from urllib.parse import quote
 from langgraph_wyrd.errors import DatabaseBusy, DatabaseGone, ForeignDatabase, WyrdError
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Query, Row, Script, Stale, Step
-from langgraph_wyrd.storage.sqlite_errors import damaged, translated
+from langgraph_wyrd.storage.sqlite_errors import damaged, size, translated
 from langgraph_wyrd.storage.tables import MIGRATIONS
 from langgraph_wyrd.storage.url import Address
 from langgraph_wyrd.storage.whereabouts import (
     BesideGone,
     Whereabouts,
+    is_on_read_only_disk,
     lost_its_head,
     needs_immutable,
 )
 
 T = TypeVar("T")
 
+logger = logging.getLogger("langgraph_wyrd")
+
+_LEAST = 512  # bytes of a page, at least
 APPLICATION_ID = 0x57595244  # "WYRD": in the file's header
 _LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
@@ -66,6 +71,7 @@ class SqliteDriver:
         )
         self._lock = threading.Lock()
         self._ready = False
+        self._as_it_is = False  # nothing can be made beside the file: it is read as it lies there
         self._open: set[SqliteConnection] = set()
         self.whereabouts = Whereabouts(self._where)
         self.keeps_open = address.in_memory
@@ -126,7 +132,7 @@ class SqliteDriver:
 
     @property
     def _reads_only(self) -> bool:
-        return self._address.mode == "ro"
+        return self._address.mode == "ro" or self._as_it_is
 
     def _raw(self) -> sqlite3.Connection:
         # Before SQLite makes a file, or a WAL, where one is missing.
@@ -150,12 +156,23 @@ class SqliteDriver:
         path, mode = before or self._address.target, self._address.mode or "rwc"
         if os.path.exists(path) and not os.path.isfile(path):
             raise sqlite3.OperationalError("unable to open database file: it is no file")
+        ends = size(path)
+        if 0 < ends < _LEAST:
+            raise sqlite3.DatabaseError(f"file is not a database: it ends after {ends} bytes")
         if lost_its_head(path):  # SQLite would throw the rest away, and begin anew
             raise sqlite3.DatabaseError("malformed: the file is empty, its WAL is not")
         if mode == "rwc" and (before or self._setup == "never"):
             mode = "rw"
-        if mode == "ro" and needs_immutable(path):
+        fixed = needs_immutable(path) and (mode == "ro" or is_on_read_only_disk(path))
+        if fixed:
             mode = "ro&immutable=1"
+            if not self._as_it_is:
+                logger.warning(
+                    "%s lies where nothing can be written: it is read as it is now. What another "
+                    "process stores there meanwhile is not seen, and nothing can be stored here",
+                    self._where,
+                )
+        self._as_it_is = fixed
         found: sqlite3.Connection = sqlite3.connect(
             f"file:{quote(path)}?mode={mode}", uri=True, **options
         )

@@ -35,7 +35,7 @@ def translated(error: Exception, where: str, path: str, timeout: float) -> WyrdE
     """The error of ours that says what the driver's means."""
     text = str(error)
     if is_damage(error):
-        return damaged(where, text)
+        return damaged(where, f"{text}{_cut(path)}")
     if "locked" in text or "busy" in text:
         return DatabaseBusy(
             f"{where} was locked by another process for longer than the timeout of "
@@ -87,11 +87,28 @@ def _may_write_beside(path: str) -> bool:
     )
 
 
-def _size(path: str) -> int:
+def size(path: str) -> int:
+    """The bytes of a file; 0 where it is not seen."""
     try:
         return os.path.getsize(path)
     except OSError:
         return 0
+
+
+def _cut(path: str) -> str:
+    """Says so where a file ends before its last page."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(32)
+    except OSError:
+        return ""
+    page, pages = (int.from_bytes(header[a:b], "big") for a, b in ((16, 18), (28, 32)))
+    wanted = (65536 if page == 1 else page) * pages
+    if len(header) < 32 or not size(path) < wanted or size(f"{path}-wal"):
+        return ""
+    return (
+        f"; the file ends after {size(path)} of {wanted} bytes: it was cut, or never written whole"
+    )
 
 
 def is_damage(error: Exception) -> bool:
@@ -117,10 +134,7 @@ def _no_room(path: str) -> bool:
         pass
     else:
         most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-        if (
-            most != resource.RLIM_INFINITY
-            and max(map(_size, (path, f"{path}-wal"))) + _PAGES > most
-        ):
+        if most != resource.RLIM_INFINITY and max(map(size, (path, f"{path}-wal"))) + _PAGES > most:
             return True
     try:
         found = os.statvfs(os.path.dirname(os.path.abspath(path)) or ".")

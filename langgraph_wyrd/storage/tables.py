@@ -79,8 +79,16 @@ class Table:
             made.append(Column(name, kind, required))
         return tuple(made)
 
+    @property
+    def placed_by(self) -> str | None:
+        """The column by which a row lies where its thread does; None: it belongs to no thread."""
+        return next((column.name for column in self.columns if column.kind == "key"), None)
+
 
 CONFIDENCE = ("declared", "structural", "model", "heuristic")
+
+
+UNREAD = ""  # in `read_by`: savers with pillars=False stored it
 
 
 class ThreadRow(NamedTuple):
@@ -100,6 +108,8 @@ class ThreadRow(NamedTuple):
     open_loops: int
     open_todos: int
     deleted_at: str | None
+    ttl: int | None = None  # seconds that it may be idle; None: as the retention says
+    read_by: str | None = None  # see `extraction/registry.py`
 
 
 THREADS = Table(
@@ -110,8 +120,12 @@ THREADS = Table(
     on_damage="recover",
     encrypted=("reason", "title"),
     copied=False,
-    checks={"status": ("idle", "interrupted", "error", "due", "done", "unread")},
-    indexes=(Index("wyrd_threads_user", "user_id, key", "user_id IS NOT NULL"),),
+    checks={"status": ("idle", "interrupted", "error", "due", "done", "quiet", "unread")},
+    indexes=(
+        Index("wyrd_threads_user", "user_id, key", "user_id IS NOT NULL"),
+        Index("wyrd_threads_ttl", "key", "ttl IS NOT NULL"),
+        Index("wyrd_threads_read_by", "read_by"),
+    ),
 )
 
 
@@ -441,6 +455,27 @@ INTENTIONS = Table(
 )
 
 
+class SearchRow(NamedTuple):
+    thread: Key
+    id: str  # of the text; "": the row that says how far the thread was read
+    seq: int  # the thread's version up to which it was
+    sum: int
+    text: str
+
+
+SEARCH = Table(
+    "wyrd_search",
+    ("thread", "id"),
+    SearchRow,
+    role="derived",
+    on_damage="rebuild",
+    sums={"sum": ("thread", "id", "seq", "text")},
+    copied=False,
+    rowid=True,
+    indexes=(Index("wyrd_search_read", "thread, seq", "id = ''"),),
+)
+
+
 class LabelRow(NamedTuple):
     thread: Key
     name: str
@@ -543,6 +578,8 @@ class LeaseRow(NamedTuple):
     since: float
     seen: float
     wanted: int
+    ended: str | None  # how a run ended that left something due; then nobody holds it
+    head: str | None  # … and where
 
 
 LEASES = Table(
@@ -591,6 +628,6 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         MIGRATIONS, THREADS, CHECKPOINTS, WRITES, JOURNAL, SNAPSHOTS, TODOS, CONTEXT, OPEN_LOOPS,
-        INTENTIONS, LABELS, USER_DATA, PARITY, HEALS, LEASES, KEYS,
+        INTENTIONS, SEARCH, LABELS, USER_DATA, PARITY, HEALS, LEASES, KEYS,
     )
 }  # fmt: skip

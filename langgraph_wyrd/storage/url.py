@@ -61,6 +61,14 @@ def parse(url: str | os.PathLike[str]) -> Address:
     raise BadUrl(f"{url!r}: no database of the kind {scheme[1]!r} is known; use one of {_FORMS}")
 
 
+def replica(url: str, primary: Address) -> Address:
+    """The replica that `read_url=` names."""
+    found = parse(url)
+    if "sqlite" in (found.dialect, primary.dialect):
+        raise BadUrl("read_url= names a replica of a Postgres server: SQLite has none")
+    return found
+
+
 def described(address: Address) -> str:
     """An address to be shown: no password, no options."""
     if address.dialect == "sqlite":

@@ -121,3 +121,11 @@ def needs_immutable(path: str) -> bool:
         and not os.path.exists(f"{path}-wal")
         and not os.access(folder, os.W_OK)
     )
+
+
+def is_on_read_only_disk(path: str) -> bool:
+    """Whether nobody can write where a file lies."""
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):  # the first: Windows
+        return False

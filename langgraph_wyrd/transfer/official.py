@@ -1,21 +1,25 @@
-"""Databases of LangGraph's official savers, opened for reading only."""
+"""LangGraph's official savers: as endpoints of a copy, and their databases opened for reading."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.storage import url
+from langgraph_wyrd.transfer.copy_job import CopyJob, Ours, Report, between
+from langgraph_wyrd.transfer.endpoint import Endpoint, Key, Outline, WritePlace, on_loop
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.rebuilding import guarded
+from langgraph_wyrd.types.rebuild import guarded
 
 Saver = BaseCheckpointSaver[Any]
 
@@ -91,66 +95,171 @@ def _postgres(conninfo: str, serde: SerializerProtocol | None) -> Iterator[Saver
         yield PostgresSaver(raw, serde=serde)
 
 
-# ---- done with
+# ---- endpoints
 
 
-def rows_there(saver: Any) -> list[int]:
-    """How many rows the official tables hold."""
-    if hasattr(saver, "cursor"):  # SQLite
-        with saver.cursor(transaction=False) as cursor:
-            return [cursor.execute(_COUNT.format(name)).fetchone()[0] for name in _SQLITE]
-    with saver._cursor() as cursor:
-        return [cursor.execute(_COUNT.format(name)).fetchone()["count"] for name in _POSTGRES]
+class InMemory(Endpoint):
+    """LangGraph's InMemorySaver."""
+
+    knows_paths = True
+    saver: InMemorySaver
+
+    def threads(self) -> list[tuple[Any, int]]:
+        held = self.saver.storage
+        counts = [(id, sum(map(len, spaces.values()))) for id, spaces in list(held.items())]
+        return [(id, count) for id, count in counts if count]
+
+    def outline(self, thread_id: Any) -> Outline:
+        spaces = self.saver.storage.get(thread_id, {})
+        parents = {
+            (ns, id): row[2] or None
+            for ns, held in list(spaces.items())
+            for id, row in held.items()
+        }
+        asked = ((key, self.saver.writes.get((thread_id, *key))) for key in parents)
+        return Outline(
+            parents, {key: (len(held), min(idx for _, idx in held)) for key, held in asked if held}
+        )
+
+    def _write_places(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[WritePlace]:
+        held = self.saver.writes.get((thread_id, *key), {})
+        return sorted(WritePlace(row[3], task, idx) for (task, idx), row in list(held.items()))
 
 
-def drop(conn_string: str, seen: list[int]) -> None:
-    """Drop the official tables, if they hold what was seen, and give their space back.
+class Tables(Endpoint):
+    """An official saver on a database: its own tables tell what the contract does not."""
 
-    Raises:
-        InvalidInput: Somebody wrote to them since, or still has them locked.
-    """
-    address = url.parse(conn_string)
-    (_drop_sqlite if address.dialect == "sqlite" else _drop_postgres)(address.target, seen)
+    knows_paths = True
+    mark = "?"
+    writes = "writes"
+    path = "task_path"
+    saver: Any
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    def threads(self) -> list[tuple[Any, int]]:
+        sql = "SELECT thread_id, count(*) FROM checkpoints GROUP BY thread_id ORDER BY thread_id"
+        return [(id, count) for id, count in self.rows(sql)]
+
+    def outline(self, thread_id: Any) -> Outline:
+        rows = self.rows(
+            "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints "
+            f"WHERE thread_id = {self.mark}",
+            (str(thread_id),),
+        )
+        counts = self.rows(
+            f"SELECT checkpoint_ns, checkpoint_id, count(*), min(idx) FROM {self.writes} "
+            f"WHERE thread_id = {self.mark} GROUP BY checkpoint_ns, checkpoint_id",
+            (str(thread_id),),
+        )
+        return Outline(
+            {(ns, id): parent or None for ns, id, parent in rows},
+            {(ns, id): (count, lowest) for ns, id, count, lowest in counts},
+        )
+
+    def _write_places(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[WritePlace]:
+        rows = self.rows(
+            f"SELECT {self.path}, task_id, idx FROM {self.writes} "
+            f"WHERE thread_id = {self.mark} AND checkpoint_ns = {self.mark} "
+            f"AND checkpoint_id = {self.mark}",
+            (str(thread_id), *key),
+        )
+        return sorted(WritePlace(*row) for row in rows)
 
 
-_SQLITE = ("checkpoints", "writes")
-_POSTGRES = ("checkpoints", "checkpoint_writes", "checkpoint_blobs")
-_COUNT = "SELECT count(*) AS count FROM {}"
-_MEANWHILE = InvalidInput(
-    "the old tables were written to while they were adopted: nothing was dropped. Stop what writes "
-    "there, and adopt again"
-)
+class Sqlite(Tables):
+    """SqliteSaver."""
+
+    def __init__(self, saver: Any) -> None:
+        super().__init__(saver)
+        if not getattr(saver, "_has_task_path", True):  # from before paths were stored
+            self.path = "''"
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self.saver.cursor(transaction=False) as cursor:
+            return list(cursor.execute(sql, params).fetchall())
 
 
-def _drop_sqlite(path: str, seen: list[int]) -> None:
+class AsyncSqlite(Sqlite):
+    """AsyncSqliteSaver. Its sync methods work from any thread but its loop's."""
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        async def read() -> list[tuple[Any, ...]]:
+            await self.saver.setup()
+            async with self.saver.lock, self.saver.conn.execute(sql, params) as cursor:
+                return list(await cursor.fetchall())
+
+        return on_loop(_free_loop(self.saver), read())
+
+
+class Postgres(Tables):
+    """PostgresSaver."""
+
+    mark = "%s"
+    writes = "checkpoint_writes"
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self.saver._cursor() as cursor:
+            cursor.execute(sql, params)
+            return [tuple(row.values()) for row in cursor.fetchall()]
+
+
+class AsyncPostgres(Postgres):
+    """AsyncPostgresSaver. Its sync methods work from any thread but its loop's."""
+
+    def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        async def read() -> list[tuple[Any, ...]]:
+            async with self.saver._cursor() as cursor:
+                await cursor.execute(sql, params)
+                return [tuple(row.values()) for row in await cursor.fetchall()]
+
+        return on_loop(_free_loop(self.saver), read())
+
+
+def _free_loop(saver: Any) -> asyncio.AbstractEventLoop:
+    """The loop of an async saver, which another thread runs."""
+    loop: asyncio.AbstractEventLoop = saver.loop
     try:
-        uri = f"file:{quote(path)}?mode=rw"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as raw:
-            raw.execute("BEGIN IMMEDIATE")
-            if [raw.execute(_COUNT.format(name)).fetchone()[0] for name in _SQLITE] != seen:
-                raw.execute("ROLLBACK")
-                raise _MEANWHILE
-            for name in _SQLITE:
-                raw.execute(f"DROP TABLE {name}")
-            raw.execute("COMMIT")
-            raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # sweeps give space back from now on
-            raw.execute("VACUUM")
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error as error:
-        raise InvalidInput(f"the old tables of {path!r} could not be dropped: {error}") from error
+        here = asyncio.get_running_loop()
+    except RuntimeError:
+        here = None
+    if here is loop or not loop.is_running():
+        raise InvalidInput(
+            f"{type(saver).__name__} is async: use `await acopy(…)` where its loop runs"
+        )
+    return loop
 
 
-def _drop_postgres(conninfo: str, seen: list[int]) -> None:
-    from psycopg import Connection, Error
+# The official savers may not be installed: they are known by name, their subclasses too.
+_KINDS: dict[str, type[Tables]] = {
+    "langgraph.checkpoint.sqlite.SqliteSaver": Sqlite,
+    "langgraph.checkpoint.sqlite.aio.AsyncSqliteSaver": AsyncSqlite,
+    "langgraph.checkpoint.postgres.PostgresSaver": Postgres,
+    "langgraph.checkpoint.postgres.aio.AsyncPostgresSaver": AsyncPostgres,
+}
 
-    try:
-        with Connection.connect(conninfo) as raw:
-            raw.execute("SET LOCAL lock_timeout = '10s'")
-            raw.execute(f"LOCK TABLE {', '.join(_POSTGRES)} IN ACCESS EXCLUSIVE MODE")
-            found = [raw.execute(_COUNT.format(name)).fetchone() for name in _POSTGRES]
-            if [row and row[0] for row in found] != seen:
-                raise _MEANWHILE
-            raw.execute(f"DROP TABLE {', '.join(_POSTGRES)}")
-            raw.execute("DROP TABLE IF EXISTS checkpoint_migrations")
-    except Error as error:
-        raise InvalidInput(f"the old tables could not be dropped: {error}") from error
+
+def endpoint_of(saver: Any, loop: asyncio.AbstractEventLoop | None = None) -> Endpoint:
+    """A saver as an endpoint of a copy. `loop`: where its async methods run; the copy calls them
+    from another thread."""
+    if hasattr(saver, "_engine") and saver._user is None:  # one user's shows no others
+        return Ours(saver)
+    if isinstance(saver, InMemorySaver):
+        return InMemory(saver)
+    for cls in type(saver).__mro__:
+        kind = _KINDS.get(f"{cls.__module__}.{cls.__qualname__}")
+        if kind is not None:
+            return kind(saver)
+    if not isinstance(saver, BaseCheckpointSaver):
+        raise InvalidInput(f"{saver!r} is no LangGraph checkpointer")
+    return Endpoint(saver, loop)
+
+
+def copied(source: Endpoint, target: Endpoint, id: Any, tell: Callable[[int], None]) -> Report:
+    """Copy one thread."""
+    if isinstance(source, Ours) and isinstance(target, Ours):
+        report = between(source, target, id)
+        if report is not None:
+            return report
+    return CopyJob(source, target, id, tell).copy()

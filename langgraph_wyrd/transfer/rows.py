@@ -7,8 +7,8 @@ from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.recovery.rows import flipped_back, recovered
-from langgraph_wyrd.recovery.threads import located, remade
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED
 from langgraph_wyrd.storage.rows import select, unsound
@@ -60,9 +60,9 @@ def stored(dialect: str, thread_id: str) -> Script[Carried | None]:
     return Carried(row, rows)
 
 
-def copied(dialect: str, codec: Codec, me: int, source: str, target: str) -> Script[None]:
+def copied(dialect: str, codec: Codec, source: str, target: str) -> Script[None]:
     """Copy all of a thread to an id that has no checkpoints yet."""
-    yield from lock(dialect, me, source)
+    yield from lock(dialect, source)
     found = None if source == target else (yield from stored(dialect, source))
     if found is not None or source == target:
-        yield from copy_thread(dialect, codec, me, source, target, found)
+        yield from copy_thread(dialect, codec, source, target, found)

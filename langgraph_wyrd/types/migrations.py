@@ -1,4 +1,7 @@
-"""What users say of their own classes: new names, and how older data becomes newer."""
+"""What users say of their own classes: new names, and how older data becomes newer.
+
+A pydantic model is stored with everything inside it as bare dicts: its own migrations see those.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Overwrite
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.types.finding import generic, parts
+from langgraph_wyrd.types.classes import generic, parts
 
 VERSION = "schema_version"
 MARK = "__wyrd_version__"  # in stored fields only: the version of an object that does not say it
 
 Name = tuple[str, str]  # module and name
-Payload = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Classes:
     heals: bool = True
     types: dict[Name, dict[int, Migration]] = field(default_factory=dict)
     channels: dict[str, dict[int, Migration]] = field(default_factory=dict)
-    told: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
+    logged: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
     users: frozenset[str] = frozenset()  # channels whose values belong to users
     unmarkable: str | None = None  # why no version can be stored beside a value
     brought: int = 0  # how many objects were migrated on load
@@ -148,6 +150,14 @@ class Classes:
         self.brought += _version_of(payload) in steps
         return made
 
+    def marked_fields(self, name: Name, payload: Any) -> Any:
+        """What is about to be stored of an object, with the version of its class, if that has
+        migrations."""
+        steps = self.steps_of(name)
+        if steps is None or not isinstance(payload, dict) or _stated(payload) is not None:
+            return payload
+        return {**payload, MARK: _last_of(steps)}
+
     def steps_of(self, name: Name) -> dict[int, Migration] | None:
         """The migrations of a class."""
         return self.types.get(name) or self.types.get((name[0], generic(name[1])))
@@ -183,11 +193,6 @@ class Classes:
                 return Marked(held.version, value, channel)
         return Marked(_last_of(steps), value, channel)
 
-    def is_latest(self, marked: Marked) -> bool:
-        """Whether nothing is left to be done to it."""
-        steps = self.channels.get(marked.channel)
-        return steps is not None and marked.version == _last_of(steps)
-
 
 def _why_unmarkable(serde: Any) -> str | None:
     inner = serde.serde if type(serde) is EncryptedSerializer else serde
@@ -198,20 +203,6 @@ def _why_unmarkable(serde: Any) -> str | None:
         f"{type(inner).__name__} is a serializer of your own, and no version can be stored beside "
         "what it packs"
     )
-
-
-class Marks:
-    """Stands for `Classes` where stored fields get their version instead of being migrated."""
-
-    def __init__(self, classes: Classes) -> None:
-        self._classes = classes
-
-    def fields(self, name: Name, payload: Any) -> Any:
-        """The fields with the version of their class, if it has migrations."""
-        steps = self._classes.steps_of(name)
-        if steps is None or not isinstance(payload, dict) or _stated(payload) is not None:
-            return payload
-        return {**payload, MARK: _last_of(steps)}
 
 
 _OVERWRITE = "__overwrite__"  # how a write without LangGraph's class says so

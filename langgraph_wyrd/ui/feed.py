@@ -1,71 +1,66 @@
-"""Which threads changed: what live pages listen to.
+"""Live updates: the event feed of the saver, as server-sent events.
 
-`changes` is the only place that knows how this is found out. Today it looks at the threads with
-the newest activity; `saver.events(since=…)` takes its place when the storage has an event feed.
-A deleted thread is not noticed.
+An event's id is the feed's cursor, so a page that reconnects receives what it missed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import SaverClosed, StoreError
-from langgraph_wyrd.state.records import record
-from langgraph_wyrd.ui.data import Plain
+from langgraph_wyrd.views.data import Plain
 
 if TYPE_CHECKING:
     from langgraph_wyrd.saver import WyrdSaver
+    from langgraph_wyrd.state.results import FeedEvent
 
 EVERY = 1.0  # seconds between two looks
 _ALIVE = 15.0  # seconds between two signs of life
-_NEWEST = 100  # threads that are looked at; a crowd beyond is seen with its next write
-
-Seen = dict[str, str]  # a thread's id -> when it was last written to
-
-
-async def changes(saver: WyrdSaver, seen: Seen) -> list[dict[str, Any]]:
-    """The threads that changed since the look before, oldest change first. Updates `seen`."""
-    page = await saver.athreads(limit=_NEWEST)
-    now = {info.thread_id: info.updated_at or "" for info in page}
-    found = [record(each) for each in page if seen.get(each.thread_id) != each.updated_at]
-    seen.clear()
-    seen.update(now)
-    return found[::-1]
-
-
-async def since(saver: WyrdSaver, moment: str) -> list[dict[str, Any]]:
-    """The threads that changed after a time, oldest change first."""
-    page = await saver.athreads(since=moment, limit=1000)
-    return [record(each) for each in page if (each.updated_at or "") > moment][::-1]
+_AT_ONCE = 500  # events that are read together
+_SHOWN = ("kind", "item", "at", "checkpoint_id", "author")
 
 
 async def stream(saver: WyrdSaver, start: str | None) -> AsyncGenerator[bytes, None]:
-    """Server-sent events: `ready`, then a `thread` for each change; an event's id is its time."""
-    seen: Seen = {}
-    await changes(saver, seen)
-    yield _event("ready", {}, None)
-    for each in await since(saver, start) if start else ():
-        yield _event("thread", each, each["updated_at"])
+    """Server-sent events: `ready`, then a `thread` for each thread that changed.
+
+    `start`: the id of the last event that was seen. None: from now on.
+    """
+    page = await saver.aevents(since=start or "now", limit=_AT_ONCE)
+    yield _event("ready", {}, None if page else page.next)
     silent = 0.0
     while True:
-        await asyncio.sleep(EVERY)
-        silent += EVERY
-        try:
-            found = await changes(saver, seen)
-        except StoreError as error:  # the database may come back
-            yield _event("trouble", {"message": str(error)}, None)
-            continue
-        except SaverClosed:
-            return
-        for each in found:
+        changes = _by_thread(page)
+        for left, data in enumerate(changes, 1 - len(changes)):  # the cursor is behind all of them
             silent = 0.0
-            yield _event("thread", each, each["updated_at"])
+            yield _event("thread", data, None if left else page.next)
         if silent >= _ALIVE:
             silent = 0.0
             yield b": alive\n\n"
+        if not page:
+            await asyncio.sleep(EVERY)
+            silent += EVERY
+        since = page.next
+        while True:
+            try:
+                page = await saver.aevents(since=since, limit=_AT_ONCE)
+                break
+            except StoreError as error:  # the database may come back
+                yield _event("trouble", {"message": str(error)}, None)
+                await asyncio.sleep(EVERY)
+            except SaverClosed:
+                return
+
+
+def _by_thread(events: Iterable[FeedEvent]) -> list[dict[str, Any]]:
+    """Each thread with what happened in it, that which changed first at the beginning."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        shown = {name: getattr(event, name) for name in _SHOWN}
+        found.setdefault(event.thread_id, []).append(shown)
+    return [{"thread_id": name, "events": events} for name, events in found.items()]
 
 
 def _event(name: str, data: dict[str, Any], id: str | None) -> bytes:

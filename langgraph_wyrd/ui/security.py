@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from langgraph_wyrd.errors import InvalidInput
 
@@ -96,6 +97,21 @@ class Access:
             return self.knows(said.strip())
         held = request.cookies.get(self.cookie, "")
         return hmac.compare_digest(held.encode("utf-8", "surrogatepass"), self.session.encode())
+
+    def log_in(self, request: Request, token: str) -> Response:
+        """The cookie for a token."""
+        if not self.knows(token):
+            raise Refused(401, "WrongToken", "this is not the token")
+        answer = JSONResponse({"known": True})
+        answer.set_cookie(
+            self.cookie,
+            self.session,
+            path=quote(request.scope.get("root_path", "")) or "/",
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
 
     # ---- what is refused
 

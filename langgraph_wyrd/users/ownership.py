@@ -2,7 +2,7 @@
 
 A channel is known by its name. LangGraph also hands whole states about under names of its own: the
 input of a graph or a subgraph, a Send, an interrupt. Where those hold an entry under the channel's
-name, they belong to the user as they are, and what is nobody's is what is left without the entry.
+name, they belong to the user whole; what is stored for everybody is the rest without the entry.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
 
-from langgraph_wyrd.checkpoints import erase
-from langgraph_wyrd.checkpoints.owned import NO_WRITES, is_empty, no_user
+from langgraph_wyrd.checkpoints.user_values import NO_WRITES, is_empty, no_user
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.saver_base import SaverBase
+from langgraph_wyrd.state.wording import counted
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.checkpoints.cache import Cache
-    from langgraph_wyrd.codec.values import Codec
-    from langgraph_wyrd.hooks import Hooks
-    from langgraph_wyrd.storage.engine import Engine
+    from langgraph_wyrd.checkpoints import erase
+    from langgraph_wyrd.checkpoints import redact as redacting
     from langgraph_wyrd.users.scoped import UserSaver
+else:
+    erase, redacting = lazy("checkpoints.erase", "checkpoints.redact")
 
 _TRIES = 5  # looks for what runs that go on have written meanwhile
 _INPUT, _ROOT = "__start__", "__root__"
@@ -41,7 +43,7 @@ _CONTROL = {*WRITES_IDX_MAP, "__pregel_tasks", NO_WRITES, "__error_source_node__
 
 
 class _Nothing:
-    """No value: of what has no part that is nobody's, or none that is a user's."""
+    """No value: there is no part that belongs to the user, or no other part."""
 
     def __repr__(self) -> str:
         return "NOTHING"
@@ -81,7 +83,7 @@ class Ownership:
     def values(
         self, values: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any], str | None]:
-        """What is nobody's of a checkpoint's values, what is the user's, and the user."""
+        """A checkpoint's values: those that belong to no user, the user's, and who that is."""
         left: dict[str, Any] = {}
         owned: dict[str, Any] = {}
         user = user_of(metadata)
@@ -118,7 +120,7 @@ class Ownership:
         return left, owned, user
 
     def _parted(self, name: str, value: Any) -> tuple[Any, Any]:
-        """(what is the user's, what is nobody's) of a value; NOTHING where there is none."""
+        """The user's part of a value and the rest; NOTHING where there is none."""
         if name == _INPUT and _ROOT in self._users | self._ephemeral:
             name = _ROOT  # the input of a graph whose state is one value is that value
         if name in self._users:
@@ -136,11 +138,7 @@ class Ownership:
 def user_of(metadata: Mapping[str, Any]) -> str | None:
     """Whose run it is, in stored form."""
     user = metadata.get("user_id")
-    if user is None:
-        return None
-    if not isinstance(user, str) or not user:
-        raise InvalidInput(f"user_id {user!r} is no text: pass a string that is not empty")
-    return check_size(stored(user, "user_id"), "user_id")
+    return None if user is None else of_user(user)
 
 
 def of_user(user_id: str) -> str:
@@ -267,19 +265,37 @@ def _key(key: str) -> str:
 # ---- erasing
 
 
-class Users:
+class Erased(dict[str, int]):
+    """How many rows went, by table; and in words a person would use.
+
+    `values`: how many values went; `threads`: in how many threads. `remains`: where text of this
+    user's threads is still stored: by thread, how many of what (`titles`, `loops`, `checkpoints`,
+    …). `redact=True` takes it out of all but the checkpoints, `threads=True` deletes the threads.
+    """
+
+    values_erased: int = 0
+    threads: int = 0
+    remains: Mapping[str, Mapping[str, int]] = {}
+
+    def __str__(self) -> str:
+        said = f"{_many(self.values_erased, 'value')} in {_many(self.threads, 'thread')} erased"
+        if not self.remains:
+            return said
+        left = "; ".join(
+            f"{id} ({', '.join(_many(n, what) for what, n in held.items())})"
+            for id, held in self.remains.items()
+        )
+        return f"{said}. Text of this user's threads remains: {left}"
+
+
+def _many(n: int, what: str) -> str:
+    if what == "context":
+        return f"{n} context {'entry' if n == 1 else 'entries'}"
+    return counted(n, what.removesuffix("s"))
+
+
+class Users(SaverBase):
     """The part of a saver that knows whose data it holds."""
-
-    if TYPE_CHECKING:
-        _engine: Engine
-        _cache: Cache
-        _heals: bool
-        hooks: Hooks
-
-        @property
-        def _codec(self) -> Codec: ...
-        @property
-        def _dialect(self) -> str: ...
 
     def user(self, user_id: str) -> UserData:
         """What is kept for a user beside all threads: `set`, `get`, `delete`, `list`, `items`."""
@@ -296,8 +312,8 @@ class Users:
 
     @operation
     def erase_user(
-        self, user_id: str, *, threads: bool = False, vacuum: bool = True
-    ) -> Operation[dict[str, int]]:
+        self, user_id: str, *, threads: bool = False, redact: bool = False, vacuum: bool = True
+    ) -> Operation[Erased]:
         """Erase all values that belong to a user, everywhere; how many rows went, by table.
 
         These are the values of the channels in `Channels(user=…)` that runs with this `user_id`
@@ -309,41 +325,64 @@ class Users:
             user_id: The user.
             threads: Also delete the user's threads (those that `threads(user_id=…)` lists), as
                 `delete_thread` does.
+            redact: Also take the text out of what was read of the user's threads: titles, todos,
+                context, loops, intentions, the events that tell of them, what labels promoted and
+                the journal. That what was open stays known. The checkpoints stay as they are.
             vacuum: Have the database forget the bytes, too. SQLite writes its file anew and empties
                 its WAL, which takes as long as copying it; Postgres vacuums the tables. False:
                 leave that for later.
+
+        Returns:
+            A dict of counts; its `remains` says where text of the user's threads still is.
 
         Raises:
             DatabaseBusy: All was erased, but somebody who reads kept SQLite's file from being
                 cleaned: erase again.
         """
         user, engine = of_user(user_id), self._engine
-        dialect, me = self._dialect, engine.nonce
+        dialect = self._dialect
         counts: Counter[str] = Counter({USER_DATA.name: 0})
         deleted: list[tuple[str, int]] = []
+        erased = Erased()
+        erased.values_erased, erased.threads = yield Read(
+            engine, partial(erase.counted, self._codec, user)
+        )
         for _ in range(_TRIES):
             before = counts.total()
             for id in (yield Read(engine, partial(erase.threads_of, user))) if threads else ():
                 gone = yield Write(
-                    engine, partial(erase.delete_thread, dialect, me, id, user), threads=(id,)
+                    engine, partial(erase.delete_thread, dialect, id, user), threads=(id,)
                 )
                 self._cache.drop(id)
                 counts.update(gone)
                 if gone:
                     deleted.append((id, gone["wyrd_checkpoints"]))
             for id in (yield Read(engine, partial(erase.threads_with, user))):
-                script = partial(erase.erase_in, dialect, me, id, user)
+                script = partial(erase.erase_in, dialect, id, user)
                 counts[USER_DATA.name] += yield Write(engine, script, threads=(id,))
                 self._cache.drop(id)
             script = partial(erase.erase_outside, user)
             counts[USER_DATA.name] += yield Write(engine, script)
             if counts.total() == before:
                 break
+        remains = {}
+        for id in () if threads else (yield Read(engine, partial(erase.threads_of, user))):
+            if redact:
+                hide = partial(redacting.redact, dialect, self._codec, id, user)
+                yield Write(engine, hide, partial(self._cache.drop, id), (id,))
+            found = yield Read(engine, partial(erase.remaining, dialect, id))
+            if found:
+                remains[given(id)] = found
         if vacuum:
-            tables = [*TABLES] if threads else [USER_DATA.name]
+            tables = [*TABLES] if threads or redact else [USER_DATA.name]
             yield Call(partial(engine.clean, tables), partial(engine.aclean, tables))
         yield Fire(self, tuple(_discarded(id, count) for id, count in deleted))
-        return {name: count for name, count in counts.items() if count or name == USER_DATA.name}
+        erased.update((n, count) for n, count in counts.items() if count or n == USER_DATA.name)
+        erased.remains = {
+            id: {what: n for what, n in held.items() if not redact or what == "checkpoints"}
+            for id, held in remains.items()
+        }
+        return erased
 
     aerase_user = asynchronous(erase_user)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from langgraph.checkpoint.base import get_checkpoint_metadata
 
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import refuse_others
-from langgraph_wyrd.checkpoints.writing import thread_row
 from langgraph_wyrd.configs import named, stored_place
 from langgraph_wyrd.configs import of_user as config_of_user
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from langgraph_wyrd.checkpoints.read import Read as Found
-    from langgraph_wyrd.recovery.report import Progress, Report
     from langgraph_wyrd.storage.scripts import Script
 
 # What goes across users, or belongs to who owns the database.
@@ -43,6 +42,18 @@ REFUSED = frozenset(
         "size_report", "sweep",
     )
 )  # fmt: skip
+
+
+def _of_mine(method: Any) -> Any:
+    """A method of a saver for one thread, which must be the user's."""
+
+    @wraps(method)
+    def checked(self: UserSaver, thread_id: str, **how: Any) -> Operation[Any]:
+        name = stored(str(thread_id), "thread_id")
+        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
+        return (yield from method.__wrapped__(self, thread_id, **how))
+
+    return operation(checked)
 
 
 class UserSaver(WyrdSaver):
@@ -165,32 +176,10 @@ class UserSaver(WyrdSaver):
 
     acopy_thread = asynchronous(copy_thread)
 
-    def verify(  # type: ignore[override]
-        self, thread_id: str, *, repair: bool = False, progress: Progress | None = None
-    ) -> Report:
-        """Look through one of the user's threads; see `WyrdSaver.verify`."""
-        self._engine.run(partial(self._must_be_mine, stored(str(thread_id), "thread_id")))
-        return super().verify(thread_id, repair=repair, progress=progress)
-
-    async def averify(  # type: ignore[override]
-        self, thread_id: str, *, repair: bool = False, progress: Progress | None = None
-    ) -> Report:
-        """Async version of `verify`."""
-        await self._engine.arun(partial(self._must_be_mine, stored(str(thread_id), "thread_id")))
-        return await super().averify(thread_id, repair=repair, progress=progress)
-
-    @operation
-    def reextract(
-        self, thread_id: str | None = None, *, progress: Progress | None = None
-    ) -> Operation[None]:
-        """Read the working state of one of the user's threads again; see `WyrdSaver.reextract`."""
-        name = stored(str(thread_id), "thread_id")
-        yield Read(self._engine, partial(self._must_be_mine, name), (name,))
-        again: Any = WyrdSaver.reextract
-        yield from again.__wrapped__(self, thread_id, progress=progress)
-
-    areextract = asynchronous(reextract)  # type: ignore[arg-type]
-    reweave, areweave = reextract, areextract
+    verify = _of_mine(WyrdSaver.verify)
+    averify = asynchronous(verify)
+    reextract = _of_mine(WyrdSaver.reextract)
+    areextract = asynchronous(reextract)
 
     # ---- all of the user's threads
 
@@ -209,12 +198,14 @@ class UserSaver(WyrdSaver):
     alatest = asynchronous(latest)  # type: ignore[arg-type]
 
     @operation
-    def resume(self, /, thread_id: str | None = None, **asked: Any) -> Operation[Any]:
+    def resume(
+        self, /, thread_id: str | RunnableConfig | None = None, **asked: Any
+    ) -> Operation[Any]:
         """One of the user's threads, ready to go on with: this one, or the latest."""
         found: Any = WyrdSaver.resume
         if thread_id is None:
             return self._picked((yield from found.__wrapped__(self, **asked)))
-        name = stored(str(thread_id), "thread_id")
+        name = named(thread_id)
         yield Read(self._engine, partial(self._must_be_mine, name), (name,))
         return self._picked((yield from found.__wrapped__(self._whole, thread_id, **asked)))
 

@@ -10,10 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph_wyrd.views.columns import Paint, unpainted
-from langgraph_wyrd.views.markup import Markup, Part, folded, html, tag
-from langgraph_wyrd.views.parts import badge, part
-from langgraph_wyrd.views.plain import ago, count, fitted, line, plain, width
+from langgraph_wyrd.views.html import Markup, Part, badge, folded, html, part, tag
+from langgraph_wyrd.views.text import Paint, ago, count, fitted, line, plain, unpainted, width
 
 Message = Mapping[str, Any]
 COLOURS = {"user": "blue", "assistant": "violet", "tool": "green", "system": "grey"}

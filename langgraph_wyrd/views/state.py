@@ -1,19 +1,34 @@
-"""A working state, to be looked at."""
+"""A working state, and what changed between two: in a notebook and on a terminal."""
 
 from __future__ import annotations
 
-from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.words import by_weight, listing, nodes
-from langgraph_wyrd.views.markup import Markup, Part, folded, tag
-from langgraph_wyrd.views.parts import age, bounded, entry, part, status
-from langgraph_wyrd.views.plain import count, line, plain
-from langgraph_wyrd.views.style import framed
+from collections.abc import Iterable, Sequence
+
+from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.matching import Change, text_of
+from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo, WorkingState
+from langgraph_wyrd.state.wording import by_weight, listing, nodes, value_text
+from langgraph_wyrd.views import html
+from langgraph_wyrd.views.html import Markup, Part, bounded, entry, folded, listed, part, tag
+from langgraph_wyrd.views.messages import wrapped
+from langgraph_wyrd.views.text import (
+    GAP,
+    Paint,
+    count,
+    fitted,
+    line,
+    padded,
+    plain,
+    unpainted,
+    when,
+    width,
+)
 
 MOST = 60  # items of a pillar
 
 
 def state_html(state: WorkingState) -> str:
-    return framed(head(state), *pillars(state))
+    return html.framed(head(state), *pillars(state))
 
 
 def state_text(state: WorkingState) -> str:
@@ -24,14 +39,14 @@ def head(state: WorkingState) -> list[Part]:
     """Whose state it is, where it stands, and what it is after."""
     name = "a working state" if state.thread_id is None else line(state.thread_id, 120)
     ns = tag("code", line(state.ns, 120)) if state.ns else None
-    at: list[Part] = [age(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60))]
+    at: list[Part] = [html.age(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60))]
     wanted = state.intention
     said: list[Part] = [
         tag(
             "div",
             tag("span", name, class_="w-name"),
             ns,
-            status(state.status),
+            html.status(state.status),
             tag("small", at),
             class_="w-head",
         )
@@ -76,3 +91,150 @@ def pillars(state: WorkingState) -> list[Markup]:
         inside = bounded(guesses, MOST, entry, "guess", "more guesses")
         found.append(part("Guessed from prose", str(len(guesses)), inside, open=False))
     return found
+
+
+MOST_CHANGES = 100  # changes of a pillar
+_TOLD = ("open", "outcome")  # the verb says it
+_TITLES = {
+    "todos": "Todos",
+    "context": "Context",
+    "loops": "Open loops",
+    "intentions": "Intentions",
+}
+_SIGN_COLOURS = {"+": "green", "-": "red", "~": "blue"}
+
+
+def diff_html(diff: StateDiff) -> str:
+    found: dict[str, list[tuple[str, Change]]] = {}
+    for pillar, verb, change in diff.all_changes():
+        found.setdefault(pillar, []).append((verb, change))
+    said: list[Part] = [tag("p", html.words(diff.summary()), class_="w-aim")]
+    for pillar, title in _TITLES.items():
+        if changes := found.get(pillar):
+            inside = bounded(changes, MOST_CHANGES, _change, "change")
+            said.append(part(title, str(len(changes)), inside))
+    if diff.channels is not None and not diff.channels.empty:
+        lines = diff.channels.lines()
+        said.append(
+            part("Values", str(len(lines)), bounded(lines, MOST_CHANGES, _signed, "change"))
+        )
+    return html.framed(*said)
+
+
+def diff_text(diff: StateDiff, most: int = 0, paint: Paint = unpainted) -> str:
+    lines = [diff.summary()]
+    for each in diff.lines():
+        said = line(each) if not most else fitted(line(each), most)
+        lines.append(paint(said, _SIGN_COLOURS.get(said[:1], "dim")))
+    return "\n".join([line(lines[0]), *lines[1:]])
+
+
+def _change(found: tuple[str, Change]) -> Markup:
+    verb, change = found
+    item = change.item
+    if change.old is None or change.new is None:
+        return listed(_sign("+" if change.old is None else "-", verb), html.details(item))
+    name = [html.kind(item.kind), " "] if isinstance(item, OpenLoop) else []
+    text = tag("span", folded(text_of(item)), class_="w-text")
+    outcome = item.outcome if isinstance(item, (OpenLoop, Intention)) else None
+    small = tag("small", f" {verb}" + (f": {line(outcome, 120)}" if outcome else ""))
+    fields = [pair for pair in change.fields.items() if pair[0] not in _TOLD]
+    how = [tag("div", tag("small", _how(name, *pair))) for name, pair in fields]
+    return listed(_sign("~", verb), [*name, text, small, *how])
+
+
+def _how(name: str, old: object, new: object) -> Markup:
+    return html.html(f"{name}: ", _value(old), " → ", _value(new))
+
+
+def _value(value: object) -> Markup:
+    return html.html("nothing") if value is None else folded(value)
+
+
+def _sign(sign: str, verb: str) -> Markup:
+    return tag("span", sign, class_=f"w-{_SIGN_COLOURS.get(sign, 'grey')}", title=verb or None)
+
+
+def _signed(text: str) -> Markup:
+    return listed(_sign(text[:1], ""), folded(text[1:].strip()))
+
+
+_MOST = 40  # items of a pillar
+_READ = 1000  # characters of a text that are looked at
+
+
+def state_lines(state: WorkingState, most: int = 100, paint: Paint = unpainted) -> list[str]:
+    """Where it stands, and the four pillars, one item a line."""
+    name = line(state.thread_id or "a working state", 200)
+    said = [(name, "bold"), (state.status, html.STATUS_COLOURS.get(state.status, "grey"))]
+    said += [(when(state.ts), "dim"), (line(state.checkpoint_id or "", 60), "dim")]
+    lines = [_along(said, most, paint)]
+    wanted = state.intention
+    lines += _wrapped(wanted.text if wanted else state.title or "", most)
+    lines += [paint(each, "dim") for each in _wrapped(state.reason or "", most)]
+    if state.due and state.status != "due":
+        lines += [paint(fitted(line(f"next: {listing(nodes(state.due), 10)}"), most), "dim")]
+    loops, todos = by_weight(state.open_loops), state.todos
+    done = sum(todo.status == "completed" for todo in todos)
+    lines += _part("Open loops", f"{len(loops)}", map(_loop, loops), most, paint)
+    lines += _part("Todos", f"{done} of {len(todos)} done", map(_todo, todos), most, paint)
+    context = [((line(c.key, 40), "violet"), value_text(c.value), "") for c in state.context]
+    lines += _part("Context", f"{len(context)}", context, most, paint)
+    over = [_loop(each) for each in reversed(state.closed_loops)]
+    lines += _part("Closed lately", f"{len(over)}", over[:8], most, paint)
+    guesses = [_loop(each) for each in state.guessed_loops]
+    return lines + _part("Guessed from prose", f"{len(guesses)}", guesses, most, paint)
+
+
+Row = tuple[tuple[str, str], str, str]  # a sign with its colour, what it says, small print
+
+
+def _loop(loop: OpenLoop) -> Row:
+    small = html.where(loop.source) if not loop.resolved else loop.outcome or "over"
+    return (line(loop.kind, 20), html.KIND_COLOURS.get(loop.kind, "grey")), _says(loop), small
+
+
+def _todo(todo: Todo) -> Row:
+    weight = "" if todo.priority == "medium" or not todo.open else todo.priority
+    mark = (html.TODO_MARKS.get(todo.status, "·"), html.TODO_COLOURS.get(todo.status, "grey"))
+    return mark, _says(todo), weight if todo.listed else "left its list"
+
+
+def _says(item: Item) -> str:
+    return text_of(item)[:_READ]
+
+
+def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) -> list[str]:
+    """A heading, and the rows below it; nothing if there are none."""
+    found = list(rows)
+    if not found:
+        return []
+    lines = ["", f"{paint(name, 'bold')} {paint(f'({said})', 'dim')}"]
+    column = min(max(width(sign) for (sign, _), _, _ in found), most // 3)
+    for (sign, colour), says, small in found[:_MOST]:
+        start = "  " + paint(padded(fitted(sign, column), column), colour) + GAP
+        room = most - 2 - column - len(GAP)
+        about = fitted(line(small, 200), max(0, room // 3))
+        text = fitted(line(says), room - (width(about) + len(GAP) if about else 0))
+        lines.append(start + text + (GAP + paint(about, "dim") if about else ""))
+    if len(found) > _MOST:
+        lines.append(paint(f"  … and {len(found) - _MOST:,} more", "dim"))
+    return lines
+
+
+def _along(said: Sequence[tuple[str, str]], most: int, paint: Paint) -> str:
+    out, left = [], most
+    for text, colour in said:
+        cut = fitted(text, left)
+        if cut and left > 0:
+            out.append(paint(cut, colour))
+            left -= width(cut) + len(GAP)
+    return GAP.join(out)
+
+
+def _wrapped(text: str, most: int, lines: int = 3) -> list[str]:
+    """A text on a few lines."""
+    out = wrapped(line(text[:_READ]), most)
+    if len(out) > lines:
+        out = [*out[: lines - 1], fitted(" ".join(out[lines - 1 :]), most)]
+    return [each for each in out if each]

@@ -23,7 +23,7 @@ from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.overlay import advance
+from langgraph_wyrd.state.pending import advance
 from langgraph_wyrd.state.status import with_status
 
 ASKED = (

@@ -14,11 +14,17 @@ A table holds words of any conversation, never those of one domain.
 | `APPROVAL` | agent | asks leave to go on: always waits |
 | `PROPOSES` | agent | puts something forward: does this suit? |
 | `CONDITIONS` | agent | begins a condition: what follows is no promise yet |
+| `SOON` | agent | a condition that comes true by itself ("as soon as they reply") |
+| `SECOND` | agent | the person: a promise that waits for them is none |
 | `DEMANDS` | agent | asks without a question mark |
 | `OPEN` | agent | asks what is wanted at all: the answer is the request |
+| `BARE` | agent | asks by its words alone, where no mark is written |
+| `OR` | agent | joins two choices: an offer with it is a question |
 | `BEGINS` | agent | promises, begins, hands on: the request stays open |
+| `DOING` | agent | says in the last sentence what it does now |
 | `REFUSES` | agent | says that it can't be done |
 | `DONE` | agent | reports that something is done |
+| `FAILED` | agent | reports that something did not work |
 | `ALSO` | both | one thing more |
 | `NODS` | person | small words that ask nothing: greeting, yes, thanks |
 | `YES` | person | agreement |
@@ -29,4 +35,9 @@ A table holds words of any conversation, never those of one domain.
 | `REDIRECT` | person | something else takes its place |
 | `WISHES` | person | begins a request, also inside an answer |
 | `POLITE` | person | a whole sentence that only makes a request polite ("can you help?") |
+| `PRAISE` | person | begins praise of what was done |
+| `MORE` | person | objects, or wants more: not only thanks or praise |
+| `THEN` | person | goes on to something else, at the start |
+| `WH` | person | asks for knowledge |
+| `KNOW` | person | wants something found out, or worded |
 """

@@ -22,8 +22,9 @@ COURTESY = (
     r"benotig)",
     r"\bwenn (?:du|sie|noch|es).*(?:fragen ha|hilfe brauch|hilfe benotig|probleme|unklar|"
     r"noch etwas)",
-    r"\b(?:hilft|passt) (?:dir |ihnen )?das(?: so| weiter)?\W*$",
+    r"\bhilft (?:dir |ihnen )?das(?: so| weiter)?\W*$",
     r"\bmelde?n? (?:dich|sie sich) (?:gern|jederzeit|einfach|bei)",
+    r"\bbesser(?: so)?\W*$",
 )
 OFFERS = (
     r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",
@@ -49,6 +50,11 @@ APPROVAL = (
     r"\b(?:bestatige|bestatigen sie|gib|geben sie)\b.*\b(?:frei|freigabe|bestatig|dass|ob|"
     r"kurz)?",
     r"\bfreigabe\b.{0,40}$",
+    r"\b(?:trotzdem|dennoch)\b",
+    r"\b(?:soll|darf|kann) (?:ich|wir)\b(?!.*\b(?:auch|noch|zusatzlich|"
+    r"ausserdem)\b).{0,40}\b(?:buchen|reservieren|eintragen|bestellen|stornieren|absenden|"
+    r"abschicken|loschen|veroffentlichen|deployen|mergen|uberweisen|bezahlen|ausfuhren|"
+    r"freigeben|zusagen|vereinbaren)\b",
 )
 DEMANDS = (
     r"^(?:bitte )?teile? mir\b",
@@ -76,6 +82,13 @@ DEMANDS = (
     r" ich| wir| es sich)\b",
     r"\bob (?:sie|du|ich) .*\b(?:sagen|mitteilen|wissen lassen)\b",
     r"\bwarte (?:noch |jetzt )?auf (?:ihre|deine)\b",
+    r"\bohne .{2,60}\b(?:ich|wir)\b.{0,15}\bnicht\b",
+    r"^(?:bitte )?(?:schreib|antworte|sag|tipp|klick|wahl|such|leg|schick|gib|"
+    r"lad)\w*\b.{1,60}\bdann \w+e (?:ich|wir)\b",
+    r"\b(?:fehlt|fehlen)(?: mir| uns)? noch\b",
+    r"^such(?:en sie)? (?:dir|sich)\b",
+    r"^(?:wenn|falls) (?:sie|du) (?:mir |uns )?.{3,80}\bkonnte(?:n|st)\b",
+    r"^(?:noch )?(?:offen|es fehlen|es fehlt|fehlt|fehlen|gebraucht werden)(?: noch| sind)?: ",
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",
@@ -104,8 +117,22 @@ BEGINS = (
     r"mache) (?:ich )?(?:mir |mich |das |es |gleich |sofort |jetzt |nun |kurz |mal )+",
     r"\blass(?:en sie)? mich (?!wissen)\w+",
     r"\bbin (?:gleich|schon) (?:dabei|zuruck|dran)\b",
-    r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) \w+",
+    r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:gerade )?(?:bearbeitet|gepruft|"
+    r"weitergeleitet|ausgefuhrt|verarbeitet)",
     r"\b(?:ubergebe|uebergebe|weiter an|verbinde sie|leite sie)\b",
+    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
+    r"kurz|eben|derzeit|im moment)\b",
+    r"\bmuss ich\b.*\b\w+en\W*$|\bich muss\b.*\b\w+en\W*$",
+    r"^(?:sobald|nachdem) [^,]{3,90}, \w+e (?:ich|wir)\b",
+    r"\b(?:noch|gerade|derzeit) (?:in (?:arbeit|bearbeitung|gange)|am laufen)\b|\blauft "
+    r"(?:noch|gerade|derzeit)\b",
+    r"\bich gehe? (?:dem|der sache|dieser sache) nach\b",
+    r"\b(?:habe|haben|konnte) (?:ich|wir) (?:aber |mir |bisher |jedoch )*noch nicht\b|"
+    r"\b(?:ich|wir) (?:habe|haben|konnte)\b.{0,40}\bnoch nicht\b|\b(?:kommt|folgt|folgen|"
+    r"kommen) (?:als nachstes|noch|gleich|im anschluss)\b",
+    r"\b(?:gebe?|sage?) (?:ich )?(?:dir|ihnen|euch) (?:dann |gleich )?bescheid\b",
+    r"\blaufen (?:noch|gerade|derzeit)\b|\bla?uft und\b",
+    r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
 )
 REFUSES = (
     r"\bleider\b",
@@ -121,6 +148,8 @@ DONE = (
     r"\bhier (?:ist|sind|finden|findest|die|der|das|eine?)\b",
     r"\b(?:lauft|funktioniert) (?:jetzt|nun|wieder)\b",
     r"✅|✔",
+    r"^(?:behoben|korrigiert|angepasst|umgesetzt|eingebaut|gefixt|repariert|aktualisiert|"
+    r"gelost|eingetragen|gebucht|gepusht|geandert)\b",
 )
 ALSO = r"\b(?:auch|ausserdem|zusatzlich|noch|weitere[nrs]?|ebenfalls|daruber hinaus|ferner)\b"
 NODS = (
@@ -136,6 +165,11 @@ NODS = (
     r"sag(?:en sie)?(?: mir)? (?:dann )?bescheid|ich warte|halte? mich auf dem laufenden|"
     r"nett|top|(?:das )?(?:probiere|schaue|teste|prufe|lese) ich(?: mir)?(?: gleich| mal|"
     r" dann| spater)?(?: an| aus)?"
+    r"|(?:viel|schon|deutlich|so|jetzt) besser|gut gemacht|starke sache|sauber|stark|genial|ah|oh"
+    r"|(?:das |dann )?(?:mach|mache|erledige|probier|probiere|teste|versuche|schau) ich(?: "
+    r"das| es| mal| mir| so| dann)*(?: an| aus)?(?: (?:gleich|spater|morgen|heute(?: "
+    r"abend)?))?(?: an| aus)?|wie geschmiert"
+    r"|ich warte (?:bis|auf) (?:\w+ ?){1,3}"
 )
 YES = (
     r"ja|jo|jap|jawohl|genau|gern|gerne|klar|naturlich|ok|okay|passt|einverstanden|richtig|"
@@ -159,6 +193,13 @@ FAREWELL = (
     r"auf sie |auf dich )?zuruck|versuche es selbst|mache (?:es|das) selbst|uberlege es mir|"
     r"kummere mich selbst)\b[^;\u3001\uff0c]*",
     r"(?:einen )?schonen\b[^;\u3001\uff0c]*",
+    r"(?:noch|erstmal|vorerst|erst mal) nicht|warte?n? (?:sie )?(?:noch|damit|erst)\b.{0,20}",
+    r".*\b(?:ich|wir)\b.*\bselb(?:st|er)\b.{0,10}",
+    r"(?:das )?(?:war|ist) (?:fur )?(?:heute|erst ?mal|vorerst) alles|(?:fur )?heute (?:war|"
+    r"ist) (?:das|es) alles",
+    r"(?:nur )?zur info(?:rmation)?\b.*",
+    r"(?:sorry|entschuldigung|entschuldigen sie|tut mir leid)(?: fur| wegen)? (?:die|der|den) "
+    r"(?:storung|umstande|muhe|aufwand|fehlalarm)",
 )
 PROCEED = (
     r"(?:bitte )?(?:ja,? (?:gerne?|bitte)|mach(?:e|en sie|t)? (?:bitte )?(?:weiter|"
@@ -183,6 +224,14 @@ STOP = (
     r"das alles )?(?:doch )?nicht mehr[^,;\u3001\uff0c]{0,40}",
     r"(?:nein,? )?(?:lieber |bitte |besser )?(?:nicht|mach das nicht|auf keinen fall)",
     r"(?:schon gut|nicht mehr notig|doch nicht|nicht notig).{0,20}",
+    r"lassen wir (?:das|es)(?: lieber| besser| mal| sein| gut sein)*",
+    r"(?:das |es )?brauchen? (?:wir|ich) (?:es |das |doch |jetzt )*nicht(?: mehr)?",
+    r"(?:ich )?hab(?:e|'?s)?(?: es| das| schon)* (?:selbst |schon )*(?:gefunden|gelost|"
+    r"hinbekommen|herausgefunden)|(?:selbst |schon )?gefunden|(?:es )?(?:geht|lauft|klappt|"
+    r"funktioniert) (?:jetzt )?wieder(?: von selbst| von allein)?",
+    r"(?:bitte )?brich (?:das|es|den \w+|die \w+)?(?: bitte| mal| sofort| jetzt)* ab|brechen "
+    r"sie (?:das|es|den \w+|die \w+)?(?: bitte| mal| sofort| jetzt)* ab",
+    r"(?:vielleicht )?ein ?andermal|vielleicht spater|heute nicht",
 )
 REDIRECT = (
     r"^(?:nein[,.;:!]? |ne[,.;:!]? |moment[,.;:!]? |warte[,.;:!]? |ach[,.;:!]? |"
@@ -197,6 +246,10 @@ REDIRECT = (
     r"\blieber\b.*\bals\b",
     r"\banders uberlegt\b",
     r"\b(?:mach|schreib|nimm|gib|machen sie|schreiben sie|nehmen sie) (?:\w+ )?lieber\b",
+    r"\blass(?:en sie|t)? .{1,40} (?:weg|sein|bleiben)\b",
+    r"^(?:nein\W+|ne\W+)*ich (?:meinte|habe? .{0,20}gemeint|hatte .{0,20}gemeint)\b",
+    r"\bstatt\b",
+    r"^streich(?:e|en sie)?\b",
 )
 WISHES = (
     r"(?:konnen|konnten|konntest|kannst|wurden|wurdest|durfte|darf|kann|konnte) (?:sie|du|"
@@ -222,6 +275,8 @@ POLITE = (
     r"was (?:meinen sie|meinst du|denken sie|denkst du)(?: dazu)?",
     r"(?:ist|ware) das (?:ok|okay|moglich|in ordnung)",
     r"wie geht(?:'?s| es)(?: dir| ihnen)?",
+    r"(?:gibt (?:es|'?s) )?(?:schon )?(?:etwas |was )?neues(?: dazu)?|(?:und|schon) fertig|"
+    r"wie weit (?:bist du|sind sie)|bist du noch da|sind sie noch da",
 )
 PROPOSES = (
     r"\bwie (?:ware|ist) es mit\b|\b(?:passt|gefallt|klingt|ware) (?:das|dies|ihnen|dir|"
@@ -232,4 +287,46 @@ OPEN = (
     r"\b(?:was (?:genau )?(?:mochten|mochtest|wollen|willst|kann|darf|brauchen|brauchst|"
     r"soll)|worum (?:geht|handelt)|wobei|welches anliegen|"
     r"was ist das problem)\b(?!.*\b(?:stehen|heissen|kosten)\b)"
+)
+BARE = (
+    r"\bbitte$",
+    r"^(?:und |oder |also |ok |okay )*(?:(?:fur|in|an|um|mit|zu|bis|ab|von|auf|bei|nach|"
+    r"aus) )?(?:welche[rsmn]?|was|wann|wo|wohin|woher|wer|wen|wem|wie|warum|wozu)\b",
+    r"\b(?:passt|ginge|geht|ware) (?:das|ihnen|dir|es)\b",
+)
+FAILED = (
+    r"\b(?:fehlgeschlagen|schlug fehl|gescheitert|abgelehnt|abgewiesen|blockiert|abgebrochen|"
+    r"nicht (?:geklappt|funktioniert))\b"
+)
+MORE = (
+    r"\b(?:aber|allerdings|nicht|kein\w*|immer noch|leider|falsch)\b|\bbitte\b|"
+    r"\b(?:brauche?n?|mochten?|will|wollen|hatte gern|schick|mach)\b"
+)
+OR = r"\boder\b"
+DOING = (
+    r"^(?:ich|wir) (?!habe|hatte|bin\b|war|kann|konnte|denke|glaube|hoffe|empfehle|wurde\b|"
+    r"wunsche|freue|bedau|verstehe|finde|weiss|rate|schlage|sehe (?:keine|hier|da)|nehme an|"
+    r"gehe davon|brauche|benotige|warte|bitte|danke|haben|sind|waren|konnen|empfehlen|"
+    r"wunschen|freuen|hoffen|danken|bitten)\w{3,}en?\b(?!.*\bnicht\b)",
+    r"\b(?:bisher|bis jetzt|soweit)\b.{0,40}$",
+    r"\b(?:gebe|melde|sage|informiere|benachrichtige) (?:ich|mich)\b.*",
+)
+SECOND = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|ihr|euch)\b"
+SOON = r"^(?:sobald|nachdem|wenn)\b"
+WH = (
+    r"^(?:\w+,? ){0,2}(?:welche[rsmn]?|was|wann|wo|wohin|woher|wer|wen|wem|wie|warum|wieso|"
+    r"weshalb|wo(?:zu|mit|fur|ran|durch|raus|bei|von))\b"
+)
+THEN = r"^(?:jetzt|dann|auch|und|noch|fur|mit|als|in|nun|ohne)\b"
+KNOW = (
+    r"\b(?:pruf\w*|uberpruf\w*|schau\w*|such\w*|find\w*|erklar\w*|analysier\w*|vergleich\w*|"
+    r"zeig\w*|recherchier\w*|fass\w*|liste|berechn\w*|ob|warum|was|wie|wer|wann|wo|welche\w*|"
+    r"gibt es)\b"
+    r"|\b(?:korrigier\w*|ubersetz\w*|schreib\w*|formulier\w*|lern\w*|versteh\w*)\b"
+)
+PRAISE = (
+    r"super|perfekt|klasse|prima|toll|spitze|genial|top|wunderbar|sehr gut|stark|cool|sieht "
+    r"gut aus|passt|klappt|geht|lauft|funktioniert|geschafft|hurra|endlich"
+    r"|genau (?:das|so|was)\b.*(?:gesucht|gebraucht|gewollt|wollte|gemeint)|sieht (?:jetzt |"
+    r"so |richtig )*(?:gut|super|toll|besser)|lauft (?:jetzt|wieder|wie)"
 )

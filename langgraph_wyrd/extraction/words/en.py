@@ -3,7 +3,7 @@
 COMMON = (
     "the a an i you is are was to of and for on at that this my me your with be have not do "
     "what please will would can could it in how why thanks there if we let don't i'm it's "
-    "that's i'll i'd i've you're what's can't won't let's there's doesn't didn't isn't ok"
+    "that's i'll i'd i've you're what's can't won't let's there's doesn't didn't isn't"
 )
 YOU = r"\b(?:you|your|i|we|please|me|us)\b"
 COURTESY = (
@@ -24,6 +24,8 @@ COURTESY = (
     r"anything|something|you (?:run|hit|face|get|ever|spot|see|notice|need|want any|"
     r"have any)))",
     r"^(?:sound|sounds) (?:good|fun|interesting)\b.{0,6}$",
+    r"\b(?:is (?:that|this|it)|does (?:that|this|it) (?:look|work|read)) (?:any )?better\b",
+    r"^(?:shout|holler|yell|ping me|tell me) if (?:something|anything)\b",
 )
 OFFERS = (
     r"^(?:and |or |so )?(?:shall|should|can|may) i (?:also|then|go|add|help|show|explain|"
@@ -45,6 +47,11 @@ OFFERS = (
     r"^(?:just )?say the word\b",
     r"^(?:i|we) (?:can|could) (?:also|next|then)\b",
     r"^(?:interested in|up for|need) (?:a|an|any|some|more|me)\b",
+    r"^(?:and |or |so )?(?:shall|should|can|may) i (?!ask\b|have\b|know\b|get your|assume\b|"
+    r"see\b|take (?:that|it)\b)\w+",
+    r"^(?:want|need|fancy|care for) (?:a|an|some|the|to see|more)\b",
+    r"^would you like (?:that|this|it)\W*$",
+    r"^(?:should|shall) we\b",
 )
 APPROVAL = (
     r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:proceed|"
@@ -57,6 +64,9 @@ APPROVAL = (
     r"\b(?:your|the) (?:approval|confirmation|go-ahead|permission|green light)\b.{0,30}$",
     r"\bplease (?:confirm|approve)\b",
     r"^(?:confirm|approve)\b",
+    r"\b(?:anyway|regardless|nonetheless|all the same)\W*$",
+    r"\b(?:shall|should|can|may) i (?:now )?(?:reserve|schedule|confirm|refund|charge|"
+    r"transfer|publish|sign|block)\b",
 )
 DEMANDS = (
     r"^(?:to [\w ]{2,40}|for (?:this|that)),? (?:i|we)(?:'ll| will)? need\b(?! to\b)",
@@ -76,12 +86,40 @@ DEMANDS = (
     r"\b(?:i'?m|still) missing (?:your|the|a|an)\b",
     r"^(?:which|what|when|where|who|whose|how (?:many|much|long|often|soon|far|big|"
     r"large)) (?!i\b|we\b|you\b).*\b(?:you|your)\b",
+    r"^(?:please )?(?:type|reply|respond|say|answer|enter|click|press|hit|run|open|sign|log|"
+    r"grant|drop|put|paste|upload|attach|send|share|pick|choose|pass)\b.{1,80}\b(?:to "
+    r"(?:continue|proceed|go ahead|confirm|approve|authori[sz]e)|and (?:i|we)(?:'ll| will| "
+    r"can))\b",
+    r"\b(?:can't|cannot|can not|unable to|not able to) (?:go|proceed|continue|get|move|do "
+    r"(?:this|that|it|anything))\b.{0,25}\b(?:without|until|unless)\b",
+    r"^(?:i |we )?(?:just|only|still) need (?:the|your|a|an|one|two|some)\b",
+    r"\b(?:is|are) (?:still )?(?:unclear|not clear to me)\b",
+    r"\b(?:i'm|i am|we're) going to need\b(?! (?:to|a (?:moment|minute|second))\b)",
+    r"\bplease .{2,60} and (?:then )?(?:share|send|tell|paste|let me know|confirm|reply)\b",
+    r"^(?:to [\w ]{2,40}|for (?:this|that)|before [\w ]{2,40}),? (?:i|we)(?:'d|'ll| would| "
+    r"will)? need to (?:know|have|see|confirm)\b",
+    r"\b(?:i'd|i would|i'll|i will|we'd) (?:want|need|like) your (?:ok|okay|approval|go-ahead|"
+    r"blessing|permission|consent|confirmation|sign-off)\b",
+    r"\b(?:i|we)(?: just| still| also| first)* need to (?:verify|confirm|clarify|know|"
+    r"ask)\b.{0,60}(?:details|your|you|:)",
+    r"\bplease .{3,80} so (?:that )?(?:i|we) can\b",
+    r"^i can\b.*\bwhichever\b",
+    r"\bmissing (?:one|two|three|some|a few)\b",
+    r"\byour (?:\w+ )?(?:approval|confirmation|permission|input|consent|decision|okay|reply|"
+    r"sign-off) (?:is|are) (?:required|needed|necessary|missing)\b",
+    r"\b(?:awaiting|needs?) your\b|\b(?:decision|answer|input|confirmation|approval) from you\b",
+    r"^kindly \w+",
+    r"\b(?:which|what|who) (?:\w+ )?you mean\b",
+    r"^(?:once|as soon as|when) (?:i|we) (?:have|know|get|receive)\b",
+    r"^(?:still |what's )?(?:open|missing|needed|required|left to (?:decide|clarify)): ",
+    r"^for [\w ]{2,30},? (?:i|we)(?:'d|'ll| will| would)? (?:still )?need (?!to\b)(?:\w+ ){1,3}",
 )
 BEGINS = (
-    r"\b(?:one|a|just a|give me a|1) (?:moment|minute|second|sec|min|few (?:minutes|"
-    r"moments))\b",
-    r"^(?:please )?(?:hold on|hang on|bear with|stand by|wait|stay tuned)\b",
-    r"\bplease (?:hold|wait|stand by)\b",
+    r"\b(?:one|a|just a|give me a|1) (?:moment|minute|sec|min|few (?:minutes|moments))\b",
+    r"\b(?:one|a|just a|give me a|1) second\b(?! (?!please|while|to\b)\w)",
+    r"^(?:please )?(?:hold on|hang on|bear with|stand by|stay tuned|"
+    r"wait(?! (?:until|till|for)\b))\b",
+    r"\bplease (?:hold|wait|stand by)\b(?!.*\b(?:before|and (?:then )?(?:try|re)))",
     r"^(?:\w+[,!.]? )?(?:now |next |first |then |so |okay |ok )?,? ?let me (?!know\b|"
     r"summari|explain|be clear|answer|clarify|put it|give you)",
     r"\b(?:i'll|i will|i'm going to|i am going to|i'm about to|we'll|we will|"
@@ -105,6 +143,41 @@ BEGINS = (
     r"running|pulling|starting|on it|will do|leave it with me|stay on the line)\b.{0,60}$",
     r"\bhand(?:ing)? (?:it |this |you )?(?:off|over|back)\b",
     r"^(?:transferring|connecting|forwarding|passing|routing) (?:you|this|it)\b",
+    r"\b(?:is|are) still (?:running|queued|pending|going|processing|building|in progress)\b",
+    r"\bi(?: still|\'ll)? have to (?:first )?(?:look|check|find|verify|ask|see|read|dig)\b",
+    r"^(?:i\'m|i am|we\'re|we are) (?:\w+ly |now |just |also )*(?!seeing|getting|assuming|"
+    r"guessing|missing|wondering|looking forward|hoping|having|struggling|going to (?:assume|"
+    r"need))(?:kicking|digging|rolling|setting|putting|making|getting on|fixing|writing|"
+    r"moving|adding|building|drafting|splitting|asking|sending|restarting|trying)\b",
+    r"\bgive me (?:a |one |two |\d+ |some )?(?:more )?(?:few |couple (?:of )?)?(?:sec|second|"
+    r"moment|min|minute|hour|time)s?\b",
+    r"\b(?:i|we)(?:'ve| have)? ?(?:haven't|have not|not|didn't|did not) (?:yet )?(?:looked|"
+    r"checked|got|gotten|done|started|finished|tested|verified|been able|found out|run|"
+    r"reached|tackled|touched)\b.*\byet\b",
+    r"^(?:that(?:'s| is| comes)|(?:it )?comes|the rest (?:comes|is)) (?:up )?next\b",
+    r"\bnext up\b",
+    r"^let's (?:see|look|check|have a look|find out)\b",
+    r"\byou(?:'ll| will) hear (?:back )?from (?:us|me)\b",
+    r"\b(?:i|we)(?: still| first)? need to (?:first )?(?:run (?:this|it|that) (?:by|past)|"
+    r"consult|escalate|clear (?:this|it) with)\b",
+    r"^@?[\w-]*(?:agent|bot|assistant|expert|analyst|coder|writer|reviewer|planner|"
+    r"researcher)\d*[,:] ",
+    r"^(?:once|as soon as|when|after) .*\bi(?:'ll| will| can)\b (?:then )?(?:carry on|"
+    r"continue|proceed|go on|finish|resume|move on|try again)\b",
+    r"\bwill report (?:back|here)\b",
+    r"\band (?:i )?(?:will|'ll) (?:follow up|get back|update|let you know|report|be in touch|"
+    r"come back)\b",
+    r"^hold tight\b",
+    r"\b(?:is|are|comes?) (?:up )?next$",
+    r"\b(?:is|are) (?:now |still )?running in the background\b",
+    r"\b(?:hours?|minutes?|mins?|seconds?) (?:left|to go|remaining)$",
+    r"\b(?:is|are) (?:now |currently |still )?being (?:processed|reviewed|prepared|generated|"
+    r"transferred|shipped|built|deployed|created|checked|investigated|handled|updated|"
+    r"uploaded|downloaded|migrated|copied|indexed)\b.{0,20}$",
+    r"\bhas started\b",
+    r"\b(?:i'm|i am|and am|we're) (?:still )?waiting for (?!you)\w+",
+    r"\bcomes? next\b",
+    r"^\w+ (?:still )?in progress\b",
 )
 REFUSES = (
     r"\b(?:don't|do not) have (?:the )?(?:access|permission|rights|authority)",
@@ -145,11 +218,20 @@ NODS = (
     r" now| great| perfectly| well)*|welcome|you too|same|love it|will do|take your time|"
     r"let me know|no rush|i'll wait|waiting|(?:i'?ll )?(?:try|check|test|read|"
     r"look at) (?:it|that|this|them)(?: out)?(?: later| now)?"
+    r"|(?:much|way|so much|far|that's|that is|a lot) better(?: now)?|(?:saved|made) my (?:day|"
+    r"life|evening)|(?:good|nice|great) (?:job|work|one|stuff)|well done"
+    r"|pls|plz"
+    r"|(?:that's |that is )?(?:good|fair|close) enough"
+    r"|(?:i'?ll do|(?:i'?ll )?(?:try|check|test|read|look at)) (?:it|that|this|them)(?: "
+    r"out)?(?: (?:tonight|tomorrow|later|today|now|soon|this \w+|on \w+day))?"
+    r"|good to know|fine by me"
+    r"|i'?ll wait (?:for|until|till) (?:\w+ ?){1,3}"
 )
 YES = (
     r"yes|yeah|yep|yup|ya|ye|sure|ok|okay|fine|please do|of course|absolutely|correct|right|"
     r"exactly|sounds good|that works|go ahead|do it|approved?|confirm(?:ed)?|agreed|"
     r"definitely|lgtm|great"
+    r"|pls|plz"
 )
 THANKS = (
     r"thanks?(?: you)?(?: so| very| a)?(?: much| lot| lots| ton| million)?(?: again| anyway|"
@@ -175,6 +257,17 @@ FAREWELL = (
     r"talk (?:to you )?(?:soon|later)\b[^;\u3001\uff0c]*",
     r"(?:good ?night|cheers|later|ciao)",
     r".*###stop###[^;\u3001\uff0c]*",
+    r"(?:please )?(?:hold off|hold (?:on )?that|not (?:just )?yet|wait(?: with (?:it|that|"
+    r"this))?)(?: (?:on|with) (?:it|that|this))?(?: for (?:now|the moment|a bit))?",
+    r"(?:i|we)(?:'ll| will) .*\b(?:myself|ourselves)\b.{0,20}",
+    r"(?:that(?:'s| is) )?(?:it|all) for (?:now|today)",
+    r"(?:just )?(?:letting you know|fyi|for your information|heads[- ]up)\b.*",
+    r"(?:i'm |so )?sorry (?:for|to|about) (?:the |all the )?(?:trouble|bother|bothering|"
+    r"hassle|fuss|false alarm|noise)\b.{0,20}",
+    r"(?:please )?hold that thought",
+    r"hold on(?: a (?:sec|second|minute|moment))?",
+    r"let me (?:first )?(?:check|ask|talk|think|discuss)(?: (?:with|to|about) [\w ]{1,30}| "
+    r"first| it over)?",
 )
 PROCEED = (
     r"(?:please )?(?:go (?:on|ahead|for it)|continue|proceed|carry on|keep going|resume|"
@@ -187,8 +280,10 @@ PROCEED = (
     r" works)?|up to you|you (?:choose|decide))\b"
 )
 STOP = (
-    r"(?:please )?(?:stop|cancel|abort|halt|quit|drop|leave|forget|scrap|skip|never ?mind|"
-    r"nvm)(?: (?:it|that|this|all|everything|about|here|now|the (?:task|run|work|request)|"
+    r"(?:(?:please|actually|just|wait|sorry|you (?:can|may)|hm+),? )*(?:stop|cancel|abort|"
+    r"halt|quit|drop|leave|forget|scrap|skip|never ?mind|"
+    r"nvm)(?: (?:it|that|this|all|everything|about|here|there|right|now|the (?:task|run|work|"
+    r"request)|"
     r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself))*",
     r"(?:it|that)(?:'s| is) (?:no longer|not) (?:needed|necessary|relevant|"
     r"required)[^,;\u3001\uff0c]{0,40}",
@@ -198,11 +293,27 @@ STOP = (
     r"that|them|anything))?",
     r"no need(?: anymore| any more| to\b.*)?",
     r"don't bother\b[^,;\u3001\uff0c]{0,40}",
+    r"(?:then |so |please |no,? )*(?:don't|do not|dont) (?!know|have|care|want|think|remember|"
+    r"mind|worry|see|understand|need|like|get|believe|forget)\w+(?: (?:it|that|this|them|then|"
+    r"yet|now|anymore|please))*",
+    r"(?:let's|lets|we can|we'll|we should) (?:just )?(?:leave|drop|forget|skip|stop|cancel|"
+    r"scrap) (?:it|that|this|there|here|this one|that one)(?: for now)?",
+    r"(?:i |we )?(?:just |already )?(?:found|solved|fixed|figured|sorted|worked) (?:it|that|"
+    r"this)(?: out)?(?: (?:myself|ourselves|now|already))*",
+    r"(?:it |that |this |everything )?(?:(?:just |suddenly )?(?:started|starts) working|works|"
+    r"is working|fixed itself)(?: again| now| fine| by itself| on its own)*",
+    r"no longer (?:needed|necessary|relevant|required)",
+    r"(?:i|we)(?:'ve| have)? changed (?:my|our) minds?",
+    r"(?:please )?cancel (?:that|this|my|the) (?:request|task|job)",
+    r"let's not(?: do (?:it|that|this))?",
+    r"(?:i|we) (?:won't|will not) (?:be needing|need) .{0,30}",
+    r"leave (?:it|that|this|them) (?:as (?:it )?is|alone|be|there)",
+    r"(?:maybe|perhaps)? ?(?:another|some other) time|(?:maybe|perhaps) later|not today",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |wait[,.;:!]? |hm+[,.;:!]? |oh[,.;:!]? |sorry[,.;:!]? |"
     r"ok(?:ay)?[,.;:!]? |but )*(?:actually|instead|rather|on second thought|scratch that|"
-    r"never ?mind|nvm|forget|stop|hold on|change of plans?|let's (?:not|change|switch|"
+    r"never ?mind|nvm|forget|scrap|stop|hold on|change of plans?|let's (?:not|change|switch|"
     r"move on|drop|forget|do something)|i changed my mind|i'?ve changed|cancel (?:it|that|"
     r"this)|drop (?:it|that)|leave (?:it|that)|don't (?:do|bother|worry))\b",
     r"\binstead\b(?! of)",
@@ -210,6 +321,10 @@ REDIRECT = (
     r"\bchanged my mind\b",
     r"\bon second thou?ght\b",
     r"\bi (?:actually|really) (?:need|want|meant)\b",
+    r"^(?:no\W+)*(?:(?:wait|hang on|hold on)\W+)?i (?:meant|was (?:talking about|referring to))\b",
+    r"^(?:scratch|scrap) (?!that\b|it\b)\w+",
+    r"\brather than\b",
+    r"^hang on\b",
 )
 WISHES = (
     r"(?:can|could|would|will) (?:you|we|i|u)\b",
@@ -239,6 +354,11 @@ POLITE = (
     r"how are you(?: doing)?(?: today)?",
     r"are you (?:a |an )?\w+",
     r"(?:ok|okay|right|correct|deal|agreed)",
+    r"(?:any|is there any|so any) ?(?:news|updates?|progress|luck)(?: yet| on (?:this|that|it))*",
+    r"(?:are )?you (?:still )?there",
+    r"how(?:'s| is) (?:it|this|that) (?:going|coming along)",
+    r"(?:is (?:it|this|that) )?(?:done|ready|finished|working)(?: yet| now)?",
+    r"(?:what(?:'s| is) the )?status",
 )
 PROPOSES = (
     r"(?:how|what) about\b|\bhow (?:does|do|would|is) (?:that|this|it|these)\b|\b(?:sounds?|"
@@ -254,4 +374,56 @@ OPEN = (
     r"have in mind)(?: me| help)?(?: to)?(?: do| change| know| update| with| for you| fix|"
     r" discuss)?\W*$|\bwhat(?:\'s| is) (?:it about|the (?:issue|problem|matter))|\b(?:which|"
     r"what kind of) (?:help|changes?)\b"
+)
+BARE = (
+    r"\bplease$",
+    r"^(?:(?:and|or|so|okay|ok|sure|great)[, ]+)*(?:(?:at|in|on|for|to|from|by|"
+    r"with) )?(?:which|what|when|where|who|whose|how)\b(?! (?:i|we)\b)",
+    r"^(?:(?:and|or|so|okay|ok|sure|great)[, ]+)*(?:whats|wheres|hows|whos|whens) ",
+)
+FAILED = (
+    r"\b(?:failed|crashed|was (?:probably |likely )?(?:killed|interrupted|aborted)|(?:was|"
+    r"were|got|been) (?:rejected|blocked|denied|refused)|could(?:n't| not)|"
+    r"did(?:n't| not) (?:work|succeed)|timed out)\b"
+)
+MORE = (
+    r"\b(?:but|though|however|although|not|no|n't|\w+n't|still|wrong)\b|\b(?:please|pls|"
+    r"plz)\b|\b(?:need|want)\b|\bi(?:'d| would)\b"
+)
+OR = r"\bor\b"
+DOING = (
+    r"\b(?:i'll|i will|i'm going to|we'll|we will)(?: \w+ly| also| now| just| first| "
+    r"then)* (?!need\b|be (?:happy|glad|here|around|able)|assume|leave|stop|wait\b|not\b|"
+    r"never\b|always\b|have to\b|let you decide|miss\b|see you|talk to you|stand by|stick "
+    r"with)\w+",
+    r"\bso far\b.{0,20}$",
+    r"^(?:now |then |next,? |currently )*(?!(?:no|some|any|every)?thing\b|according|regarding|"
+    r"depending|including|assuming|concerning|considering|following|during|string|morning|"
+    r"evening|using\b)[a-z]{3,}ing\b(?!.*\b(?:is|are|was|were|will|can|could|has|have|had|"
+    r"means|takes|failed|succeeded|should|would|may|might|works|requires|needs|does|did)\b)",
+    r"\b(?:i'm|i am|we're|we are|and am|and are) (?:\w+ly |now |just |also |still "
+    r")*(?!(?:seeing|getting|assuming|guessing|missing|wondering|looking forward|hoping|"
+    r"having|struggling|referring|talking|being|going|waiting|asking|using)\b)\w{3,}ing\b(?! "
+    r"you\b)",
+    r", (?:so |now |i'm )*(?:trying|retrying|checking|switching|running|fixing|looking|"
+    r"restarting|starting (?!now|today|tomorrow|from|at)|continuing|moving on)\b",
+)
+SECOND = r"\b(?:you|your|you've|you'd|you're)\b"
+SOON = r"^(?:once|when|whenever|as soon as|after)\b"
+WH = r"^(?:\w+,? ){0,2}(?:what|which|when|where|who|whose|how|why)\b"
+THEN = r"^(?:now|next|then|also|and|same|for|with|in|as|to|more|another)\b"
+KNOW = (
+    r"\b(?:check|find out|find|look|tell|explain|analy[sz]e|compare|search|research|review|"
+    r"summari[sz]e|list|why|whether|investigate|calculate|what|which|how|who|when|where|know|"
+    r"any)\b"
+    r"|\b(?:learn|understand|correct|translate|rewrite|proofread|write|draft)\b"
+)
+PRAISE = (
+    r"great|perfect|awesome|excellent|amazing|brilliant|fantastic|wonderful|nice|cool|lovely|"
+    r"love it|sweet|neat|wow|makes sense|that makes sense|phew|yay|finally|good stuff|looks "
+    r"good|works|it works|that works|that worked|worked|got it|all good|lifesaver"
+    r"|(?:that's|this is|it's|just|exactly|precisely)(?: exactly| just| precisely)* what i "
+    r"(?:wanted|needed|was (?:after|looking for))|ha\b|neat|crisp|fab|superb|spot on|works like"
+    r"|that explains|you've been (?:super|really|very|so)"
+    r"|all sorted|that answers"
 )

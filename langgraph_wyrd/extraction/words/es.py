@@ -25,6 +25,7 @@ COURTESY = (
     r"otr[ao]s?|mas|algo|dudas?|preguntas?|ayuda|cualquier)",
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
     r"^(?:esta|queda) claro\W*$",
+    r"\bmejor (?:asi|ahora)\W*$|\basi (?:esta |va )?mejor\W*$",
 )
 OFFERS = (
     r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?|quisieras?|"
@@ -39,6 +40,10 @@ OFFERS = (
     r"^(?:tambien )?(?:puedo|podria|podemos) (?:tambien|ademas|ayudarte a|ayudarle a)\b",
     r"^tambien (?:puedo|podria)\b",
     r"^(?:te|le) (?:preparo|muestro|ayudo|hago) (?:tambien|ademas|un)\b",
+    r"^(?:(?:te|le|se|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"
+    r"todo|segundo|adjunto|espero|creo)\w{3,}o (?:el|la|los|las|un|una|lo|tambien|otro|"
+    r"otra)\b.*\?$",
+    r"^(?:lo|la|los|las) (?!confirm|reserv|compr|envi|cancel|borr)\w{3,}o\W*\?$",
 )
 APPROVAL = (
     r"\b(?:procedo|continuo|puedo (?:proceder|continuar|seguir|eliminar|desplegar|aplicar|"
@@ -50,6 +55,9 @@ APPROVAL = (
     r"\b(?:te|le) parece (?:bien|correcto)",
     r"\b(?:de acuerdo|es correcto|esta bien|correcto)\W*$",
     r"\b(?:tu|su) (?:aprobacion|confirmacion|autorizacion|visto bueno)\b.{0,30}$",
+    r"\bde tod[oa]s (?:modos|formas|maneras)\b",
+    r"\b(?:(?:quieres?|desea|deseas) que|(?:te|se|le)) (?!.*\btambien\b).{0,20}(?:reserv[eo]|"
+    r"confirm[eo]|compr[eo]|envi[eo]|cancel[eo]|publi(?:que|co)|borr[eo]|agend[eo])\b",
 )
 DEMANDS = (
     r"\bpor favor,? (?:especifica|especifique|elige|elija|selecciona|seleccione|describe|"
@@ -65,7 +73,7 @@ DEMANDS = (
     r"\b(?:puedes|puede|podrias|podria|podes) (?:por favor )?(?:indicar|decir|proporcionar|"
     r"enviar|compartir|facilitar|pasar|confirmar|especificar|dar|aclarar|describir|"
     r"verificar|precisar)",
-    r"^(?:para .*?, |antes .*?, |primero,? |tambien |solo |aun |"
+    r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=necesit))|antes .*?, |primero,? |tambien |solo |aun |"
     r"todavia )*(?:me )?(?:necesito|necesitaria|necesitamos|requiero|me hace falta|"
     r"nos hace falta|me falta|me faltan|haria falta)\b(?! (?:un (?:momento|minuto|segundo)|"
     r"revisar|verificar|buscar|comprobar|consultar|mas tiempo))",
@@ -73,10 +81,12 @@ DEMANDS = (
     r"^(?:a |de |en |para |por |con |desde |hasta )?(?:que|cuale?s?|cuando|donde|quien|"
     r"cuant[oa]s?|como|cuanto) .*\b(?:usted|tu|te|tus?|su|sus|le|quieres?|deseas?|"
     r"prefieres?|necesitas?|tienes?|gustaria|quisieras?|puedes?|me|es|fecha|hora)\b",
-    r"^(?:quieres?|deseas?|tienes?|puedes?|podrias?|prefieres?|te gustaria|le gustaria|eres|"
-    r"esta usted|desean|quisiera)\b",
     r"\b(?:quedo|estoy) a la espera de (?:tu|su)\b|\bespero (?:tu|su) (?:respuesta|"
     r"confirmacion)",
+    r"\bsin (?:el|la|los|las|tu|su|ese|esa) .{2,60}\bno (?:puedo|podemos|es posible)\b",
+    r"^(?:responde|responda|escribe|escriba|di|diga|pulsa|envia|manda|arrastra|sube|pega|"
+    r"deja)\b.{1,60}\b(?:y (?:yo )?(?:lo|la|te|le|\w+o)\b|aqui\W*$)",
+    r"^si (?:me |nos )?(?:pudieras?|pudiera)\b",
 )
 BEGINS = (
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"
@@ -96,6 +106,16 @@ BEGINS = (
     r"preparando|investigando)\b",
     r"^\w+(?:ando|iendo|yendo)\b(?!,)",
     r"^(?:revisando|verificando|buscando|consultando|procesando|trabajando)\b",
+    r"\b(?:tengo|tenemos) que (?:\w+r(?:lo|la|los|las)?)\b",
+    r"^en cuanto [^,]{3,90}, (?!podra|veras?|recibir)",
+    r"\b(?:sigue|siguen|aun|todavia|continua) en (?:marcha|curso|proceso|ejecucion)\b|\bsigue "
+    r"(?:corriendo|ejecutandose)\b",
+    r"^(?:(?:vale|bien|ok|de acuerdo|claro|perfecto),? )?lo (?:investigo|miro|veo|arreglo|"
+    r"corrijo)\b",
+    r"\b(?:todavia|aun) no (?:he|lo he|la he|pude|hemos)\b|\b(?:eso )?viene (?:ahora|despues|"
+    r"a continuacion)\b",
+    r"\b\w{2,}o (?:ahora mismo|enseguida|ya mismo)\b",
+    r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
 )
 REFUSES = (
     r"\b(?:lamentablemente|desafortunadamente|por desgracia|desgraciadamente)\b",
@@ -123,6 +143,11 @@ NODS = (
     r"quedo atent[oa]|(?:lo|la) (?:pruebo|reviso|miro)(?: luego| despues| ahora)?|"
     r"voy a (?:probarlo|revisarlo|mirarlo)|encantad[oa]|tranquil[oa]|no te preocupes|"
     r"no se preocupe"
+    r"|(?:mucho|asi) mejor|buen trabajo|bien hecho|que bueno|guay"
+    r"|(?:lo|la) (?:pruebo|reviso|miro|hago|intento)(?: (?:luego|despues|ahora|manana|esta "
+    r"(?:noche|tarde)|hoy))?|ya lo hago(?: yo)?|porfa|ya va (?:bien|de lujo|perfecto)"
+    r"|asi"
+    r"|espero (?:a|hasta) \w+"
 )
 YES = (
     r"si|claro|vale|ok|okay|de acuerdo|perfecto|por supuesto|dale|adelante|exacto|correcto|"
@@ -143,6 +168,10 @@ FAREWELL = (
     r"no tengo mas (?:preguntas|dudas)|con eso basta|ya esta)",
     r"(?:yo )?(?:lo hare yo|lo hago yo|lo resuelvo yo|me encargo yo|lo pensare|volvere|"
     r"vuelvo luego|te escribo|lo intentare|ya lo busco|lo busco yo)\b[^;\u3001\uff0c]*",
+    r"(?:todavia|aun) no|espera (?:un poco|con eso|todavia)\b.{0,20}",
+    r".*\b(?:yo mism[oa]|nosotr[oa]s mism[oa]s|por (?:mi|nuestra) cuenta)\b.{0,20}",
+    r"(?:solo )?para que (?:lo sepas|sepas|estes al tanto)\b.*",
+    r"(?:perdon|perdona|disculpa|disculpe|siento) (?:por )?(?:la|las) molestias?",
 )
 PROCEED = (
     r"(?:si,? por favor|adelante|continua|continue|sigue|siga|procede|proceda|hazlo|hagalo|"
@@ -163,6 +192,12 @@ STOP = (
     r"(?:no,? )?no (?:lo |la |los |las )?(?:hagas|haga|borres|envies|elimines)",
     r"(?:mejor no|da igual|ya lo (?:resolvi|solucione|arregle)|"
     r"ya se resolvio)[^,;\u3001\uff0c]{0,40}",
+    r"dejemoslo(?: asi| estar)?|lo dejamos(?: asi| aqui)?",
+    r"(?:ya esta,? )?(?:ya )?lo (?:he )?(?:encontre|encontrado|resuelto|solucione|solucionado|"
+    r"consegui|arregle|arreglado)",
+    r"al final no (?:hace falta|lo necesito|es necesario)|(?:ya )?(?:vuelve|volvio) a "
+    r"funcionar|se (?:ha )?arregl(?:o|ado) solo",
+    r"(?:mejor |quizas? )?(?:en otro momento|otro dia|mas adelante)|quizas? mas tarde",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oye[,.;:!]? |"
@@ -172,6 +207,8 @@ REDIRECT = (
     r"\ben (?:vez|lugar) de\b",
     r"\bmejor (?:haz|hazlo|hagamos|escribe|usa|busca|cambia|dame|quiero|hagalo|pon)",
     r"\bcambi(?:e|ado) de (?:opinion|idea|planes?)\b",
+    r"^(?:no\W+)*(?:me referia|queria decir|hablaba de|quise decir)\b",
+    r"\b(?:mira|miremos|busca|prueba|pon|usa|haz|manda|envia) mejor\b",
 )
 WISHES = (
     r"(?:puedes|puede|podrias|podria|podes|podemos|puedo|es posible|me (?:puedes|puede|"
@@ -193,13 +230,55 @@ POLITE = (
     r"(?:es|seria) posible",
     r"que (?:te|le) parece|que opinas?",
     r"como (?:estas?|te va|le va)|que tal",
+    r"(?:hay |alguna )?(?:novedad(?:es)?|noticias)|(?:ya )?(?:esta|quedo)(?: listo)?|como "
+    r"va(?: eso)?|sigues ahi|sigue ahi",
 )
 PROPOSES = (
     r"\bque (?:te|le|les) parece\b|\b(?:te|le) parece\b|\bque tal\b|\b(?:te|le) (?:gusta|"
-    r"sirve|conviene|va bien|interesa)\b"
+    r"sirve|conviene|va bien|viene bien|interesa|queda bien)\b"
 )
 CONDITIONS = r"^(?:si|cuando|una vez|en cuanto|tan pronto|despues de que)\b"
 OPEN = (
     r"\b(?:que (?:necesitas?|deseas?|quieres?|te gustaria|le gustaria)|en que (?:consiste|"
     r"puedo)|cual es (?:el|tu|su) problema)\b"
+)
+FAILED = (
+    r"\b(?:fallo|ha fallado|rechazad[oa]s?|bloquead[oa]s?|denegad[oa]s?|no (?:funciono|se "
+    r"pudo|pude))\b"
+)
+MORE = (
+    r"\b(?:pero|aunque|no|todavia|aun|sigue|salvo)\b|\bpor ?fa(?:vor)?\b|\b(?:necesit\w+|"
+    r"quier\w+|quisiera|gustaria|falta)\b"
+)
+BARE = (
+    r"^(?:quieres?|deseas?|tienes?|puedes?|podrias?|prefieres?|te gustaria|le gustaria|eres|"
+    r"esta usted|desean|quisiera)\b",
+    r"\bpor favor$",
+    r"^(?:y |o |entonces |vale |ok )*(?:(?:a|de|en|para|por|con) )?(?:que|cuale?s?|cuando|"
+    r"donde|quien|cuant[oa]s?|como)\b",
+)
+OR = r"\b[ou]\b"
+DOING = (
+    r"^(?:ahora |ya |entonces,? |enseguida |a continuacion,? |asi que )*(?:lo|la|los|"
+    r"las) (?!siento|lamento|tengo|veo|se\b|creo|recomiendo|puedo|agradezco)\w{3,}o\b",
+    r"^(?:ahora |ya )*(?:sigo|continuo|paso|procedo)\b",
+    r"\b(?:de momento|hasta ahora|por ahora)\b",
+)
+SECOND = (
+    r"\b(?:usted(?:es)?|tu|te|tus?|su|sus|quieras?|tengas|confirmes?|envies?|pases|digas?|"
+    r"indiques?|facilites?|respondas|decidas|desees?|prefieras?|necesites?)\b"
+)
+SOON = r"^(?:cuando|una vez|en cuanto|tan pronto|despues de que)\b"
+WH = r"^\W*(?:\w+,? ){0,2}(?:que|cuale?s?|cuando|donde|quien|cuant[oa]s?|como|por que)\b"
+THEN = r"^(?:ahora|luego|tambien|y|para|con|en|sin|entonces|pues)\b"
+KNOW = (
+    r"\b(?:revis\w*|mir\w*|busc\w*|encuentr\w*|explic\w*|analiz\w*|compar\w*|muestr\w*|"
+    r"resum\w*|list\w*|calcul\w*|averigu\w*|comprueb\w*|si|por que|que|cual\w*|como|cuant\w*|"
+    r"cuando|quien|donde)\b"
+    r"|\b(?:corrig\w*|correg\w*|tradu\w*|escrib\w*|redact\w*|aprend\w*|entend\w*)\b"
+)
+PRAISE = (
+    r"genial|perfecto|estupendo|excelente|fantastico|fenomenal|buenisimo|guay|barbaro|que "
+    r"bien|muy bien|funciona|ya funciona|por fin|listo"
+    r"|(?:es )?(?:justo|exactamente|precisamente) lo que|ya va\b"
 )

@@ -20,6 +20,8 @@ COURTESY = (
     r"(?:autre )?question|besoin).*",
     r"\b(?:ca|cela) (?:vous|te|t')? ?(?:aide|convient-il|parait clair)\W*$",
     r"\best-ce (?:plus )?clair\b",
+    r"\bmieux(?: comme (?:ca|cela))?\W*$",
+    r"\bdi(?:s|tes)-moi si (?:quelque chose|un point|besoin)\b",
 )
 OFFERS = (
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|"
@@ -35,6 +37,7 @@ OFFERS = (
     r"^(?:dois-je|puis-je) (?:aussi|egalement)\b",
     r"^(?:je te|je vous) (?:le |la |les )?(?:fais|prepare|montre|ajoute) (?:aussi|egalement|"
     r"un)\b.*\?",
+    r"^je (?:le|la|les) (?!confirm|reserv|command|envoi|annul)\w{3,}(?:e|s)\W*\?$",
 )
 APPROVAL = (
     r"\b(?:dois-je|puis-je|je peux|est-ce que je peux|est-ce que je dois|"
@@ -45,6 +48,11 @@ APPROVAL = (
     r"\b(?:ca|cela|est-ce que (?:ca|cela)) (?:vous|te) (?:va|convient)",
     r"\b(?:d'accord|est-ce correct|c'est bon)\W*$",
     r"\bvotre (?:accord|confirmation|feu vert|validation|autorisation)\b.{0,30}$",
+    r"\b(?:quand meme|malgre tout)\b",
+    r"\b(?:je (?:vous|te|le|la|les|l')+ ?(?:le |la |les |l')?(?:reserve|confirme|commande|"
+    r"envoie|annule|valide|supprime))\b.*",
+    r"\bque je (?!.*\b(?:aussi|egalement)\b).{0,20}(?:reserve|confirme|commande|envoie|annule|"
+    r"valide|supprime|publie|deploie)\b",
 )
 DEMANDS = (
     r"\b(?:veuillez|merci de|priere de)\b(?! (?:votre|pour|patienter|noter|ne pas))",
@@ -67,6 +75,11 @@ DEMANDS = (
     r"^(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|avez-vous|as-tu|etes-vous|es-tu|"
     r"preferez-vous|preferes-tu|puis-je|dois-je|pouvez-vous|peux-tu|est-ce que)\b",
     r"\bj'attends (?:votre|ta|vos|tes)\b",
+    r"\bsans (?:le|la|les|votre|ton|ta|vos|cette?|ces) .{2,60}\b(?:je|nous|impossible)\b",
+    r"^(?:repondez|reponds|tapez|tape|ecrivez|ecris|dites|dis|envoyez|envoie|deposez|depose|"
+    r"glissez|glisse)\b.{1,60}(?:\bet (?:je|nous|on)\b|\bici\b)",
+    r"^si (?:vous pouviez|tu pouvais|vous pourriez)\b",
+    r"\bil ne (?:me )?manque (?:plus )?que\b",
 )
 BEGINS = (
     r"\b(?:un (?:instant|moment)|une (?:minute|seconde)|patiente[zr]?|ne quittez pas|"
@@ -81,6 +94,13 @@ BEGINS = (
     r"\b(?:en cours|c'est parti|tout de suite|ca arrive)\W*$",
     r"\bje (?:suis en train|commencerai|verifierai|regarderai|reviendrai|chercherai|"
     r"enverrai|ferai|m'occuperai)\b",
+    r"\bje dois (?:d'abord |encore |juste |avant )*\w+(?:er|ir|re)\b",
+    r"^des que [^,]{3,90}, (?:je|nous|on)\b",
+    r"\b(?:encore|toujours|deja) en cours\b|\btourne (?:encore|toujours)\b",
+    r"\bje (?:vous |te |t\')(?:previens|avertis|ecris|reponds)\b",
+    r"^(?:(?:bien|bon|ok|entendu|compris|tres bien),? )?je (?:creuse|fouille|m\'y colle)\b",
+    r"\bje n'ai pas encore\b|\bj'y viens\b|\b(?:vient|viendra) ensuite\b",
+    r"\ben cours (?:de |d')\w+",
 )
 REFUSES = (
     r"\b(?:malheureusement|helas|je regrette)\b",
@@ -108,6 +128,12 @@ NODS = (
     r"cela|va|me|convient|tout|clair|interessant|formidable|j'attends|je patiente|"
     r"tenez-moi au courant|tiens-moi au courant|monsieur|madame|(?:je vais )?(?:tester|"
     r"essayer|regarder|verifier)(?: ca| cela)?"
+    r"|(?:beaucoup|bien|c'est) mieux|bien joue|beau travail|bravo"
+    r"|(?:je |j')(?:le |la |les )?(?:testerai|essaierai|regarderai|verifierai|teste|essaie|"
+    r"m'en occupe|m'en charge|le fais)(?: ca| cela)?(?: (?:ce soir|demain|plus tard|tout de "
+    r"suite))?"
+    r"|comme (?:ca|cela)"
+    r"|j'attends (?:jusqu'a |)\w+"
 )
 YES = (
     r"oui|ouais|d'accord|ok|okay|volontiers|bien sur|exactement|parfait|vas-y|allez-y|"
@@ -128,6 +154,11 @@ FAREWELL = (
     r"(?:je (?:reviens|reviendrai|vous recontacte|te recontacte|vais me debrouiller|"
     r"le ferai moi-meme|vais le faire moi-meme|vais y reflechir|vais reflechir|"
     r"m'en charge))\b[^;\u3001\uff0c]*",
+    r"(?:non,? )?pas encore|(?:on |j')?attends? (?:encore|un peu)\b.{0,20}",
+    r".*\b(?:moi|nous)-memes?\b.{0,20}",
+    r"(?:ce sera|c'est) tout pour .*|rien d'autre pour .*",
+    r"(?:juste )?pour (?:info|ton information|votre information)\b.*",
+    r"desolee? (?:du|pour le) (?:derangement|bruit)",
 )
 PROCEED = (
     r"(?:(?:oui,? )?je (?:le )?veux bien|(?:vas-y|allez-y|continue[zr]?|poursui[st]|"
@@ -139,7 +170,7 @@ PROCEED = (
     r"faites ca)(?: s'il (?:te|vous) plait)?)\b"
 )
 STOP = (
-    r"(?:stop|arrete[zr]?|annule[zr]?|abandonne[zr]?|laisse(?:z)?(?: tomber)?|"
+    r"(?:stop|arrete[zr]?|annule[zr]?|abandonne[zr]?|laisse(?:z)?(?: tomber| comme (?:ca|cela))?|"
     r"oublie(?:z)?(?: ca| cela)?|interromps|cesse[zr]?)(?: tout| ca| cela| la| s'il (?:te|"
     r"vous) plait| svp| stp| la tache| maintenant| tomber| de suite)*",
     r"(?:ce n'est|c'est) (?:plus|pas) (?:necessaire|la peine|utile)[^,;\u3001\uff0c]{0,40}",
@@ -147,6 +178,11 @@ STOP = (
     r"pas)? ?besoin[^,;\u3001\uff0c]{0,40}",
     r"(?:non,? )?(?:surtout pas|ne (?:le |la |les |l')?\w+ (?:pas|rien))",
     r"(?:tant pis|finalement non|non finalement|c'est (?:bon|regle|resolu)(?: maintenant)?)",
+    r"laissons (?:tomber|ca|comme ca)",
+    r"(?:c'est bon,? )?j'ai (?:trouve|resolu|regle)(?: moi-meme| tout seul)?|trouve|(?:ca |"
+    r"tout )?(?:remarche|refonctionne)(?: tout seul| maintenant)?",
+    r"plus besoin(?: finalement)?|finalement (?:plus|pas) besoin",
+    r"(?:peut-etre )?une autre fois|peut-etre plus tard",
 )
 REDIRECT = (
     r"^(?:non[,.;:!]? |attends?[,.;:!]? |attendez[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |"
@@ -157,6 +193,8 @@ REDIRECT = (
     r"\ba la place\b",
     r"\bau lieu d",
     r"\bchange d'avis\b",
+    r"^(?:non\W+)*je (?:parlais|pensais a|voulais dire|faisais reference)\b",
+    r"\bplutot que\b",
 )
 WISHES = (
     r"(?:pouvez-vous|pourriez-vous|peux-tu|pourrais-tu|est-ce que (?:tu peux|vous pouvez|"
@@ -180,6 +218,8 @@ POLITE = (
     r"(?:est-ce|c'est) possible",
     r"(?:qu'en (?:pensez-vous|penses-tu)|qu'est-ce que (?:tu en penses|vous en pensez))",
     r"comment (?:allez-vous|vas-tu|ca va)|ca va",
+    r"(?:alors,? )?(?:des nouvelles|du nouveau|c'est (?:fait|bon|pret)|ca avance|ou "
+    r"en (?:es-tu|etes-vous|est-on))|(?:tu es|vous etes) (?:encore |toujours )?la",
 )
 PROPOSES = (
     r"\b(?:ca|cela) (?:vous|te) (?:va|convient|irait|conviendrait)\b|\bqu'en (?:pensez-vous|"
@@ -190,4 +230,39 @@ OPEN = (
     r"\b(?:que (?:souhaitez|voulez|souhaites|veux|puis)|qu'est-ce que (?:vous|tu) (?:voulez|"
     r"veux|souhaitez|souhaites)|de quoi (?:avez|as|s'agit)|quel est (?:le|votre|"
     r"ton) (?:probleme|souci))\b"
+)
+BARE = (
+    r"\bs'il (?:vous|te) plait$|\b(?:svp|stp)$",
+    r"^(?:et |ou |alors |ok |d'accord )*(?:(?:a|de|pour|en|avec|dans) )?(?:quel(?:le)?s?|"
+    r"quand|ou|qui|combien|comment|lequel|laquelle|que|qu'est-ce|est-ce)\b",
+    r"\b(?:ca|cela) (?:vous|te) (?:va|convient)",
+)
+FAILED = r"\b(?:a echoue|echec|refusee?s?|rejetee?s?|bloquee?s?|n'a pas (?:pu|marche|fonctionne))\b"
+MORE = (
+    r"\b(?:mais|pourtant|pas|encore|toujours|sauf)\b|\bs'il (?:te|vous) plait\b|\b(?:stp|"
+    r"svp)\b|\b(?:besoin|veux|voudrais|aimerais|faudrait)\b"
+)
+OR = r"\bou\b"
+DOING = (
+    r"^je (?:(?:le|la|les|l'|lui|vous|te|t'|m'|me|en|y) ?)*(?!pense|crois|recommande|suggere|"
+    r"conseille|suis\b|comprends|souhaite|espere|propose|peux|dois|regrette|trouve|prefere|"
+    r"doute|remercie|reste|n'|ne\b|viens de|constate|vous en prie)\w{2,}(?:e|s)\b",
+    r"\b(?:pour l'instant|pour le moment|jusqu'ici|jusqu'a present)\b",
+)
+SECOND = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes)\b|\bt'"
+SOON = r"^(?:des que|une fois|quand|lorsque|apres)\b"
+WH = (
+    r"^(?:\w+,? ){0,2}(?:quel(?:le)?s?|quand|ou|qui|combien|comment|pourquoi|lequel|laquelle|"
+    r"que|qu'est-ce|qu'est ce|quoi)\b"
+)
+THEN = r"^(?:maintenant|ensuite|aussi|et|pour|avec|en|puis|sans)\b"
+KNOW = (
+    r"\b(?:verifi\w*|regarde\w*|cherche\w*|trouve\w*|expliqu\w*|analys\w*|compar\w*|montre\w*|"
+    r"resum\w*|liste\w*|calcul\w*|si|pourquoi|quel\w*|comment|combien|quand|qui)\b"
+    r"|\b(?:corrig\w*|tradui\w*|ecri\w*|redig\w*|appren\w*|compren\w*)\b"
+)
+PRAISE = (
+    r"super|genial|parfait|excellent|nickel|top|impeccable|formidable|bravo|ca marche|ca "
+    r"remarche|ca fonctionne|enfin|trop bien|tres bien|chouette"
+    r"|c'est (?:exactement|precisement|pile) ce qu\w*|exactement ce qu\w*|pile ce qu\w*"
 )

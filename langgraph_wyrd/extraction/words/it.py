@@ -23,6 +23,7 @@ COURTESY = (
     r"^(?:se|per qualsiasi|in caso) (?:hai|ha|avete|avessi|di|dovessi|dubbio|domanda|"
     r"ti serve|le serve)\b.*(?:bisogno|domand|dubbi|altro|aiuto|necessita)",
     r"\b(?:ti|le) (?:e )?(?:utile|torna|chiaro)\W*$|^(?:e )?(?:tutto )?chiaro\W*$",
+    r"\b(?:va )?meglio (?:cosi|adesso|ora)\W*$|\bcosi (?:va )?meglio\W*$",
 )
 OFFERS = (
     r"^(?:e |o )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti piacerebbe|"
@@ -35,6 +36,9 @@ OFFERS = (
     r"desidera|preferisci|preferisce|ti serve|le serve|devo|posso|hai bisogno)",
     r"^(?:posso|possiamo|potrei) (?:anche|inoltre|aiutart|aiutarl)",
     r"^(?:ti|le) (?:preparo|mostro|scrivo|aggiungo) (?:anche|un)\b",
+    r"^(?:(?:ti|le|te|lo|la|li|glielo) )*(?!attendo|aspetto|sono|solo|quando|tutto|allego|"
+    r"credo|spero|voglio|secondo|posso)\w{3,}o (?:il|lo|la|i|gli|le|un|una|anche|altro)\b.*\?$",
+    r"^(?:lo|la|li|le) (?!conferm|prenot|compr|invi|cancell)\w{3,}o\W*\?$",
 )
 APPROVAL = (
     r"\b(?:procedo|posso procedere|devo procedere|posso (?:continuare|eliminare|inviare|"
@@ -46,6 +50,9 @@ APPROVAL = (
     r"ti va bene)\W*$",
     r"\b(?:tua|sua|vostra|tuo|suo) (?:approvazione|conferma|autorizzazione|via libera|"
     r"ok)\b.{0,30}$",
+    r"\b(?:comunque|lo stesso)\W*$",
+    r"\b(?:posso|vuole che|vuoi che|devo) (?!.*\banche\b).{0,20}(?:prenot\w+|conferm\w+|"
+    r"acquist\w+|ordin\w+|invi\w+|annull\w+|elimin\w+|pubblic\w+|cancell\w+)\b",
 )
 DEMANDS = (
     r"\b(?:per favore,? )?(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|"
@@ -67,10 +74,13 @@ DEMANDS = (
     r"^(?:a |di |in |per |da |con )?(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|"
     r"che) .*\b(?:lei|tu|ti|suo|sua|tuo|tua|vuoi|vuole|desideri|desidera|preferisci|"
     r"preferisce|hai|ha|puoi|vorresti|vorrebbe|devo|e il|e la|sono)\b",
-    r"^(?:vuoi|vuole|desideri|desidera|hai|ha|puoi|puo|potresti|potrebbe|preferisci|"
-    r"preferisce|sei|vorresti|vorrebbe|posso|devo)\b",
     r"\b(?:attendo|aspetto|resto in attesa d[ei]l?l?a?) (?:la |il |una )?(?:tua|sua|tuo|"
     r"suo)\b",
+    r"\bsenza (?:il|lo|la|i|gli|le|l'|il suo|questo|questa) ?.{2,60}\bnon (?:posso|riesco|"
+    r"possiamo)\b",
+    r"^(?:rispondi|risponda|scrivi|scriva|digita|digiti|invia|mandi|manda|trascina|"
+    r"carica)\b.{1,60}\b(?:e (?:io )?(?:lo|la|ti|procedo|\w+o)\b|qui\W*$)",
+    r"^se (?:mi |ci )?(?:potesse|potessi)\b",
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"
@@ -87,6 +97,14 @@ BEGINS = (
     r"trasferiro|passero|aggiornero|scrivero|preparero|iniziero|calcolero|usero|provero|"
     r"aggiungero|leggero|andro a)\b",
     r"\bvado a \w+re\b|\bandiamo a\b",
+    r"\bdevo (?:prima |ancora |solo )*(?:guardare|controllare|verificare|cercare|chiedere|"
+    r"consultare|vedere)\b",
+    r"^(?:non )?appena [^,]{3,90}, (?!puo|potrai|ricever)",
+    r"\bancora in (?:corso|esecuzione|lavorazione)\b",
+    r"^(?:(?:va bene|bene|ok|certo|d\'accordo),? )?(?:indago|guardo|verifico|ci guardo|lo "
+    r"sistemo)\b",
+    r"\bnon (?:l'|lo |la |li |le )?ho ancora\b|\bviene (?:dopo|adesso)\b",
+    r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
@@ -113,6 +131,11 @@ NODS = (
     r" bene| adesso)?|mi sembra|sembra|tutto|interessante|ricevuto|volentieri|corretto|dai|"
     r"attendo|aspetto|fammi sapere|mi faccia sapere|(?:lo )?(?:provo|guardo|"
     r"controllo)(?: subito| dopo)?"
+    r"|(?:molto|va|cosi va) meglio|bel lavoro|ben fatto|bravo|ottimo lavoro"
+    r"|\w+issim[oai]"
+    r"|(?:lo |la |ci )?(?:provo|guardo|controllo|faccio)(?: (?:subito|dopo|stasera|domani|"
+    r"oggi|piu tardi))?|benissimo"
+    r"|cosi"
 )
 YES = (
     r"si|certo|ok|okay|va bene|d'accordo|perfetto|volentieri|esatto|corretto|giusto|procedi|"
@@ -133,6 +156,10 @@ FAREWELL = (
     r"(?:ci penso io|lo faccio io|faccio da solo|ci pensero|mi faccio (?:vivo|sentire)|"
     r"torno (?:dopo|piu tardi)|ti faccio sapere|le faccio sapere|"
     r"provo da solo)\b[^;\u3001\uff0c]*",
+    r"(?:non ancora|aspetta ancora)\b.{0,20}",
+    r".*\b(?:da (?:sol[oai]|me|noi)|(?:io|noi) stess[oai])\b.{0,20}",
+    r"(?:per (?:oggi|ora|adesso|il momento) )?(?:e|e') tutto(?: per .*)?",
+    r"scus[ai] (?:il|per il) disturbo",
 )
 PROCEED = (
     r"(?:si,? (?:grazie|per favore)|procedi(?: pure)?|proceda(?: pure)?|vai(?: avanti|"
@@ -152,6 +179,11 @@ STOP = (
     r"non ne ho piu bisogno[^,;\u3001\uff0c]{0,40}",
     r"(?:no,? )?(?:non (?:farlo|lo faccia|toccare niente))",
     r"(?:fa niente|non importa|meglio di no|ho (?:gia )?risolto)[^,;\u3001\uff0c]{0,40}",
+    r"lasciamo (?:stare|perdere|cosi)",
+    r"(?:tutto (?:a posto|ok|risolto),? )?(?:l'ho|lo ho) (?:trovat|risolt|sistemat)[oa](?: io|"
+    r" da solo| da sola)?|trovato|(?:ora |adesso )(?:va|funziona)|(?:va|funziona) di nuovo|"
+    r"tutto (?:a posto|risolto)",
+    r"(?:magari )?un'altra volta|magari dopo",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |aspetta[,.;:!]? |aspetti[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oh[,.;:!]? |"
@@ -162,6 +194,7 @@ REDIRECT = (
     r"\bal posto d",
     r"\bpiuttosto\b",
     r"\bcambiato idea\b",
+    r"^(?:no\W+)*(?:intendevo|volevo dire|mi riferivo|parlavo)\b",
 )
 WISHES = (
     r"(?:mi |ci )?(?:puoi|puo|potresti|potrebbe|potete|possiamo|posso|e possibile|si puo)\b",
@@ -183,6 +216,8 @@ POLITE = (
     r"(?:e|sarebbe) possibile",
     r"(?:che|cosa) (?:ne )?pens[ia]",
     r"come (?:va|stai|sta)",
+    r"(?:ci sono |qualche )?(?:novita|notizie)|(?:e )?(?:gia )?(?:fatto|pronto)|a che "
+    r"punto (?:sei|siamo|e)|ci sei(?: ancora)?",
 )
 PROPOSES = (
     r"\b(?:ti|le|vi) (?:va|piace|sembra|interessa|andrebbe)\b|\bche ne (?:dici|dice|pensi|"
@@ -192,4 +227,44 @@ CONDITIONS = r"^(?:se|quando|appena|una volta|non appena|dopo)\b"
 OPEN = (
     r"\b(?:(?:che )?cosa (?:vuoi|vuole|desidera|desideri|ti serve|le serve|posso)|"
     r"di cosa (?:hai|ha|si tratta)|qual e il problema)\b"
+)
+FAILED = (
+    r"\b(?:fallit[oa]|rifiutat[oa]|respint[oa]|bloccat[oa]|negat[oa]|non (?:ha funzionato|e "
+    r"riuscit[oa]|sono riuscit[oa]))\b"
+)
+MORE = (
+    r"\b(?:ma|pero|non|ancora|tranne)\b|\bper (?:favore|piacere)\b|\b(?:bisogno|voglio|vorrei|"
+    r"serve|manca)\b"
+)
+BARE = (
+    r"^(?:vuoi|vuole|desideri|desidera|hai|ha|puoi|puo|potresti|potrebbe|preferisci|"
+    r"preferisce|sei|vorresti|vorrebbe|posso|devo)\b",
+    r"\bper (?:favore|cortesia|piacere)$",
+    r"^(?:e |o |allora |ok |va bene )*(?:(?:a|di|in|per|da|con) )?(?:quale?|quali|quando|dove|"
+    r"chi|quant[oaie]|come|cosa|che)\b",
+)
+OR = r"\bo(?:ppure)?\b"
+DOING = (
+    r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"
+    r"prego|invito|ritengo|consiglio|ricordo|saluto|\w+iamo\b)\w{3,}o\b",
+    r"^(?:ora |adesso |intanto |quindi )+(?!posso|ho\b|sono|credo|spero|penso)\w{3,}o\b",
+    r"\b(?:finora|per ora|al momento)\b.{0,40}$",
+)
+SECOND = (
+    r"\b(?:lei|tu|ti|te|suo|sua|tuo|tua|tuoi|vuoi|vuole|hai|confermi|mandi|invii|decidi|"
+    r"preferisci|dica|dici)\b"
+)
+SOON = r"^(?:quando|appena|una volta|non appena|dopo)\b"
+WH = r"^(?:\w+,? ){0,2}(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|che|perche)\b"
+THEN = r"^(?:adesso|ora|poi|anche|e|per|con|in|senza)\b"
+KNOW = (
+    r"\b(?:verific\w*|guard\w*|cerc\w*|trov\w*|spieg\w*|analizz\w*|confront\w*|mostr\w*|"
+    r"riassum\w*|elenc\w*|calcol\w*|controll\w*|se|perche|qual\w*|come|quant\w*|quando|chi|"
+    r"dove|che)\b"
+    r"|\b(?:corregg\w*|traduc\w*|scriv\w*|impar\w*|capire)\b"
+)
+PRAISE = (
+    r"perfetto|ottimo|fantastico|grande|benissimo|eccellente|bellissimo|bravo|che bello|"
+    r"funziona|ricevut[oa]|arrivat[oa]|finalmente|top|chiarissimo"
+    r"|(?:e|era) (?:proprio|esattamente) (?:quello|cio) che|proprio quello che|(?:ora|adesso) va\b"
 )

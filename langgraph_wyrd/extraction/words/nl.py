@@ -18,6 +18,8 @@ COURTESY = (
     r"^(?:als|mocht|indien|bij) (?:je|u|er|jij|vragen|verdere)\b.*\b(?:vragen|hulp|meer|nog|"
     r"problemen|nodig hebt|nodig heeft|onduidelijk)",
     r"\b(?:helpt|is) dit (?:zo )?(?:duidelijk|verder)?\W*$",
+    r"\bbeter(?: zo)?\W*$",
+    r"\bals er iets\b",
 )
 OFFERS = (
     r"^(?:en |of )?zal ik\b",
@@ -37,6 +39,10 @@ APPROVAL = (
     r"correct|juist)|akkoord)\b",
     r"\b(?:bevestig|bevestigt u|bevestigen)\b",
     r"\b(?:uw|je|jouw) (?:goedkeuring|bevestiging|akkoord|toestemming)\b.{0,30}$",
+    r"\b(?:zal|moet|mag|kan) ik .*\btoch\b",
+    r"\b(?:zal|kan|mag|moet) ik\b(?!.*\b(?:ook|nog)\b).{0,40}\b(?:inplannen|plannen|"
+    r"reserveren|vastleggen|boeken|bestellen|annuleren|versturen|verwijderen|bevestigen|"
+    r"betalen|publiceren)\b",
 )
 DEMANDS = (
     r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
@@ -53,6 +59,10 @@ DEMANDS = (
     r"waarvoor) .*\b(?:u|uw|je|jij|jouw|ik|we)\b",
     r"^(?:wilt|wil|hebt|heeft|heb|kunt|kun|bent|ben|zou|geeft|gaat|ga|mag) (?:u|je|jij|ik)\b",
     r"\bik wacht (?:nog )?op (?:uw|je|jouw)\b",
+    r"\bzonder .{2,60}\b(?:ik|we)\b.{0,15}\bniet\b",
+    r"^(?:antwoord|typ|schrijf|zeg|stuur|sleep|klik|kies|geef)\w*\b.{1,60}(?:\bdan \w+ (?:ik|"
+    r"we)\b|\bhier(?:heen|naartoe)?\W*$)",
+    r"^als (?:u|je) .{3,80}\b(?:zou(?:dt)? kunnen|kon)\b",
 )
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
@@ -68,6 +78,13 @@ BEGINS = (
     r"\b(?:kom|komen) (?:er|erop|hierop|daarop|bij (?:je|u)) .*terug\b|\bik ben (?:ermee|"
     r"er mee|aan het)\b|\bbezig met\b|\bwordt (?:nu )?(?:verwerkt|uitgevoerd|gecontroleerd)",
     r"^(?:bezig|zoeken|controleren)\b.{0,30}$",
+    r"\bmoet ik\b.*\b\w+en\W*$|\bik moet\b.*\b\w+en\W*$",
+    r"^zodra [^,]{3,90}, \w+ (?:ik|we)\b",
+    r"\bloopt nog\b|\bnog (?:bezig|onderweg|in behandeling)\b",
+    r"\bik laat het (?:je |u |jullie )?weten\b",
+    r"^(?:(?:oke|ok|goed|prima|duidelijk),? )?ik duik\b",
+    r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
+    r"hebben)\b.{0,40}\bnog niet\b|\b(?:komt|volgt) (?:hierna|daarna|nu|zo)\b",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -93,6 +110,9 @@ NODS = (
     r"is|zo|helder|interessant|akkoord|leuk|hartstikke|lekker|dat|het|dit|ik wacht|"
     r"laat (?:maar|het me) weten|(?:dat |het )?(?:ga|zal|probeer|test|bekijk) ik (?:dat |"
     r"het )?(?:zo |even |straks )?(?:proberen|testen|bekijken|uit)?"
+    r"|(?:veel|al) beter|goed (?:gedaan|werk)|netjes|lekker bezig|knap"
+    r"|ik (?:probeer|test|bekijk|doe) (?:het|dat)(?: (?:vanavond|morgen|straks|zo|later))?|"
+    r"doe ik|regel ik|als een trein"
 )
 YES = (
     r"ja|jep|yes|zeker|ok|oke|okay|prima|graag|natuurlijk|akkoord|klopt|precies|doe maar|"
@@ -112,6 +132,9 @@ FAREWELL = (
     r"(?:ik )?(?:kom er (?:later )?op terug|doe het zelf|los het zelf op|"
     r"denk er(?: nog)? over na|regel het zelf|zoek het zelf(?: wel)? uit|laat het (?:je|"
     r"u) weten)\b[^;\u3001\uff0c]*",
+    r"(?:nu )?nog niet|wacht (?:nog|er(?:mee)?|daar(?:mee)?)\b.{0,20}",
+    r".*\b(?:ik|we|wij)\b.*\bzelf\b.{0,10}",
+    r"sorry voor (?:de|het) (?:moeite|overlast|storen)",
 )
 PROCEED = (
     r"(?:ja,? graag|ga (?:maar )?(?:door|verder|je gang)|gaat u (?:maar )?(?:door|verder|"
@@ -133,6 +156,10 @@ STOP = (
     r"dit )?niet meer)[^,;\u3001\uff0c]{0,40}",
     r"(?:nee,? )?(?:niet doen|liever niet|doe maar niet|beter niet)",
     r"(?:laat maar|niet nodig|toch niet|al opgelost).{0,15}",
+    r"laten we (?:het|dat) (?:maar )?(?:zo )?(?:laten|zitten|vergeten)(?: zitten)?",
+    r"(?:hoeft niet meer,? )?(?:ik heb (?:het|hem) )?(?:al |zelf )*(?:gevonden|opgelost)|"
+    r"(?:hij |het )?doet het weer",
+    r"(?:misschien )?een andere keer|misschien later",
 )
 REDIRECT = (
     r"^(?:nee[,.;:!]? |wacht[,.;:!]? |ah[,.;:!]? |oke?[,.;:!]? |oh[,.;:!]? |maar |"
@@ -142,6 +169,8 @@ REDIRECT = (
     r"\bin plaats (?:van|daarvan)\b",
     r"\b(?:maar|toch|doe|maak|gebruik|schrijf|wil) liever\b|\bliever\b.*\bdan\b",
     r"\bbedacht\b",
+    r"\blaat .{1,40} zitten\b",
+    r"^(?:nee\W+)*ik (?:bedoel(?:de)?|had het over)\b",
 )
 WISHES = (
     r"(?:kun|kunt|kan|zou|zoudt|wil|wilt|mag) (?:je|jij|u|ik|we|jullie)\b",
@@ -162,6 +191,8 @@ POLITE = (
     r"(?:is|kan|lukt) dat(?: mogelijk)?",
     r"wat (?:vind|denk) (?:je|u)(?: ervan)?",
     r"hoe gaat het(?: met (?:je|u))?",
+    r"(?:is er )?(?:al )?(?:iets )?nieuws|(?:is het )?(?:al )?klaar|hoe (?:staat het ermee|"
+    r"ver ben je)|ben je er nog",
 )
 PROPOSES = (
     r"\bwat (?:vind|vindt|denk|denkt) (?:je|u)\b|\b(?:past|lijkt|bevalt|is) (?:dat|dit|"
@@ -171,4 +202,36 @@ CONDITIONS = r"^(?:als|zodra|wanneer|indien|nadat|mocht)\b"
 OPEN = (
     r"\b(?:wat (?:wilt|wil|kan ik|zoekt|heb je|heeft u)|waar gaat het (?:om|over)|"
     r"wat is het probleem)\b"
+)
+BARE = (
+    r"\b(?:alstublieft|alsjeblieft|aub|graag)$",
+    r"^(?:en |of |dus |oke? )*(?:(?:op|voor|in|van|met|naar|om) )?(?:welke?|wat|wanneer|waar|"
+    r"wie|hoeveel|hoe|waarom)\b",
+    r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",
+)
+FAILED = r"\b(?:mislukt|geweigerd|geblokkeerd|afgewezen|afgebroken|niet gelukt|werkte niet)\b"
+MORE = (
+    r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"
+    r"graag)\b|\b(?:nodig|wil|willen|zou)\b"
+)
+OR = r"\bof\b"
+DOING = (
+    r"^(?:ik|we|wij) (?!heb|hebben|had|ben\b|was\b|zijn|denk|vind|hoop|zou|raad|begrijp|zie\b|"
+    r"weet|wens|kan\b|kon|kunnen|snap|stel|geloof|adviseer|mis\b|wacht|wil\b|"
+    r"dank)\w{2,}\b(?!.*\b(?:niet|geen)\b)",
+    r"\btot nu toe\b",
+)
+SECOND = r"\b(?:u|uw|je|jij|jou|jouw|jullie)\b"
+SOON = r"^(?:zodra|wanneer|nadat)\b"
+WH = r"^(?:\w+,? ){0,2}(?:welke?|wat|wanneer|waar\w*|wie|hoeveel|hoe|waarom)\b"
+THEN = r"^(?:nu|dan|ook|en|voor|met|als|in|nog|zonder)\b"
+KNOW = (
+    r"\b(?:check\w*|controleer\w*|kijk\w*|zoek\w*|vind\w*|leg|analyseer\w*|vergelijk\w*|toon|"
+    r"laat|samen|bereken\w*|onderzoek\w*|of|waarom|welke?|hoe|hoeveel|wanneer|wie|waar|wat)\b"
+    r"|\b(?:corrigeer|verbeter|vertaal|schrijf|leren|begrijp\w*)\b"
+)
+PRAISE = (
+    r"super|top|perfect|geweldig|prima|mooi|fijn|lekker|heel goed|gelukt|het werkt|werkt|"
+    r"eindelijk|netjes|uitstekend"
+    r"|precies wat ik"
 )

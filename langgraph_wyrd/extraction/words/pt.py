@@ -24,6 +24,7 @@ COURTESY = (
     r"^(?:se|caso|quando) (?:voce )?(?:tiver|precisar|tenha|precise|surgir|houver|tem|"
     r"precisa) (?:de )?(?:alguma?|outr[ao]s?|mais|algo|duvidas?|perguntas?|ajuda|qualquer)",
     r"\b(?:ajudou|ficou claro|faz sentido)\W*$",
+    r"\bmelhor (?:assim|agora)\W*$|\bassim (?:esta |fica |ficou )?melhor\W*$",
 )
 OFFERS = (
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
@@ -45,6 +46,9 @@ APPROVAL = (
     r"\b(?:voce )?(?:confirma|aprova|autoriza|confirme|aprove)\b",
     r"\b(?:pode ser|tudo bem|esta correto|esta certo|de acordo|certo|correto|ok)\W*\?",
     r"\b(?:sua|tua) (?:aprovacao|confirmacao|autorizacao)\b.{0,30}$",
+    r"\bmesmo assim\b",
+    r"\b(?:posso|quer que eu|devo) (?!.*\btambem\b).{0,20}(?:reserv(?:e|ar)|confirm(?:e|ar)|"
+    r"compr(?:e|ar)|agend(?:e|ar)|marc(?:ar)|marque|public(?:ar)|publique|delet(?:e|ar))\b",
 )
 DEMANDS = (
     r"\b(?:por favor,? )?(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|"
@@ -55,18 +59,24 @@ DEMANDS = (
     r"\b(?:voce )?(?:pode|poderia|podes|poderias|consegue) (?:por favor |me |nos |"
     r"-me )*(?:informar|dizer|fornecer|enviar|compartilhar|passar|confirmar|especificar|dar|"
     r"esclarecer|descrever|verificar|indicar|mandar|partilhar|detalhar)",
-    r"^(?:para .*?, |antes .*?, |primeiro,? |tambem |so |apenas |ainda |"
+    r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=precis|necessit))|antes .*?, |primeiro,? |tambem |"
+    r"so |apenas |ainda |"
     r"mas )*(?:eu )?(?:preciso|precisaria|necessito|precisamos|vou precisar|vamos precisar|"
-    r"falta|faltam)\b(?! (?:de )?(?:um (?:momento|minuto|segundo)|verificar|checar|olhar|"
+    r"falta|faltam)\b(?! \w+[aei]r\b)(?! (?:de )?(?:um (?:momento|minuto|segundo)|verificar|"
+    r"checar|olhar|"
     r"analisar|consultar|mais tempo))",
     r"\b(?:me |deixe-me |deixa-me )(?:avise|saber|diga|diz) (?:qual|quando|onde|como|quanto|"
     r"quem|o que)",
     r"^(?:a |de |em |para |por |com |desde |ate )?(?:qual|quais|quando|onde|quem|"
     r"quant[oa]s?|como|o que|que) .*\b(?:voce|tu|te|seu|sua|teu|tua|quer|deseja|prefere|"
     r"precisa|tem|gostaria|pode|e o|e a|sao)\b",
-    r"^(?:voce )?(?:quer|deseja|tem|pode|poderia|prefere|gostaria|precisa|esta|tu queres|"
-    r"queres|preferes|tens)\b.*\b(?:voce|ou|que|de|seu|sua|algum|alguma|isso)\b",
     r"\b(?:aguardo|fico no aguardo d[eao]) (?:sua|seu|tua|teu)\b",
+    r"\bsem (?:o|a|os|as|seu|sua|esse|essa) .{2,60}\bnao (?:consigo|posso|da|e possivel)\b",
+    r"^(?:responda|responde|digite|escreva|escreve|diga|diz|mande|manda|envie|envia|arraste|"
+    r"cole)\b.{1,60}\b(?:(?:e|que) (?:eu|ja)\b|aqui\W*$)",
+    r"^(?:claro|certo|ok|beleza)?\W*(?:voce )?pode(?:ria)? (?:colar|anexar|mandar|enviar|"
+    r"subir|colocar|digitar|escrever)\b",
+    r"^se (?:voce )?(?:puder|pudesse)\b(?! me avisar se)",
 )
 BEGINS = (
     r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
@@ -86,6 +96,14 @@ BEGINS = (
     r"agora (?:verifico|procuro|executo))\b",
     r"\b(?:encaminhando|transferindo|passo (?:para|ao|a palavra)|comeco (?:por|a|agora)|"
     r"trato ja|ja (?:verifico|trato|procuro|vejo))\b",
+    r"\b(?:preciso|tenho que|tenho de) (?:primeiro )?(?:olhar|ver|verificar|checar|consultar|"
+    r"confirmar|conferir|procurar|perguntar)\b",
+    r"^assim que [^,]{3,90}, (?!voce)",
+    r"\b(?:ainda|segue|continua) (?:esta )?(?:rodando|em andamento|em execucao|processando|"
+    r"correndo)\b",
+    r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
+    r"\bainda nao (?:\w+ei|consegui|olhei|vi|fiz)\b|\bvem (?:a seguir|depois|agora)\b",
+    r"\b(?:esta|estao) sendo \w+",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -111,6 +129,11 @@ NODS = (
     r"otima|combinado|interessante|fantastico|super|tudo|parece|esta|ta|fixe|pois|percebi|"
     r"aguardo|fico no aguardo|me avise?|avise-me|joia|tranquilo|vou (?:testar|ver|verificar|"
     r"tentar)(?: isso)?"
+    r"|(?:muito|bem) melhor|bom trabalho|mandou bem|boa"
+    r"|(?:agora|ja) (?:foi|deu|vai)"
+    r"|(?:eu )?(?:testo|tento|vejo|faco isso|faco)(?: (?:hoje(?: a noite)?|amanha|depois|mais "
+    r"tarde|agora))?|certinho|funcionando"
+    r"|assim"
 )
 YES = (
     r"sim|claro|ok|okay|de acordo|perfeito|com certeza|pode|pode ser|isso|exato|correto|"
@@ -130,6 +153,9 @@ FAREWELL = (
     r"por agora (?:nao|e tudo)|sem mais (?:perguntas|duvidas))",
     r"(?:eu )?(?:mesmo )?(?:faco eu|resolvo eu|resolvo sozinho|vou pensar|volto (?:depois|"
     r"mais tarde)|retorno|vou tentar sozinho|eu mesmo)\b[^;\u3001\uff0c]*",
+    r"ainda nao|espera um pouco\b.{0,20}",
+    r".*\b(?:eu mesm[oa]|nos mesm[oa]s|por conta propria|sozinh[oa]s?)\b.{0,20}",
+    r"(?:desculpe?|desculpa) (?:o|pelo) (?:incomodo|transtorno)",
 )
 PROCEED = (
     r"(?:quero(?: sim)?|sim,? por favor|pode (?:continuar|seguir|prosseguir|fazer|ir|"
@@ -151,6 +177,10 @@ STOP = (
     r"(?:nao,? )?nao (?:faca|faz|apague|envie|mexa)(?: isso| nada)?",
     r"(?:melhor nao|tanto faz|deixa (?:pra la|estar)|ja (?:resolvi|consegui|"
     r"foi resolvido))[^,;\u3001\uff0c]{0,40}",
+    r"(?:vamos )?deixar? (?:pra la|assim|quieto|como esta)",
+    r"(?:deixa,? )?(?:eu )?ja (?:achei|encontrei|consertei|voltou)|achei|(?:ja )?voltou a "
+    r"funcionar(?: sozinho)?",
+    r"(?:talvez )?(?:outra hora|outro dia)|talvez depois|fica pra proxima",
 )
 REDIRECT = (
     r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
@@ -159,6 +189,7 @@ REDIRECT = (
     r"\b(?:em vez|ao inves) (?:de|disso|disto)\b",
     r"\bmudei de (?:ideia|planos?|opiniao)\b",
     r"\bmelhor (?:fazer|faca|faz|usar|use|escrever|escreva|mudar)\b",
+    r"^(?:nao\W+)*(?:eu )?(?:falei d|quis dizer|me referi|estava falando)\w*",
 )
 WISHES = (
     r"(?:voce )?(?:pode|poderia|podes|poderias|consegue|podemos|posso|e possivel|da para|"
@@ -184,6 +215,8 @@ POLITE = (
     r"(?:e|seria) possivel",
     r"o que (?:voce )?acha",
     r"tudo (?:bem|bom)|como (?:vai|esta)",
+    r"(?:alguma |tem )?(?:novidades?|noticias)|(?:ja )?(?:esta|ficou|ta) pronto|como (?:vai|"
+    r"esta) isso|ainda esta ai",
 )
 PROPOSES = (
     r"\bo que (?:voce )?acha\b|\bque tal\b|\b(?:te|lhe) (?:parece|agrada|interessa|serve)\b|"
@@ -193,4 +226,46 @@ CONDITIONS = r"^(?:se|caso|quando|assim que|depois que|uma vez)\b"
 OPEN = (
     r"\b(?:o que (?:voce )?(?:quer|precisa|deseja|gostaria|queres)|qual (?:e )?(?:o|seu|"
     r"a) (?:problema|duvida))\b"
+)
+FAILED = (
+    r"\b(?:falhou|rejeitad[oa]s?|bloquead[oa]s?|negad[oa]s?|recusad[oa]s?|nao (?:funcionou|"
+    r"deu certo|consegui))\b"
+)
+MORE = (
+    r"\b(?:mas|porem|nao|n|ainda|continua)\b|\bpor favor\b|\bpf\b|\b(?:precis\w+|quer\w*|"
+    r"gostaria|falta)\b"
+)
+BARE = (
+    r"^(?:voce )?(?:quer|deseja|tem|pode|poderia|prefere|gostaria|precisa|esta|tu queres|"
+    r"queres|preferes|tens)\b.*\b(?:voce|ou|que|de|seu|sua|algum|alguma|isso)\b",
+    r"\bpor favor$",
+    r"^(?:e |ou |entao |certo |ok )*(?:(?:a|de|em|para|por|com) )?(?:qual|quais|quando|onde|"
+    r"quem|quant[oa]s?|como|que|o que)\b",
+)
+OR = r"\bou\b"
+DOING = (
+    r"^(?:agora |ja |entao |a seguir |em seguida )+(?:(?:o|a|os|as|isso) )?(?!posso|preciso|"
+    r"acho|tenho|estou|recomendo|consigo|funciona)\w{3,}o\b",
+    r"^(?:sigo|continuo|passo|prossigo)\b",
+    r"^corrijo\b|\bcorrijo (?:ja|agora|isso)\b",
+    r"\b(?:ate agora|por enquanto|ate o momento)\b",
+)
+SECOND = (
+    r"\b(?:voces?|tu|te|seus?|suas?|teu|tua|quiser|quiseres|precisar|confirmar|enviar|"
+    r"tiver(?:es)?|desejar|preferir|decidir|responder)\b"
+)
+SOON = r"^(?:quando|assim que|depois que|uma vez)\b"
+WH = r"^(?:\w+,? ){0,2}(?:qual|quais|quando|onde|quem|quant[oa]s?|como|que|por que|porque)\b"
+THEN = r"^(?:agora|depois|tambem|e|para|pra|com|em|sem|entao)\b"
+KNOW = (
+    r"\b(?:verifi\w*|olh\w*|busc\w*|procur\w*|explic\w*|analis\w*|compar\w*|mostr\w*|resum\w*|"
+    r"list\w*|calcul\w*|descubr\w*|revis\w*|se|por que|porque|qual\w*|como|quant\w*|quando|quem|"
+    r"onde)\b"
+    r"|\b(?:corrij\w*|corrig\w*|traduz\w*|escrev\w*|redij\w*|aprend\w*|entend\w*)\b"
+)
+PRAISE = (
+    r"otimo|perfeito|excelente|show|maravilha|massa|top|legal|muito bom|boa|funcionou|deu "
+    r"certo|saiu|agora foi|foi|fantastico|fixe|finalmente"
+    r"|(?:e|era) (?:exatamente|justamente) (?:isso|o que)|exatamente (?:isso|o que)|agora "
+    r"(?:ta|esta) (?:funcionando|certo|otimo|bom|perfeito)"
 )

@@ -5,7 +5,7 @@ import {h, keyed, replace, toast} from "./dom.js";
 import {count, link, status, when} from "./format.js";
 import {onChange} from "./live.js";
 
-const STATUSES = ["interrupted", "error", "due", "idle", "done"];
+const STATUSES = ["interrupted", "error", "due", "idle", "quiet", "done"];
 const SINCE = {"": "any time", 1: "the last hour", 24: "the last day", 168: "the last week"};
 
 export async function threads(main, parts, query, signal) {
@@ -92,7 +92,7 @@ export async function threads(main, parts, query, signal) {
       },
     }, word));
   const search = h("input", {
-    id: "search", type: "search", placeholder: "Search titles and reasons", "aria-label": "Search titles and reasons",
+    id: "search", type: "search", placeholder: "Search messages", "aria-label": "Search messages, titles and reasons",
     value: chosen.text, oninput: soon("text"), autocomplete: "off", spellcheck: "false",
   });
   const users = h("input", {

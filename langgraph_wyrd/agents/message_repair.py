@@ -1,0 +1,506 @@
+"""A history that no provider refuses: every tool call answered once, directly behind it.
+
+Providers answer 400 to a history with a call that has no result, a result without its call, an id
+used twice, results that stand elsewhere, or blank text. `repair_messages` changes what they would
+refuse and nothing else; `fitted` gives a sound history the form that another provider takes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from hashlib import blake2b
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+
+from langgraph_wyrd.extraction.messages import written
+from langgraph_wyrd.state.wording import moment
+
+STARTED = "__wyrd_started__"  # the channel of the note that a call is about to be run
+UNKNOWN = "unknown"  # a tool without a name
+EMPTY = "(empty message)"
+
+_CALLING = {
+    "tool_use": "id",
+    "tool_call": "id",
+    "invalid_tool_call": "id",
+    "function_call": "call_id",
+}
+_THOUGHTS = frozenset(("thinking", "redacted_thinking", "reasoning"))
+# What a message in place of a result says: ours, and deepagents'.
+_NO_RESULT = ("no result was recorded", "arguments were malformed or truncated")
+
+
+def repair_messages(
+    messages: Iterable[Any],
+    *,
+    pending_writes: Iterable[Sequence[Any]] = (),
+    now: datetime | None = None,
+    asked: Mapping[str, str] | None = None,
+) -> list[BaseMessage]:
+    """The history as OpenAI and Anthropic accept it. A history that is fine comes back as it is.
+
+    A call without a result gets a `ToolMessage` with status `error` that says what is known; a
+    result that had finished, but is only a pending write, is used. Results move directly behind
+    their call; ids that are used twice get a number; results without a call, second results, and
+    messages that say nothing are left out. Repairing twice is the same as repairing once.
+
+    Args:
+        messages: Messages, or what LangChain makes messages of.
+        pending_writes: `(task id, channel, value)` each, as a checkpoint has them.
+        now: When this is said, for what is said of a call without a result.
+        asked: When calls were asked for, by their ids.
+    """
+    given = [m if isinstance(m, BaseMessage) else convert_to_messages([m])[0] for m in messages]
+    return _Repair(given, _Known(pending_writes, now, asked or {})).done()
+
+
+def unanswered(messages: Iterable[BaseMessage]) -> bool:
+    """Whether a call has no result, or only words in place of one: a pending write may have it."""
+    open_calls: set[str | None] = set()
+    for message in messages:
+        if isinstance(message, AIMessage):
+            open_calls.update(call["id"] for call in message.tool_calls)
+        elif isinstance(message, ToolMessage) and not has_no_result(message):
+            open_calls.discard(message.tool_call_id)
+    return bool(open_calls)
+
+
+def has_no_result(message: BaseMessage) -> bool:
+    """Whether a tool's message says only that there was no result."""
+    if not isinstance(message, ToolMessage) or message.status != "error":
+        return False
+    text = message.text[:600]
+    return any(sign in text for sign in _NO_RESULT)
+
+
+# ---- what is known of calls
+
+
+class _Known:
+    """What pending writes, and whoever asks, know of the calls."""
+
+    def __init__(
+        self, writes: Iterable[Sequence[Any]], now: datetime | None, asked: Mapping[str, str]
+    ) -> None:
+        self.results: dict[str, ToolMessage] = {}
+        self.started: dict[str, str] = {}
+        self.asked = asked
+        self.now = now
+        for task, channel, value, *_ in writes:
+            if channel == STARTED:
+                if isinstance(value, Mapping):
+                    self.started[str(value.get("call"))] = str(value.get("at"))
+            elif not channel.startswith("__"):
+                for each in written(value):
+                    if isinstance(each, ToolMessage) and not has_no_result(each):
+                        if each.id is None:  # it is known again by its id, once it is in place
+                            id = f"{task}/{each.tool_call_id}"
+                            each = each.model_copy(update={"id": id})
+                        self.results.setdefault(each.tool_call_id, each)
+
+    def said(self, call: _Call) -> ToolMessage:
+        """In place of a result that nobody knows."""
+        what = f"`{call.name}` (call {call.id})"
+        if call.malformed is not None:
+            text = (
+                f"{what} was not run: its arguments were malformed or truncated"
+                f"{call.malformed and f' ({call.malformed[:200]})'}. "
+                "If it is still needed, call it again with valid arguments."
+            )
+        else:
+            asked = _plain_time(self.asked.get(call.given))
+            started = self.started.get(call.given)
+            return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
+        return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
+
+
+def no_result(
+    name: str,
+    id: str,
+    *,
+    asked: str | None = None,
+    started: str | None = None,
+    now: datetime | None = None,
+) -> ToolMessage:
+    """The message in place of a result that nobody knows."""
+    text = (
+        f"`{name}` (call {id}) was asked for{f' at {asked}' if asked else ''}"
+        f"{f', it was started at {started}' if started else ''}, and no result was recorded"
+        f"{f' until {iso(now)}' if now else ''}. It may or may not have taken "
+        "effect: verify before redoing it."
+    )
+    return ToolMessage(text, tool_call_id=id, name=name, status="error")
+
+
+def iso(moment: datetime) -> str:
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(timezone.utc)
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _plain_time(said: str | None) -> str | None:
+    """A time as it is written here; what is no time stays as it is."""
+    at = moment(said)
+    return said if at is None else iso(at)
+
+
+# ---- the repair
+
+
+@dataclass(slots=True)
+class _Call:
+    given: str  # the id as it was; "" for none
+    id: str
+    name: str
+    malformed: str | None = None  # what is wrong with it, as far as anybody says
+    result: ToolMessage | None = None
+    place: int = -1  # where its result stood
+
+
+class _Repair:
+    def __init__(self, given: Sequence[BaseMessage], known: _Known) -> None:
+        self.known = known
+        self.messages: list[BaseMessage] = []
+        self.calls: dict[int, list[_Call]] = {}  # by the place of their message
+        self.taken: set[str] = set()
+        self.reserved = {*known.results, *(id for message in given for id in _ids(message))}
+        for message in given:
+            self._take(message)
+        self._pair()
+
+    def done(self) -> list[BaseMessage]:
+        out: list[BaseMessage] = []
+        for place, message in enumerate(self.messages):
+            if isinstance(message, ToolMessage):
+                continue
+            out.append(message)
+            calls = self.calls.get(place)
+            if not calls:
+                continue
+            last = len(self.messages)
+            for call in sorted(calls, key=lambda call: last if call.place < 0 else call.place):
+                said = call.result or self.known.said(call)
+                out.append(_as_answer(said, call.id))
+        return out
+
+    # ---- each message for itself
+
+    def _take(self, message: BaseMessage) -> None:
+        if isinstance(message, AIMessage):
+            message, calls = self._named(message)
+            if calls:
+                self.calls[len(self.messages)] = calls
+            elif _says_nothing(message):
+                return
+        elif isinstance(message, HumanMessage):
+            results, rest = _split(message)
+            self.messages.extend(results)
+            if rest is None:
+                return
+            message = rest
+        elif isinstance(message, SystemMessage) and not _without_blanks(message.content):
+            return
+        self.messages.append(message)
+
+    def _named(self, message: AIMessage) -> tuple[AIMessage, list[_Call]]:
+        """The message with an id and a name for each call, no id given before; and its calls."""
+        valid: list[dict[str, Any]] = [{**call} for call in message.tool_calls]
+        broken: list[dict[str, Any]] = [{**call} for call in message.invalid_tool_calls]
+        content: Any = _without_blanks(message.content)
+        changed = content is not message.content
+        held = {call.get("id") for call in (*valid, *broken)}
+        for block in content if isinstance(content, list) else ():
+            call = _call_of(block)
+            if call is not None and call["id"] not in held:
+                (valid if call["type"] == "tool_call" else broken).append(call)
+                changed = True
+        if not valid and not broken:
+            return (message.model_copy(update={"content": content}) if changed else message), []
+        found: list[_Call] = []
+        renamed: dict[str, list[str]] = {}
+        for n, call in enumerate((*valid, *broken)):
+            old, name = call.get("id") or "", call.get("name") or UNKNOWN
+            new = self._new_id(old or _made_up(message, len(self.messages), n), made_up=not old)
+            malformed = None if n < len(valid) else str(call.get("error") or "")
+            found.append(_Call(old, new, name, malformed))
+            renamed.setdefault(old, []).append(new)
+            if n >= len(valid) and not isinstance(call.get("args"), str):
+                call["args"] = ""
+                changed = True
+            if new != call.get("id") or name != call.get("name"):
+                call["id"], call["name"] = new, name
+                changed = True
+        if not changed:
+            return message, found
+        if all(new == [old] for old, new in renamed.items()):
+            renamed = {}
+        return _with_calls(message, content, valid, broken, renamed), found
+
+    def _new_id(self, id: str, *, made_up: bool) -> str:
+        """This id, or, where it was given before, one with a number."""
+        if id in self.taken or (made_up and id in self.reserved):
+            stem, n = id, 2
+            while (id := f"{stem}_{n}") in self.taken or id in self.reserved:
+                n += 1
+        self.taken.add(id)
+        return id
+
+    # ---- which result belongs to which call
+
+    def _pair(self) -> None:
+        latest: dict[str, list[_Call]] = {}  # by id: the calls of the last message that has it
+        early: dict[str, list[tuple[int, ToolMessage]]] = {}
+        every: dict[str, list[_Call]] = {}
+        for place, message in enumerate(self.messages):
+            calls = self.calls.get(place, ())
+            for id in {call.given for call in calls}:
+                latest[id] = [call for call in calls if call.given == id]
+                every.setdefault(id, []).extend(latest[id])
+            if isinstance(message, ToolMessage):
+                id = message.tool_call_id
+                if id not in latest:
+                    early.setdefault(id, []).append((place, message))
+                else:
+                    _answer(latest[id], message, place)
+        for id, results in early.items():
+            for (place, message), call in zip(results, every.get(id, ()), strict=False):
+                _answer([call], message, place)
+        placed = {message.id for message in self.messages if isinstance(message, ToolMessage)}
+        for id, result in self.known.results.items():
+            if id in every and result.id not in placed:  # it is of the last call of that id
+                _answer(latest[id], result, -1)
+
+
+def _answer(calls: list[_Call], result: ToolMessage, place: int) -> None:
+    """Give the result to the first of the calls that has none, or only words in its place."""
+    for call in calls:
+        if call.result is None or (has_no_result(call.result) and not has_no_result(result)):
+            call.result, call.place = result, place
+            return
+
+
+def _as_answer(result: ToolMessage, id: str) -> ToolMessage:
+    content = _without_blanks(result.content)
+    if content is result.content and result.tool_call_id == id:
+        return result
+    return result.model_copy(update={"content": content, "tool_call_id": id})
+
+
+# ---- parts of messages
+
+
+def _ids(message: BaseMessage) -> list[str]:
+    """The ids of calls that a message names."""
+    if isinstance(message, ToolMessage):
+        return [message.tool_call_id]
+    if not isinstance(message, AIMessage):
+        return []
+    return [
+        id for call in (*message.tool_calls, *message.invalid_tool_calls) if (id := call.get("id"))
+    ]
+
+
+def _made_up(message: AIMessage, place: int, n: int) -> str:
+    name = f"{message.id or place}/{n}"
+    return f"call_{blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _call_of(block: Any) -> dict[str, Any] | None:
+    """The call that a content block is."""
+    if not isinstance(block, dict) or block.get("type") not in ("tool_use", "tool_call"):
+        return None
+    args: Any = block.get("input", block.get("args"))
+    if not args and isinstance(partial := block.get("partial_json"), str):
+        args = partial
+    if isinstance(args, str) and args:
+        try:
+            args = json.loads(args)
+        except ValueError:
+            error = "not valid JSON"
+            id, name = block.get("id"), block.get("name")
+            return {
+                "type": "invalid_tool_call", "id": id, "name": name, "args": args, "error": error
+            }  # fmt: skip
+    call = {"type": "tool_call", "id": block.get("id"), "name": block.get("name")}
+    return {**call, "args": args if isinstance(args, dict) else {}}
+
+
+def with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
+    """The blocks with the ids that their calls have now: the nth of an id is its nth call."""
+    seen: dict[tuple[str, str], int] = {}
+    out = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        key = _CALLING.get(kind) if isinstance(kind, str) else None
+        if key is not None and isinstance(kind, str):
+            old = block.get(key) or ""
+            n = seen[kind, old] = seen.get((kind, old), -1) + 1
+            new = renamed.get(old, ())
+            if n < len(new) and new[n] != block.get(key):
+                block = {**block, key: new[n]}
+            elif n >= len(new) > 0:
+                continue  # said once more than it was called
+        out.append(block)
+    return out
+
+
+def _split(message: HumanMessage) -> tuple[list[ToolMessage], HumanMessage | None]:
+    """Results that stand in a person's turn, as Anthropic has them, and what else is in it."""
+    content = message.content
+    results: list[ToolMessage] = []
+    rest: Any = _without_blanks(content)
+    if isinstance(rest, list) and any(_is_result(block) for block in rest):
+        for block in rest:
+            if _is_result(block):
+                status: Any = "error" if block.get("is_error") else "success"
+                said = block.get("content") or ""
+                id = block.get("tool_use_id") or ""
+                results.append(ToolMessage(said, tool_call_id=id, status=status))
+        rest = [block for block in rest if not _is_result(block)]
+        if not rest:
+            return results, None
+    if not rest:
+        return results, message.model_copy(update={"content": EMPTY})
+    return results, message if rest is content else message.model_copy(update={"content": rest})
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _without_blanks(content: Any) -> Any:
+    """The content without text that is only white space; the same object where there is none."""
+    if isinstance(content, str):
+        return content if not content or content.strip() else ""
+    kept = [block for block in content if not _is_blank(block)]
+    if not kept:
+        return ""
+    return content if len(kept) == len(content) else kept
+
+
+def _is_blank(block: Any) -> bool:
+    if isinstance(block, str):
+        return not block.strip()
+    if not isinstance(block, dict) or block.get("type") != "text":
+        return False
+    text = block.get("text")
+    return not isinstance(text, str) or not text.strip()
+
+
+def _says_nothing(message: AIMessage) -> bool:
+    """No words, no calls: an answer that broke off, perhaps while it was thought over."""
+    if any(message.additional_kwargs.values()):
+        return False
+    content = message.content
+    if isinstance(content, str):
+        return not content
+    return all(isinstance(block, dict) and block.get("type") in _THOUGHTS for block in content)
+
+
+LEFT_OUT = "(Earlier messages are left out.)"
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a provider refuses, beside what `repair_messages` sees to."""
+
+    id: int  # characters of a call's id, at most
+    name: int  # of a tool's name, of which no other than letters, digits, _ and -
+    person_first: bool  # whether a history begins with a person
+
+
+_OPENAI, _ANTHROPIC, _BEDROCK = Form(40, 64, False), Form(128, 128, True), Form(64, 64, True)
+# By what LangChain's models call their provider. The ids' characters are the converters' business.
+_FORMS = {
+    "openai": _OPENAI,
+    "azure": _OPENAI,
+    "anthropic": _ANTHROPIC,
+    "amazon_bedrock": _BEDROCK,
+}
+
+
+def form_of(model: BaseChatModel) -> Form | None:
+    """What the model's provider takes; None if that is not known."""
+    with suppress(Exception):  # a model of somebody's own
+        return _FORMS.get(model._get_ls_params().get("ls_provider", ""))
+    return None
+
+
+def fitted(messages: Sequence[BaseMessage], form: Form | None) -> list[BaseMessage]:
+    """The history in this form; what has it already comes back as it is."""
+    if form is None:
+        return [*messages]
+    out = [_fitted(message, form) for message in messages]
+    if form.person_first:
+        first = next((n for n, m in enumerate(out) if not isinstance(m, SystemMessage)), None)
+        if first is not None and isinstance(out[first], AIMessage):
+            out.insert(first, HumanMessage(LEFT_OUT))
+    return out
+
+
+def _fitted(message: BaseMessage, form: Form) -> BaseMessage:
+    if isinstance(message, ToolMessage):
+        id = _id(message.tool_call_id, form)
+        same = id == message.tool_call_id
+        return message if same else message.model_copy(update={"tool_call_id": id})
+    if not isinstance(message, AIMessage):
+        return message
+
+    def formed(calls: Iterable[Any]) -> list[Any]:
+        return [
+            {**call, "id": _id(call["id"] or "", form), "name": _name(call["name"] or "", form)}
+            for call in calls
+        ]
+
+    valid, broken = formed(message.tool_calls), formed(message.invalid_tool_calls)
+    before: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
+    after = [*valid, *broken]
+    names = ("id", "name")
+    if all((a[n] or "") == b[n] for a, b in zip(before, after, strict=True) for n in names):
+        return message
+    renamed: dict[str, list[str]] = {}
+    for old, new in zip(before, after, strict=True):
+        if old["id"] != new["id"]:
+            renamed.setdefault(old["id"] or "", []).append(new["id"])
+    return _with_calls(message, message.content, valid, broken, renamed)
+
+
+def _with_calls(
+    message: AIMessage, content: Any, valid: list[Any], broken: list[Any],
+    renamed: Mapping[str, list[str]],
+) -> AIMessage:  # fmt: skip
+    """A message with these calls, under new ids in its content blocks, too."""
+    if renamed and isinstance(content, list):
+        content = with_new_ids(content, renamed)
+    kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+    return message.model_copy(
+        update={"content": content, "tool_calls": valid, "invalid_tool_calls": broken,
+                "additional_kwargs": kwargs}
+    )  # fmt: skip
+
+
+def _id(id: str, form: Form) -> str:
+    """An id that is too long, by a hash: the same at every call, and for its result."""
+    if len(id) <= form.id:
+        return id
+    return f"call_{blake2b(id.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+
+
+def _name(name: str, form: Form) -> str:
+    return _ODD.sub("_", name)[: form.name]

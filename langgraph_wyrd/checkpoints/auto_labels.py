@@ -1,0 +1,94 @@
+"""Labels that are set by themselves, in the transaction of the write that meets a boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from langgraph_wyrd.checkpoints.working import NamespaceState
+from langgraph_wyrd.codec.payload import packed
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.rows import summed, upsert
+from langgraph_wyrd.storage.scripts import Query, Script, Step
+from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
+
+_NOT_RUNS = ("update", "fork")  # sources of checkpoints that no run made
+_SINCE = (
+    "SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id > coalesce("
+    "(SELECT max(checkpoint) FROM wyrd_labels WHERE thread = ? AND name = ?), '')"
+)
+
+
+def watched(labels: AutoLabels, pillars: bool) -> AutoLabels | None:
+    """What is labelled by itself, if anything is; raises InvalidInput."""
+    if not isinstance(labels, AutoLabels):
+        raise InvalidInput(f"labels={labels!r}: use an AutoLabels, as AutoLabels(run_end=True)")
+    if not labels.any:
+        return None
+    if not pillars:
+        raise InvalidInput("labels= needs the pillars, which say where the boundaries are")
+    return labels
+
+
+def counted(policy: AutoLabels, key: Key) -> Script[int]:
+    """How many root checkpoints there are since the last "every-N"."""
+    ((count,),) = yield Query(_SINCE, (key, key, policy.every_name))
+    return int(count)
+
+
+def of_put(
+    policy: AutoLabels,
+    ns: str,
+    source: str | None,
+    before: NamespaceState | None,
+    after: NamespaceState,
+    shown: WorkingState,
+    unlabelled: int | None,
+) -> tuple[list[str], int | None]:
+    """The labels that a put of the head, or of a subgraph that runs there, sets at the head; and
+    the count of the checkpoints since the last "every-N"."""
+    names = []
+    if policy.todos_completed and _completed(before, after) and not shown.open_todos:
+        names.append(TODOS_COMPLETED)
+    if ns != "":
+        return names, unlabelled
+    if policy.run_end and not after.due and source not in _NOT_RUNS:
+        names.append(RUN_END)
+    if policy.every is not None and unlabelled is not None:
+        unlabelled += 1
+        if unlabelled >= policy.every:
+            names.append(policy.every_name)
+            unlabelled = 0
+    return names, unlabelled
+
+
+def of_writes(policy: AutoLabels | None, ns: str, channels: Iterable[str]) -> list[str]:
+    """The label that a task's writes set, if they ask something."""
+    asks = policy is not None and policy.interrupt and ns == "" and "__interrupt__" in channels
+    return [INTERRUPT] if asks else []
+
+
+def steps(
+    codec: Codec, key: Key, names: Iterable[str], checkpoint: str, seq: int, at: str
+) -> list[Step]:
+    """What stores these labels; they promote nothing."""
+    kept = packed({"keys": [], "missing": [], "items": []})
+    return [
+        Step(
+            upsert(LABELS),
+            summed(LABELS, LabelRow(key, name, checkpoint, seq, at, 1, 0, kept), codec.sealer),
+        )
+        for name in names
+    ]
+
+
+def _completed(before: NamespaceState | None, after: NamespaceState) -> bool:
+    """Whether the last of some open todos was completed, rather than given up."""
+    if before is None:
+        return False
+    open_before = {todo.id for todo in before.lasting.todos if todo.open}
+    if not open_before or any(todo.open for todo in after.lasting.todos):
+        return False
+    return any(t.id in open_before and t.status == "completed" for t in after.lasting.todos)

@@ -1,0 +1,94 @@
+"""Task writes that say something about a checkpoint which is not what the cache stands at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from langgraph_wyrd.checkpoints import (
+    late_writes,
+    put,
+    rebuild_tables,
+    states,
+    user_values,
+    working,
+)
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.keys import found_by, random_bits
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import insert, summed
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.writing import Writing
+
+
+def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
+    """Have the cache know the thread's working state as of its head."""
+    from langgraph_wyrd.checkpoints.lookup import thread_row
+
+    dialect = writing._dialect
+    thread = yield from thread_row(dialect, wanted.thread_id)
+    yield from states.load_thread(dialect, codec, thread, ahead=True)
+    slot = writing._cache.slot(wanted.thread_id)
+    with slot.lock:
+        held = slot.thread
+        if held is None or held.version <= thread.version:
+            if held is not None and held.version == thread.version:
+                for ns, space in held.spaces.items():
+                    if (
+                        space.known
+                        and ns in thread.spaces
+                        and (thread.spaces[ns].checkpoint == space.checkpoint)
+                    ):
+                        space.state = thread.spaces[ns].state
+                        thread.spaces[ns] = space
+            writing._cache.keep(wanted.thread_id, slot, thread)
+
+
+def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
+    """Store writes of a checkpoint that is history by now; the tables show history too."""
+    dialect, reader = writing._dialect, writing._reader
+    by, me = "key" if dialect == "postgres" else "thread_id", random_bits(62)
+    rows = yield Query(
+        "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
+        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id",
+        (me, put.now(), found_by(dialect, wanted.thread_id)),
+    )
+    if not rows:
+        raise late_writes.too_late(wanted.thread_id)
+    key, version, head, buried, user = rows[0]
+    thread = Thread(key, wanted.thread_id, version, me, head, buried, user=user)
+    put.refuse_others(thread, wanted.owner)
+    state = events = None
+    if reader is not None:
+        _, state = yield from states.load_namespace(
+            dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
+        )
+    if reader is not None and state is not None:
+        task, path = given(wanted.task), given(wanted.path)
+        made = [TaskWrite(task, path, channel, value) for channel, value in wanted.writes]
+        said = working.of_writes(
+            reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id), wanted.meta
+        )
+        events = working.pack_events_of(said)
+    if wanted.run is not None:
+        yield from wanted.run.leave(wanted, state)
+    row = WriteRow(
+        key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
+        version if events else None, 0, events, payload,
+    )  # fmt: skip
+    row = summed(WRITES, row, codec.sealer)
+    yield Command(insert(WRITES), [row])
+    if any(channel == "__resume__" for channel, _ in wanted.writes):
+        yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
+    if wanted.users:
+        yield Command(user_values.PUT_USER, put.user_rows(codec, key, wanted))
+    if events is not None:
+        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
+        yield Command(drop, [(key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        yield from user_values.settle(key)
+        yield from rebuild_tables.again(dialect, codec, thread)

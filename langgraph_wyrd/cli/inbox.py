@@ -1,0 +1,141 @@
+"""Commands for who works with agents: what was said, what waits, and the answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any, get_args
+
+from langgraph_wyrd.cli.command import (
+    AT,
+    FINE,
+    NOTHING,
+    THREAD,
+    Asked,
+    argument,
+    command,
+    days,
+    flag,
+    limit,
+)
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.results import InboxEntry, QuestionKind
+from langgraph_wyrd.views.messages import messages_text
+from langgraph_wyrd.views.text import line, plain
+
+_KINDS = get_args(QuestionKind)
+_BY = argument("--by", default="person", metavar="NAME", help="who says so")
+
+
+@command(
+    "look", "messages", "what was said in a thread", THREAD, AT,
+    flag("--all", "also what was summarised or trimmed"),
+    flag("--full", "every line of long messages"),
+    argument("--channel", help="the channel that holds them (messages)"),
+    argument("--ns", default="", help="of the subgraph with this namespace"),
+    argument("-n", "--limit", type=int, metavar="N", help="the newest so many"),
+)  # fmt: skip
+def messages(asked: Asked) -> int:
+    args, screen = asked.args, asked.screen
+    found = asked.thread.messages(
+        asked.at, all=args.all, as_dicts=True, channel=args.channel, ns=args.ns, limit=args.limit
+    )
+    if not found and not screen.json:
+        screen.note("nothing was said")
+        return NOTHING
+    lines = messages_text(found, screen.width, screen.paint, lines=None if args.full else 12)
+    asked.show("\n".join(lines), found)
+    return FINE if found else NOTHING
+
+
+@command(
+    "look", "inbox", "what waits for a person, in all threads",
+    argument("--kind", action="append", choices=_KINDS, metavar="KIND", help=", ".join(_KINDS)),
+    argument("--thread", action="append", help="in this thread"),
+    argument("--user", action="append", help="in the threads of this user"),
+    argument("--node", action="append", help="asked by this node"),
+    argument("--agent", help="asked by the agent of this name"),
+    argument("--assigned-to", metavar="WHO", help="assigned to this person"),
+    argument("--older-than", type=days, metavar="DAYS", help="waiting for longer"),
+    limit(),
+)  # fmt: skip
+def inbox(asked: Asked) -> int:
+    args = asked.args
+    older = None if args.older_than is None else timedelta(days=args.older_than)
+    return asked.show_page(
+        asked.saver.inbox, kind=args.kind, user=args.user, thread_id=args.thread, node=args.node,
+        agent=args.agent, assigned_to=args.assigned_to, older_than=older,
+    )  # fmt: skip
+
+
+@command("look", "resume", "where a thread stands, and the config to go on with", THREAD, AT)
+def resume(asked: Asked) -> int:
+    found = asked.saver.resume(asked.thread_id, at=asked.at)
+    go_on = f"graph.invoke(None, {line(json.dumps(found.config))})"
+    data = {"thread_id": found.thread_id, "config": found.config, "brief": found.brief}
+    return asked.show(f"{plain(found.brief)}\n\n{go_on}", data)
+
+
+@command(
+    "answer and close", "answer", "answer a question of the inbox",
+    argument("id", help="a question's id, or its start; or a thread's id"),
+    argument("value", help="a decision (approve, reject, …), words, or JSON"),
+    argument("--message", metavar="TEXT", help="goes with a decision: why, or what else"),
+    flag("--replace", "an answer that no run has taken up yet"), _BY,
+)  # fmt: skip
+def answer(asked: Asked) -> int:
+    args = asked.args
+    entry = _question(asked, args.id)
+    value = _value(args.value)
+    if args.message is not None:
+        value = {"type": args.value, "message": args.message}
+    stored = asked.saver.thread(entry.thread_id).answer(
+        value, loop=entry, by=args.by, replace=args.replace
+    )
+    said = f"answered {entry.thread_id}: {entry.question}"
+    return asked.done(said, thread_id=entry.thread_id, loop_id=entry.loop_id, stored=stored)
+
+
+def _question(asked: Asked, given: str) -> InboxEntry:
+    """The entry of the inbox that is meant: by its id, or by the thread that waits for it."""
+    found = asked.all_of(asked.saver.inbox)
+    here = [each for each in found if each.thread_id == given]
+    if not here:
+        return asked.only(found, given, "question", lambda each: each.loop_id or "")
+    if len(here) > 1:
+        ids = ", ".join(f"{each.loop_id} ({line(each.question, 60)})" for each in here)
+        raise InvalidInput(f"thread {given!r} waits for {len(here)} answers: say which: {ids}")
+    return here[0]
+
+
+def _value(text: str) -> Any:
+    """JSON where it is a list, a dict, a number, true or text in quotes; else the words."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@command(
+    "answer and close", "resolve", "close an open loop",
+    argument("id", help="an open loop's id, or its start"),
+    argument("outcome", nargs="?", help="how it ended"), _BY,
+)  # fmt: skip
+def resolve(asked: Asked) -> int:
+    args = asked.args
+    open = asked.all_of(asked.saver.open_loops, confidence="any")
+    loop = asked.only(open, args.id, "open loop", lambda each: each.id)
+    asked.saver.thread(str(loop.thread_id)).resolve_open_loop(loop.id, args.outcome, by=args.by)
+    return asked.done(f"closed: {loop.description}", thread_id=loop.thread_id, loop_id=loop.id)
+
+
+@command(
+    "answer and close", "complete", "a todo is done",
+    argument("id", help="a todo's id, or its start"), _BY,
+)  # fmt: skip
+def complete(asked: Asked) -> int:
+    args = asked.args
+    open = asked.all_of(asked.saver.todos, confidence="any")
+    todo = asked.only(open, args.id, "open todo", lambda each: each.id)
+    asked.saver.thread(str(todo.thread_id)).complete_todo(todo.id, by=args.by)
+    return asked.done(f"done: {todo.content}", thread_id=todo.thread_id, todo_id=todo.id)

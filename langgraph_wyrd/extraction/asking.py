@@ -1,0 +1,363 @@
+"""What a person says and asks, sentence by sentence, in nine languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from langgraph_wyrd.extraction.intentions import small_words
+from langgraph_wyrd.extraction.languages import (
+    ENDS,
+    ENGLISH,
+    OTHERS,
+    Tables,
+    beyond_nods,
+    is_english,
+    languages,
+    lowered,
+    plain_latin,
+)
+from langgraph_wyrd.extraction.sentences import MARKS, WH, own_words, sentences
+
+_MOST = 40  # sentences
+_SAYS = re.compile(r"\w")
+_SMALLEST = 90  # characters: a longer sentence says something of its own
+_FEW = 3  # words
+
+
+def approves(question: str) -> bool:
+    """Whether a question asks leave to go on."""
+    line = question.lower()
+    tables = languages(question[:400])
+    return any(each.APPROVAL.search(lowered(line, tables)) for each in tables)
+
+
+@lru_cache(maxsize=64)
+def is_question(text: str) -> bool:
+    """Whether a person asks for knowledge, and not for something to be done."""
+    words = own_words(text)
+    tables = languages(words[:400])[:1]
+    return any(
+        each.WH.search(lowered(sentence, tables))
+        for each in tables
+        for sentence in sentences(words)
+    )
+
+
+def searches(text: str) -> bool:
+    """Whether a person looks for something to have: talk about what is found goes on with it."""
+    return _SEARCHES.search(own_words(text)[:300].lower()) is not None
+
+
+_SEARCHES = re.compile(
+    r"\b(?:find|finding|search|searching|look(?:ing)? (?:for|up)|need|want|wanna|like to"
+    r"|interested|recommend|suggest|get|see|any|some|something|somewhere|check|show me|tell me"
+    r"|what's|what is|what will|how's|how is|how much)\b"
+)
+
+
+@lru_cache(maxsize=64)
+def asks_to_know(text: str) -> bool:
+    """Whether a person wants something found out: what the agent then says is what they wanted."""
+    words = own_words(text)
+    tables = languages(words[:400])[:1]
+    if not tables or any(each.KNOW.search(lowered(words, tables)) for each in tables):
+        return True
+    return any(
+        sentence[-1] in MARKS and not each.wishes(lowered(sentence, tables))
+        for each in tables
+        for sentence in sentences(words)
+    )
+
+
+_ASKED_WITH = (
+    "what which who whom whose when where why how is are am was were do does did can could will"
+    " would should shall may might have has any anything and or but so also wait hmm isn't aren't"
+    " doesn't can't what's how's who's where's if"
+)
+_ASKING = frozenset(_ASKED_WITH.split())
+
+
+def is_interrogative(question: str) -> bool:
+    """Whether a sentence with a mark asks, and is no answer that is not sure of itself."""
+    clauses = question.lower().replace(": ", ", ").split(", ")
+    firsts = {clause.split(None, 1)[0].strip(ENDS) for clause in clauses if clause.strip()}
+    return not _ASKING.isdisjoint(firsts) or not is_english(question)
+
+
+_WORDING = re.compile(
+    r"\b(?:write|draft|compose|(?:re)?phrase|reword|rewrite|proofread|schreib\w*|formulier\w*|entwirf"
+    r"|entwerfen?|redige[rz]?|ecris|ecrire|reformule[rz]?|escrib\w*|redact\w*|escrev\w*|redij\w*"
+    r"|scriv\w*|schrijf|schrijven)\b|\u5199|\u64b0|\u62df\u4e00|\u66f8\u3044\u3066|\u66f8\u304d"
+)
+
+
+@lru_cache(maxsize=64)  # it is asked of a request with each message that may answer it
+def asks_for_words(text: str) -> bool:
+    """Whether a person wants a text of some kind written."""
+    return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
+
+
+def is_open_ended(question: str) -> bool:
+    """Whether a question asks what is wanted at all: its answer is the request."""
+    tables = languages(question[:400])
+    return any(each.OPEN.search(lowered(question, tables)) for each in tables)
+
+
+_TO_KNOW = re.compile(
+    r"\bknow\b|question|\bhelp|wissen|frage|helfen|savoir|aider|saber|pregunta|ayud|duvida|ajud"
+    r"|sapere|domanda|aiutar|weten|vraag|helpen|\u4e86\u89e3|\u95ee\u9898|\u5e2e|\u77e5\u308a"
+    r"|\u8cea\u554f|\u624b\u4f1d"
+)
+
+
+def asks_for_questions(question: str) -> bool:
+    """Whether a question asks what somebody wants to know: a question is the answer."""
+    return is_open_ended(question) and _TO_KNOW.search(plain_latin(question)) is not None
+
+
+def adds(text: str) -> bool:
+    """Whether what a person asks comes on top of what they asked before."""
+    words = own_words(text)
+    tables = languages(words[:400])
+    line = lowered(words, tables)
+    return _ADDS.match(line) is not None or any(each.ALSO.search(line) for each in tables)
+
+
+class Said(NamedTuple):
+    """What a person's turn is made of."""
+
+    content: bool  # whether anything but small words is said
+    wish: bool  # whether something is to be done
+    questions: tuple[str, ...]  # sentences with a question mark that ask for something
+    redirect: bool  # something else takes the place of what was wanted
+    denies: bool  # begins with a no
+    withdraws: bool  # by naming what is wanted no more
+    stop: bool  # what was wanted is called off, and nothing else said
+    farewell: bool  # they need nothing more
+    firm: bool  # more than a bare "no"
+    proceed: bool  # go on
+    agrees: bool  # begins with a yes
+    thanks: bool
+    polite: bool  # "can you help?"
+    adds: bool  # answers, and asks for one thing more
+    praise: bool  # no more than thanks, or praise of what was done, in words of their own
+
+
+@lru_cache(maxsize=256)
+def said(text: str) -> Said:
+    """What a person says, sentence by sentence."""
+    words = own_words(text)
+    tables = languages(words[:400])
+    content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = polite = False
+    withdraws = denies = begins = ends = adds = False
+    questions: list[str] = []
+    for number, sentence in enumerate(_first(sentences(words))):
+        marked = sentence[-1] in MARKS
+        line = lowered(sentence, tables).strip(ENDS)
+        if len(line) <= _SMALLEST:
+            line = _TWICE.sub(r"\1", line)
+        if not line or not (marked or _SAYS.search(line)):
+            continue  # "\U0001f44d"
+        kinds = [_kind(each, line, marked) for each in tables]
+        if number == 0:
+            agrees = any(each.agreement.match(line) for each in tables)
+            denies = _NO.match(line) is not None
+        thanks = thanks or any(each.gratitude.search(line) for each in tables)
+        if not thanks and len(tables) != 1:
+            thanks = OTHERS.search(line) is not None
+        if not redirect and any(_redirects(each, line) for each in tables):
+            redirect = True
+            withdraws = _WITHDRAWS.match(line) is not None
+        for kind in _KINDS:  # where languages disagree, the one that says least
+            if kind in kinds:
+                break
+        else:
+            kind = "question" if marked else "content"
+        if kind == "content" and not marked and tables == (ENGLISH,) and WH.match(line):
+            kind = "question"
+        ends = kind == "stop"
+        if ends:
+            stop = True
+            begins = begins or number == 0
+        elif kind == "farewell":
+            farewell = True
+            firm = firm or len(line.split()) > 2 or (any(t.cjk for t in tables) and len(line) > 4)
+        elif kind == "proceed":
+            proceed = True
+        elif kind == "polite":
+            polite = True
+        elif kind != "nod":
+            asking = kind in ("question", "wish")
+            answered = number > 0 and (content or agrees) and not (wish or questions)
+            adds = adds or (asking and answered and _ADDS.match(line) is not None)
+            content = True
+            if kind == "question":
+                questions.append(sentence)
+            wish = wish or kind == "wish" or any(_wishes(each, line) for each in tables)
+    cjk = bool(tables) and tables[0].cjk  # there a wish's verb may stand in any sentence
+    if ends and content and not wish and not questions and len(words) <= _PRAISE:
+        content = False  # "did not know that. don't push"
+    if begins and content and not wish and not questions and len(words.split()) <= _FEW:
+        content = False  # "stop. wrong branch"
+    if content and not wish and not questions and _GOODBYE.search(plain_latin(words)):
+        content, farewell = False, True
+    praise = not ((wish and not cjk) or questions or redirect)
+    praise = praise and content and _is_praise(words, tables, thanks and not wish)
+    return Said(
+        content, wish, tuple(questions), redirect, denies, withdraws, stop and not content,
+        farewell, firm, proceed, agrees, thanks, polite, adds, praise,
+    )  # fmt: skip
+
+
+_GOODBYE = re.compile(
+    r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
+)
+_PRAISE = 60  # characters of a turn that does no more than thank, or praise
+_PRAISE_CJK = 20
+
+
+def _is_praise(words: str, tables: tuple[Tables, ...], thanks: bool) -> bool:
+    """Whether a turn that thanks, or begins with praise, says no more than that: it is short, and
+    neither objects nor goes on to something else."""
+    if not tables:
+        return thanks and len(words) <= _PRAISE
+    most = _PRAISE_CJK if tables[0].cjk else _PRAISE
+    if len(words) > most or any(c.isdigit() for c in words):
+        return False
+    line = lowered(words, tables)
+    return any(_praises(each, line, thanks) for each in tables)
+
+
+def _praises(tables: Tables, line: str, thanks: bool) -> bool:
+    praised = tables.praise.match(line)
+    if praised is None and not thanks:
+        parts = _SPLIT.split(line)  # "looks crisp now, nice"
+        if len(parts) < 2 or tables.praise.fullmatch(parts[-1].strip(ENDS)) is None:
+            return False
+    rest = tables.gratitude.sub(" ", line[praised.end() :] if praised is not None else line)
+    return not tables.MORE.search(rest) and not tables.THEN.match(rest.strip(ENDS))
+
+
+_TURNS = re.compile(
+    r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|h(?:old|ang) on|plan"
+    r"|let's|mind|cancel|drop|leave|don't|really|scrap|meant|referring|talking"
+)
+
+
+_WITHDRAWS = re.compile(
+    r"(?:(?:no|ok|okay|oh|actually)\W+)*(?:forget|never ?mind|scrap|drop|scratch)\b"
+)
+
+
+def _redirects(tables: Tables, line: str) -> bool:
+    if tables is ENGLISH and _TURNS.search(line) is None:
+        return False
+    return tables.REDIRECT.search(line) is not None
+
+
+_TWICE = re.compile(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
+_KINDS = ("nod", "farewell", "stop", "proceed", "polite", "wish", "question")
+
+
+def _first(found: Iterator[str]) -> Iterator[str]:
+    for _ in range(_MOST):
+        sentence = next(found, None)
+        if sentence is None:
+            return
+        yield sentence
+
+
+def _wishes(tables: Tables, line: str) -> bool:
+    return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
+
+
+_SPLIT = re.compile(
+    r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
+)
+_WHY = 7  # words that say why something is to stop
+_SUBJECT = re.compile(r"(?:i|we|he|she|they|it|the|my|our|your|there|because|since)\b")
+_MUST = re.compile(
+    r"(?:i|we) (?:need to|have to|must|should|'?ll) (?:first )?"
+    r"(?:ask|check|talk|think|discuss|wait)\b"
+)
+_SMALL = ("stop", "farewell", "proceed", "polite", "nod")
+
+
+def _kind(tables: Tables, line: str, marked: bool) -> str:
+    """What a sentence is; one made of small words only is the weightiest of them."""
+    kind = _kind_of(tables, line, marked)
+    if kind in ("content", "wish", "farewell") and not marked and _SPLIT.search(line):
+        parts = [part for part in _SPLIT.split(line) if part.strip(ENDS)]
+        kinds = [_kind_of(tables, part, False) for part in parts]
+        if all(each in _SMALL for each in kinds):
+            return next((each for each in _SMALL if each in kinds), kind)
+        small = "stop" if "stop" in kinds and "skip" not in line else kinds[0]
+        if small == "stop" or (
+            small == "farewell" and (tables.cjk or (" " in parts[0] and _SUBJECT.match(parts[-1])))
+        ):
+            both = list(zip(parts, kinds, strict=True))
+            why = [part for part, each in both if each not in _SMALL]
+            if (
+                all(each != "wish" or _MUST.match(part) for part, each in both)
+                and not any(map(tables.REDIRECT.search, why))
+                and len(" ".join(why).split()) <= _WHY
+            ):
+                return small  # "never mind, plans changed"
+    return kind
+
+
+def _kind_of(tables: Tables, line: str, marked: bool) -> str:
+    rest = beyond_nods(tables, line)
+    if not rest:
+        return "nod"
+    both = (line,) if rest == line else (line, rest)
+    if marked:
+        polite = len(line) <= _SMALLEST and any(map(tables.POLITE.fullmatch, both))
+        return "polite" if polite else "question"
+    if tables is ENGLISH and (small := small_words(line)) is not None:
+        return small
+    if any(map(tables.FAREWELL.fullmatch, both)):
+        return "farewell"
+    if len(line) <= _SMALLEST:  # small words are short
+        bare = tables.gratitude.sub(" ", line).strip(ENDS)
+        if bare and bare != line and tables.FAREWELL.fullmatch(bare):
+            return "farewell"
+        if any(map(tables.STOP.fullmatch, both)) or tables.STOP.fullmatch(_NO.sub("", line)):
+            return "stop"
+        for each in both:
+            found = tables.PROCEED.match(each)
+            only = found is not None and _only(tables, each[found.end() :])
+            if only and not tables.REDIRECT.search(line):
+                return "proceed"
+        if any(map(tables.POLITE.fullmatch, both)):
+            return "polite"
+    return "wish" if tables.wishes(rest) else "content"
+
+
+_NO = re.compile(
+    r"^(?:no|nah|naw|non|nein|ne|nee|nao|nope|not yet)\b[,;:.! ]*"
+    "|^(?:\u554a)?\u4e0d(?:\u662f|\u5bf9|\u8981|\u7528)?[\uff0c,\u3002 ]"
+    "|^(?:\u3044\u3084|\u3044\u3044\u3048|\u3044\u3048)"
+)
+_ADDS = re.compile(
+    r"(?:(?:oh|ah),? )?(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|inoltre"
+    r"|en|ook)\b"
+    "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b"
+)
+_JOINS = re.compile(r"\s*(?:and|und|et|y|e|ed|en)\b")
+
+
+def _only(tables: Tables, rest: str) -> bool:
+    """Whether what follows "go on" says nothing of its own."""
+    rest = rest.strip(ENDS)
+    if not rest or not beyond_nods(tables, rest):
+        return True
+    if tables.cjk:
+        return len(rest) <= 3
+    if _JOINS.match(rest) is not None or tables.PROCEED.fullmatch(rest):
+        return True
+    words = rest.split()
+    return len(words) <= 2 and all(len(word) <= 4 for word in words)

@@ -1,0 +1,8 @@
+"""Languages without tables of their own: what is known of them is how they say thanks."""
+
+THANKS = (
+    r"tack|takk?|tusen takk|kiitos|kiitti|dzieki|dziekuje|dekuji|diky|dakujem|koszonom|multumesc|"
+    r"mersi|hvala|blagodarya|terima kasih|makasih|cam on|tesekkur(?:ler)?|sagol|salamat|"
+    r"спасибо|благодарю|дякую|благодаря|хвала|ευχαριστω|תודה|شكرا|متشكرم|مرسی|धन्यवाद|शुक्रिया|"
+    r"ขอบคุณ|고마워요?|고맙습니다|감사합니다|감사해요"
+)

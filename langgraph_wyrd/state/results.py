@@ -1,0 +1,238 @@
+"""What a saver and a thread return: pages, threads, history, events, questions, heals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from langgraph_wyrd.state import records
+from langgraph_wyrd.state.model import Due, Status, config_at
+from langgraph_wyrd.state.viewed import viewed
+from langgraph_wyrd.state.wording import moment
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@viewed("lists", "row_html", "row_text")
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """One change of a thread's working state.
+
+    `kind` is the pillar and what was done, as "loop.open" or "todo.close". `body` has the item's
+    fields as they were set, `source` where it was seen.
+    """
+
+    thread_id: str
+    kind: str
+    item: str = ""
+    at: str | None = None
+    checkpoint_id: str | None = None
+    ns: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    source: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    author: str | None = None  # who declared it
+    run_id: str | None = None
+    task_id: str | None = None  # the task that said it, before the next checkpoint did
+    declared: bool = False  # said by a person or an agent, not read out of a checkpoint
+
+
+HealKind = Literal["exact", "placeholder", "ancestor", "left_out", "empty"]
+
+
+@viewed("lists", "row_html", "row_text")
+@dataclass(frozen=True, slots=True)
+class Heal:
+    """Something damaged that was met while a thread was loaded, and what was done about it.
+
+    `kind` says how far it went: "exact" (restored to the byte, and proven), "placeholder" (a
+    message says that it could not be read), "left_out" (a task's writes, so that it runs again; an
+    entry of a list), "ancestor" (an earlier checkpoint was taken), "empty" (nothing was readable).
+    """
+
+    id: str
+    kind: HealKind
+    thread_id: str
+    ns: str
+    checkpoint_id: str
+    channel: str
+    what: str
+    at: str
+    acknowledged_at: str | None = None
+
+
+QuestionKind = Literal["approval", "interrupt", "question"]
+
+
+@viewed("lists", "row_html")
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """A question of a thread's, and what it takes to answer it."""
+
+    thread_id: str
+    kind: QuestionKind
+    question: str  # what is asked, in words
+    allowed: tuple[str, ...] = ()  # decisions that are possible; empty: any answer
+    since: str | None = None
+    node: str | None = None
+    ns: str = ""  # the subgraph that asks; "" is the thread itself
+    agent: str | None = None  # the name that `create_agent` was given
+    loop_id: str | None = None  # what `thread.answer(loop=…)` takes
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)  # to go on with
+    value: Any = field(default=None, hash=False)  # what the graph passed to `interrupt`
+    actions: tuple[dict[str, Any], ...] = field(default=(), hash=False)  # name, args, allowed
+    form: str = "plain"  # batched, per_call, agent_inbox, elicitation: whose form `value` has
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)  # of the answer, if given
+    interrupt_id: str | None = None
+    user_id: str | None = None
+    assigned_to: str | None = None
+    expires_at: str | None = None  # answers after that are refused
+
+    @property
+    def expired(self) -> bool:
+        """Whether it can no longer be answered."""
+        return is_past(self.expires_at)
+
+    def __str__(self) -> str:
+        return f"{self.thread_id}  {self.kind}: {self.question}"
+
+
+def is_past(at: str | None) -> bool:
+    """Whether a time in ISO text has passed; without a zone it is UTC."""
+    when = moment(at)
+    return when is not None and when <= datetime.now(timezone.utc)
+
+
+T = TypeVar("T")
+
+
+@viewed("lists", "page_html", "page_text")
+class Page(list[T]):
+    """A list, and where it goes on: `after=page.next` gives the next page. None: that was all.
+
+    `unread` is how many of the threads that were asked for were not read yet, 1000 at most: what
+    is open in them is not listed. A look at such a thread reads it.
+    """
+
+    __slots__ = ("next", "unread")
+
+    def __init__(self, items: Iterable[T] = (), next: str | None = None, unread: int = 0) -> None:
+        super().__init__(items)
+        self.next = next
+        self.unread = unread
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A flat dict for each, with the columns that the public tables have."""
+        return [records.record(each) for each in self]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a DataFrame, with times as times. It has this page only.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return records.frame(self.to_records())
+
+
+@viewed("lists", "row_html", "row_text")
+@dataclass(frozen=True, slots=True)
+class ThreadInfo:
+    """A thread, in short. Status, counts and what is due are those of its head.
+
+    Without pillars (`pillars=False`) there is no status, no title and nothing is counted.
+    """
+
+    thread_id: str
+    status: Status | None = None
+    reason: str | None = None
+    title: str | None = None  # the first request, shortened
+    due: tuple[Due, ...] = ()
+    user_id: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None  # the last time that anything was stored
+    head: str | None = None  # the newest checkpoint of its root
+    open_loops: int = 0  # what prose promises is not counted
+    open_todos: int = 0
+    ended_at: str | None = None  # when its last run ended; None while something is due
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A checkpoint, its place among the others, and what it changed.
+
+    In a tree nothing is looked at that takes more than a checkpoint's own row: `nodes`, `changed`
+    and `summary` are empty there.
+    """
+
+    checkpoint_id: str
+    parent_id: str | None = None
+    ts: str | None = None
+    step: int | None = None
+    source: str | None = None  # input, loop, update, fork
+    run_id: str | None = None
+    labels: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()  # more than one: a fork starts here
+    head: bool = False  # the thread goes on from here
+    nodes: tuple[str, ...] = ()  # those that ran for it
+    changed: tuple[str, ...] = ()  # channels that hold something else than at its parent
+    summary: str = ""  # `+1 todos, 1 loop resolved, +2 messages`
+    thread_id: str | None = field(default=None, compare=False)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config of this checkpoint: `graph.invoke(inputs, entry.config)` goes on from here."""
+        return config_at(self.thread_id, self.checkpoint_id)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it changed nothing that a person would look at, and nothing hangs on it."""
+        quiet = self.summary in ("no changes", "new input") and not self.changed
+        return quiet and not self.labels and not self.forks and not self.head
+
+    @property
+    def forks(self) -> bool:
+        """Whether the thread went on in more than one way from here."""
+        return len(self.children) > 1
+
+    def __str__(self) -> str:
+        return f"{_title(self)}  {self.summary}".rstrip()
+
+
+@viewed("history", "tree_html", "tree_text")
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """All checkpoints of a thread's root, newest first in `entries`; printed as a graph.
+
+    `complete` is False if there were more than asked for: then the oldest were left out, and
+    `roots` are the oldest ones that are there.
+    """
+
+    thread_id: str
+    entries: Mapping[str, HistoryEntry] = field(default_factory=dict)
+    roots: tuple[str, ...] = ()  # those whose parent is not there
+    head: str | None = None
+    complete: bool = True
+
+    def path(self, to: str | None = None) -> tuple[str, ...]:
+        """The ids that lead to a checkpoint, oldest first; None: to the head."""
+        found: dict[str, None] = {}
+        at = self.head if to is None else to
+        while at is not None and at in self.entries and at not in found:
+            found[at] = None
+            at = self.entries[at].parent_id
+        return tuple(reversed(found))
+
+    @property
+    def newest(self) -> tuple[str, ...]:
+        """The ids that lead to the head, oldest first."""
+        return self.path()
+
+
+def _title(entry: HistoryEntry) -> str:
+    step = "" if entry.step is None else f"step {entry.step}"
+    names = (*(["head"] if entry.head else []), *entry.labels)
+    marks = f"({', '.join(names)})" if names else ""
+    said = (entry.checkpoint_id, step, entry.source, ", ".join(entry.nodes), marks)
+    return " ".join(filter(None, said))

@@ -1,0 +1,646 @@
+"""The handle on one thread: what it was doing, now or at any point of its past."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.types import StateSnapshot
+
+from langgraph_wyrd import filters
+from langgraph_wyrd.checkpoints import compare, history, points, sweep
+from langgraph_wyrd.checkpoints.labels import Labelling
+from langgraph_wyrd.checkpoints.points import Point, known
+from langgraph_wyrd.checkpoints.put import now
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound, WyrdError
+from langgraph_wyrd.extraction.extracting import extract
+from langgraph_wyrd.hooks import Happening
+from langgraph_wyrd.lazy import lazy
+from langgraph_wyrd.operations import (
+    Call,
+    Fire,
+    Operation,
+    Read,
+    Write,
+    asynchronous,
+    operation,
+    run,
+)
+from langgraph_wyrd.state import apply_diff
+from langgraph_wyrd.state.diff import StateDiff
+from langgraph_wyrd.state.labels import Label, checked_name
+from langgraph_wyrd.state.merge import Merged
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
+from langgraph_wyrd.state.results import Heal, HealKind, HistoryEntry, Page, Tree
+from langgraph_wyrd.storage.ciphers import NotSealed
+from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.rows import select
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import HEALS, HealRow
+from langgraph_wyrd.thread.base import When, checked
+from langgraph_wyrd.thread.edit import PERSON, EditMethods
+from langgraph_wyrd.thread.messages import MessageMethods
+from langgraph_wyrd.thread.rewind import RewindMethods
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints import begun_ahead as ahead
+    from langgraph_wyrd.checkpoints import copy
+    from langgraph_wyrd.transfer import files
+    from langgraph_wyrd.transfer.files import Export
+    from langgraph_wyrd.views.thread import Plot
+else:
+    ahead, copy, files = lazy("checkpoints.begun_ahead", "checkpoints.copy", "transfer.files")
+
+
+T = TypeVar("T")
+_MOST = 1_000_000  # checkpoints of a tree
+_LONGEST = 1 << 40  # seconds: for ever
+
+
+def _name(name: str) -> str:
+    return stored(checked_name(name), "a label")
+
+
+class Thread(MessageMethods, RewindMethods, EditMethods):
+    """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
+
+    A point in its past is a checkpoint id, else a label, else a run id (the run's newest
+    checkpoint), else a time (`datetime` or ISO text: the newest checkpoint until then), or an entry
+    of `history`, a `Label`, a checkpoint's config. None is the head. A point that is not there
+    raises `ThreadNotFound`.
+    """
+
+    # ---- reading
+
+    @operation
+    def working_state(self, at: When = None) -> Operation[WorkingState]:
+        """What the agent was doing.
+
+        Args:
+            at: A point in the thread's past. None: the head.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        return (yield from self._read(points.state_at, self._stored, checked(at)))
+
+    aworking_state = asynchronous(working_state)
+
+    @operation
+    def history(
+        self, limit: int = 50, before: When = None, changed_only: bool = False
+    ) -> Operation[Page[HistoryEntry]]:
+        """The checkpoints in short, newest first, forks included: what each changed, in a line.
+
+        ```python
+        for entry in thread.history(limit=10):
+            print(entry.step, entry.nodes, entry.summary)
+        ```
+
+        No channel value is decoded. What subgraphs did is not in the line of the checkpoint at
+        which they ran; `working_state(entry)` has it.
+
+        Args:
+            limit: At most so many, 1 to 1000.
+            before: Only those that are older than this point: the next page is asked for with the
+                last entry of this one.
+            changed_only: Leave out those that changed nothing: an input that was only stored, a
+                step that wrote what was there. Labelled ones, forks and the head stay.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        most, point = filters.count(limit), checked(before)
+        page = Page[HistoryEntry]()
+        while True:
+            found = yield from self._read(history.history, self._stored, most, point)
+            for entry in found:
+                if len(page) < most and not (changed_only and entry.idle):
+                    page.append(replace(entry, thread_id=self.id))
+            if len(found) < most or not changed_only or len(page) >= most:
+                return page
+            point = checked(found[-1])
+
+    ahistory = asynchronous(history)
+
+    @operation
+    def tree(self, limit: int = 10_000) -> Operation[Tree]:
+        """How all checkpoints hang together; `print` shows it.
+
+        Args:
+            limit: At most so many, the newest ones.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        if type(limit) is not int or not 0 < limit <= _MOST:
+            raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
+        dialect = self._saver._dialect
+        found: Tree = yield self._reading(partial(history.tree, dialect, self._stored, limit))
+        entries = {id: replace(each, thread_id=self.id) for id, each in found.entries.items()}
+        return replace(found, entries=entries)
+
+    atree = asynchronous(tree)
+
+    # ---- comparing
+
+    @operation
+    def diff(self, a: Compared, b: Compared = None, channels: bool = True) -> Operation[StateDiff]:
+        """What changed from `a` to `b`.
+
+        ```python
+        print(thread.diff("before-deploy").summary())   # +1 todos, 1 loop resolved, +2 messages
+        thread.diff((other_thread, "before-deploy"), thread)
+        ```
+
+        Args:
+            a: A point in the thread's past, another thread (its head), a pair of a thread and a
+                point; or a state itself: a `WorkingState` (whose channels are not compared), a
+                dict of channels, a `CheckpointTuple`, or what a graph's `get_state` returned.
+            b: The same. None: this thread's head.
+            channels: Also compare the values of the channels. False decodes none of them.
+
+        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
+        be compared: where it was written to, `channels.unread` has its name.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            CheckpointDamaged: A point can't be read.
+        """
+        try:
+            return (yield from self._compared(a, b, channels))
+        except CheckpointDamaged as error:
+            if a is not None and b is not None:
+                raise
+            head = yield from self._intact(error)
+            a, b = (given(head) if side is None else side for side in (a, b))
+            return (yield from self._compared(a, b, channels))
+
+    adiff = asynchronous(diff)
+
+    def _compared(self, a: Compared, b: Compared, channels: bool) -> Operation[StateDiff]:
+        a = yield from self._of_here(a)
+        b = yield from self._of_here(b)
+        given_ = [_as_side(each, channels) for each in (a, b)]
+        channels = channels and all(each is None or each.values is not None for each in given_)
+        places = [
+            self._point(each) for each, known in zip((a, b), given_, strict=True) if known is None
+        ]
+        groups: list[tuple[Thread, list[Point]]] = []
+        for handle, at in places:
+            if groups and groups[0][0]._same_as(handle):
+                groups[0][1].append(at)
+            else:
+                groups.append((handle, [at]))
+        read: list[compare.Side] = []
+        for handle, points_ in groups:
+            read += yield from handle._read(compare.sides, handle._stored, points_, channels)
+        found = [known if known is not None else read.pop(0) for known in given_]
+        return compare.compared(*found)
+
+    @operation
+    def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:
+        """Say of this thread what a diff says: the verbs of an edit that come to the same.
+
+        ```python
+        done = trial.diff("before")          # what changed in a thread where it was tried out
+        thread.apply(done, by="ann")
+        ```
+
+        Todos, context, loops and intentions are found by their ids, else by what they say. What
+        is so already is passed over. The channels' values are the graph's: they are not touched.
+
+        Args:
+            diff: What `diff` gave, or one that was read from JSON.
+            by: Who says so.
+
+        Returns:
+            The state then, and in `conflicts` what could not be said here.
+
+        Raises:
+            EditConflict: Somebody else changed the same things at the same time.
+        """
+        draft = self.edit(by)
+        draft._begin((yield from self._state_to_edit()))
+        left = apply_diff.say(draft, diff)
+        editing = draft._loaded()
+        state = editing.base
+        if editing.verbs:
+            state = yield from self._save(editing)
+        return Merged(state, left)
+
+    aapply = asynchronous(apply)
+
+    @operation
+    def first_change(
+        self, what: str | Item, a: When = None, b: When = None
+    ) -> Operation[HistoryEntry | None]:
+        """The first checkpoint behind `a`, on the way to `b`, at which something changed.
+
+        ```python
+        thread.first_change("budget")                  # a channel
+        thread.first_change('files["/notes.md"]')      # what is behind a path, as a diff prints it
+        thread.first_change(state.todos[0])            # an item, or its id
+        ```
+
+        Where an item changed is found in the events, where a channel changed from the deltas. Only
+        for a path are values decoded, of those checkpoints whose channel changed.
+
+        Args:
+            what: An item of a working state (known by its id), an item's id, a channel, or a path
+                into a channel's value; `messages["id"]` is the message of this id. Of a
+                `DeltaChannel`, only the channel.
+            a: A point on the way to `b`. None: the beginning.
+            b: A point. None: the head.
+
+        Returns:
+            The checkpoint's entry, as `history` has it; None if nothing changed.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            InvalidInput: `a` is not on the way to `b`; a path into a `DeltaChannel`; or an item of
+                another thread.
+        """
+        if not isinstance(what, (str, Todo, ContextItem, OpenLoop, Intention)):
+            raise InvalidInput(f"{what!r}: use an item, its id, a channel, or a path into one")
+        if not isinstance(what, str) and what.thread_id not in (None, self.id):
+            raise InvalidInput(f"item {what.id} is of thread {what.thread_id!r}, not {self.id!r}")
+        asked = (what, checked(a), checked(b))
+        return (yield from self._read(compare.first_change, self._stored, *asked))
+
+    afirst_change = asynchronous(first_change)
+
+    # ---- labels
+
+    @operation
+    def label(
+        self, name: str, at: When = None, keys: Sequence[str] | None = None
+    ) -> Operation[Label]:
+        """Name a checkpoint. No prune takes it, and its working state stays readable.
+
+        A name may stand at several checkpoints: the newest one is meant by it. Set again at the
+        same checkpoint, it takes the place of what was there. What is declared at the checkpoint
+        later is not part of the label.
+
+        Args:
+            name: What it is called, anywhere a point may be given.
+            at: A checkpoint id, another label, or a time; None: the head.
+            keys: Which channels and context items are promoted: `label.values()` has them as they
+                are there. None: all context items, []: none. Those that are not there are listed in
+                `missing`, those that are no values (`todos` as a pillar, channels that are kept as
+                deltas) in `elsewhere`.
+
+        Raises:
+            InvalidInput: The name is empty, or longer than 200 characters.
+            ThreadNotFound: No such thread, or no such point in it.
+        """
+        wanted, point = _name(name), checked(at)
+        if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
+            raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
+        for key in keys or ():
+            stored(key, "a key")  # what no database can hold is refused here
+        try:
+            made = yield self._writing(partial(self._labels().put, wanted, point, keys))
+        except CheckpointDamaged as error:
+            if at is not None:
+                raise
+            point = yield from self._intact(error)
+            made = yield self._writing(partial(self._labels().put, wanted, point, keys))
+        if made is None:
+            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+        detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
+        what_happened = Happening("label", self.id, made.checkpoint_id, detail=detail)
+        yield Fire(self._saver, (what_happened,))
+        return self._own(made)
+
+    alabel = asynchronous(label)
+
+    @operation
+    def labels(self) -> Operation[Page[Label]]:
+        """Every label, oldest checkpoint first, without what was promoted (`get_label` has it).
+
+        Damaged ones that can't be restored are left out, with a warning.
+        """
+        try:
+            found: list[Label] = yield self._reading(self._labels().all)
+        except CheckpointDamaged:
+            if not self._saver._heals:
+                raise
+            found = yield self._reading(partial(self._labels().all, lenient=True))
+        return Page(map(self._own, found))
+
+    alabels = asynchronous(labels)
+
+    @operation
+    def get_label(self, name: str) -> Operation[Label | None]:
+        """The label of that name at the newest checkpoint that has it; None if there is none."""
+        found: Label | None = yield self._reading(partial(self._labels().newest, _name(name)))
+        return None if found is None else self._own(found)
+
+    aget_label = asynchronous(get_label)
+
+    def _own(self, label: Label) -> Label:
+        return replace(label, thread_id=self.id, _thread=self)
+
+    @operation
+    def values_of_label(self, label: Label) -> Operation[dict[str, Any]]:
+        """What a label promoted, whole: `label.values()`."""
+        where = _name(label.name), stored(label.checkpoint_id, "a checkpoint")
+        found: dict[str, Any] | None = yield self._reading(partial(self._labels().values, *where))
+        if found is None:
+            raise ThreadNotFound(f"thread {self.id!r} has no label {label.name!r} there any more")
+        return found
+
+    avalues_of_label = asynchronous(values_of_label)
+
+    @operation
+    def unlabel(self, name: str, at: When = None) -> Operation[bool]:
+        """Take a label off a point; None: off the newest checkpoint that has it.
+
+        Whether there was one. The checkpoint stays, until something prunes it.
+        """
+        script = partial(self._labels().remove, _name(name), checked(at))
+        found: bool = yield self._writing(script)
+        return found
+
+    aunlabel = asynchronous(unlabel)
+
+    # ---- how long it is kept
+
+    @operation
+    def set_ttl(self, ttl: timedelta | None) -> Operation[None]:
+        """How long nobody may write to it before it goes altogether; None: as the retention says.
+
+        It goes with the next `saver.sweep(…)`, or by itself where a saver has a `retention=`.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        if ttl is not None and not (isinstance(ttl, timedelta) and ttl > timedelta()):
+            raise InvalidInput(f"ttl={ttl!r}: use a timedelta above zero, or None")
+        seconds = None if ttl is None else min(int(ttl.total_seconds()), _LONGEST)
+        saver = self._saver
+        set_ = partial(sweep.set_ttl, saver._dialect, self._stored, seconds)
+        if not (yield self._writing(set_)):
+            raise ThreadNotFound(f"thread {self.id!r} has no checkpoints")
+
+    aset_ttl = asynchronous(set_ttl)
+
+    def _of_here(self, what: Compared) -> Operation[Compared]:
+        """The point that a snapshot of this thread was taken at, where it is stored: its values
+        alone know nothing of what came before. Anything else as it is."""
+        if not isinstance(what, StateSnapshot):
+            return what
+        where = (what.config or {}).get("configurable") or {}
+        ns, id = where.get("checkpoint_ns") or "", where.get("checkpoint_id")
+        if str(where.get("thread_id")) != self.id or ns or not id:
+            return what
+        there = yield from self._read(compare.is_stored, self._stored, stored(str(id), "an id"))
+        return str(id) if there else what
+
+    def _point(self, given: Compared) -> tuple[Thread, Point]:
+        handle: Any = self
+        at: Any = given
+        if isinstance(given, tuple) and len(given) == 2:
+            handle, at = given
+        elif isinstance(given, Thread):
+            handle, at = given, None
+        if not isinstance(handle, Thread):
+            raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
+        return handle, checked(at)
+
+    # ---- files
+
+    @operation
+    def export(self, path: str | os.PathLike[str], payloads: bool = False) -> Operation[None]:
+        """Write the thread to a JSON file for reading and comparing: working state, labels,
+        messages, history.
+
+        The file appears whole or not at all. What an encrypting store holds is written in the
+        clear, except for the payloads, which stay encrypted; the file's `in_the_clear` says so.
+
+        Args:
+            path: The file; one that is there is replaced.
+            payloads: Also write what it takes to bring the thread back with
+                `saver.import_thread`: every row of it.
+
+        Raises:
+            ThreadNotFound: No such thread.
+            CheckpointDamaged: Rows are damaged or missing, and can't be restored.
+        """
+        saver, codec = self._saver, self._saver._codec
+        found: Export | None = yield Read(
+            saver._engine,
+            partial(files.export, saver._dialect, codec, self._stored),
+            (self._stored,),
+        )
+        if found is None:
+            raise ThreadNotFound(f"thread {self.id!r} has no checkpoints")
+        if codec.sealer is not None:
+            logger.warning(
+                "thread %r of an encrypted store is written to %r: working state, messages and "
+                "history are in the clear there",
+                self.id,
+                os.fspath(path),
+            )
+        write = partial(files.write, path, codec, found, payloads=payloads)
+        yield Call(write, partial(asyncio.to_thread, write))
+
+    aexport = asynchronous(export)
+
+    # ---- damage
+
+    @operation
+    def heals(self) -> Operation[Page[Heal]]:
+        """What was found damaged while the thread was loaded, and what was done, oldest first.
+
+        Raises:
+            ThreadNotFound: No such thread.
+        """
+        saver = self._saver
+        script = partial(_heals, saver._dialect, saver._codec, self._stored)
+        return Page((yield Read(saver._engine, script, (self._stored,))))
+
+    aheals = asynchronous(heals)
+
+    @operation
+    def begun_ahead(self) -> Operation[list[str]]:
+        """Tool calls that were begun, as `WyrdMiddleware` noted, and whose checkpoint is not there.
+
+        In words, the newest first. They may have happened, and nothing else tells of them.
+        """
+        saver = self._saver
+        script = partial(ahead.begun_ahead, saver._dialect, saver._codec, self._stored)
+        found: list[str] = yield self._reading(script)
+        for each in found:
+            logger.warning("thread %r: %s", self.id, each)
+        return found
+
+    abegun_ahead = asynchronous(begun_ahead)
+
+    @operation
+    def acknowledge(self, heal: Heal | str | None = None) -> Operation[None]:
+        """Say that a heal was seen (None: all of them).
+
+        Raises:
+            InvalidInput: The thread has no such heal.
+            ThreadNotFound: No such thread.
+        """
+        saver, id = self._saver, heal.id if isinstance(heal, Heal) else heal
+        script = partial(_acknowledge, saver._dialect, self._stored, id)
+        if not (yield Write(saver._engine, script, threads=(self._stored,))) and heal is not None:
+            raise InvalidInput(f"thread {self.id!r} has no heal {heal!r}: see heals()")
+
+    aacknowledge = asynchronous(acknowledge)
+
+    # ---- in a notebook
+
+    @operation
+    def plot(self) -> Operation[Plot]:
+        """Todos done, loops open and bytes over time, as a picture: `plot.svg`, or a cell's value.
+
+        Of more than 1,000 todos, or loops, the newest count; of more than 5,000 checkpoints, too.
+        """
+        return (yield from self._plot())[0]
+
+    aplot = asynchronous(plot)
+
+    def _plot(self) -> Operation[tuple[Plot, dict[str, int]]]:
+        """The picture, and the bytes that came with each of the root's checkpoints."""
+        from langgraph_wyrd.views.thread import plot
+
+        saver: Any = self._saver
+        asked: Any = {"thread_id": self.id, "status": "any", "limit": _LISTED}
+        todos = yield from type(saver).todos.__wrapped__(saver, **asked)
+        loops = yield from type(saver).open_loops.__wrapped__(saver, **asked)
+        found: list[Weight] = yield Read(
+            saver._engine, partial(weights, saver._dialect, self._stored), (self._stored,)
+        )
+        made = plot(todos, loops, ((each.ts, each.bytes) for each in found))
+        return made, {each.checkpoint_id: each.bytes for each in found if not each.ns}
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.thread import MOST, note_html, thread_html
+
+        thread: Any = self  # its other parts read what is shown
+        try:
+            state, entries = thread.working_state(), thread.history(limit=MOST + 1)
+            plot, sizes = run(self._plot())
+            messages = thread.messages(as_dicts=True)
+            return thread_html(state, entries, plot, thread.heals(), sizes, messages)
+        except WyrdError as error:  # a cell must show something
+            return note_html(self.id, str(error))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from langgraph_wyrd.views.state import state_text
+        from langgraph_wyrd.views.text import plain
+
+        thread: Any = self
+        try:
+            printer.text(state_text(thread.working_state()))
+        except WyrdError as error:
+            printer.text(plain(str(error)))
+
+    # ---- what the methods share
+
+    def _same_as(self, other: Thread) -> bool:
+        return self._saver._engine is other._saver._engine and self._stored == other._stored
+
+    def _labels(self) -> Labelling:
+        saver = self._saver
+        return Labelling(saver._dialect, saver._codec, self._stored)
+
+
+def _as_side(what: Any, channels: bool) -> compare.Side | None:
+    """A state that needs not be read; None for a point."""
+    if isinstance(what, WorkingState):
+        return compare.Side(what)
+    if isinstance(what, CheckpointTuple):
+        return compare.Side(extract(what), what.checkpoint["channel_values"] if channels else None)
+    if isinstance(what, Mapping) and "configurable" not in what:
+        return compare.Side(extract(what), what if channels else None)
+    if isinstance(what, StateSnapshot):
+        values = what.values if isinstance(what.values, Mapping) else {}
+        return compare.Side(extract(what), values if channels else None)
+    return None
+
+
+# A point, a thread (its head), a thread and a point; or a state itself: a working state, a dict of
+# channels, what a graph's `get_state` returned.
+Compared = (
+    When | Thread | tuple[Thread, When] | WorkingState | Mapping[str, Any] | StateSnapshot
+    | CheckpointTuple
+)  # fmt: skip
+
+
+_SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
+
+
+def opened(codec: Codec, row: HealRow) -> HealRow:
+    """The row of a heal; one that was recorded without the keys was not sealed."""
+    try:
+        return codec.open(HEALS, row)
+    except NotSealed:
+        return row
+
+
+def _heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[Heal]]:
+    thread = yield from known(dialect, thread_id)
+    rows = yield Query(select(HEALS, "thread", order="healed_at, id"), (thread.key,))
+    made = []
+    for each in rows:
+        row = opened(codec, HealRow._make(each))
+        made.append(
+            Heal(
+                row.id, cast(HealKind, row.kind), given(thread_id), given(row.ns),
+                given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _acknowledge(dialect: str, thread_id: str, id: str | None) -> Script[int]:
+    thread = yield from known(dialect, thread_id)
+    rows = yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (thread.key,))
+    ids = [row[0] for row in rows if id in (None, row[0])]
+    moment = now()
+    yield Command(_SEEN, [(moment, thread.key, each) for each in ids])
+    return len(ids)
+
+
+_WEIGHED = 5000  # checkpoints that are weighed
+_LISTED = 1000  # todos, and loops
+_NEWEST = (
+    "SELECT c.ns, c.id, c.ts, length(c.metadata) + length(c.delta) "
+    "+ coalesce(length(c.events), 0) + coalesce((SELECT sum(length(w.payload)) FROM wyrd_writes w "
+    "WHERE w.thread = c.thread AND w.ns = c.ns AND w.checkpoint = c.id), 0) "
+    "FROM wyrd_checkpoints c WHERE c.thread = ? ORDER BY c.id DESC LIMIT ?"
+)
+
+
+class Weight(NamedTuple):
+    """A checkpoint, and the bytes that were stored with it: its row, and what its tasks wrote."""
+
+    ns: str
+    checkpoint_id: str
+    ts: str | None
+    bytes: int
+
+
+def weights(dialect: str, thread_id: str) -> Script[list[Weight]]:
+    """The bytes of a thread's newest checkpoints, oldest first. Nothing is decoded."""
+    thread = yield from known(dialect, thread_id)
+    rows = yield Query(_NEWEST, (thread.key, _WEIGHED))
+    return [Weight(given(ns), given(id), ts, int(held)) for ns, id, ts, held in reversed(rows)]
+
+
+logger = logging.getLogger("langgraph_wyrd")

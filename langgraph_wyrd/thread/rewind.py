@@ -1,0 +1,257 @@
+"""Moving a thread's head: rewind, fork, rollback; freeing it for another run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base.id import uuid6
+
+from langgraph_wyrd.checkpoints import leases, rewind
+from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.rewind import Fresh, Moved, Rewinding
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.hooks import Happening, of_loops
+from langgraph_wyrd.operations import Fire, Operation, Write, arun, asynchronous, operation, run
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.thread.base import ThreadBase, When, checked
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from typing_extensions import Self
+
+
+logger = logging.getLogger("langgraph_wyrd")
+Transform = Callable[[WorkingState], WorkingState]
+
+
+class RewindMethods(ThreadBase):
+    """The part of a thread's handle that moves its head, or copies it."""
+
+    @operation
+    def rewind(self, to: When) -> Operation[RunnableConfig]:
+        """Make an older point the head again: the graph goes on from there.
+
+        Nothing is deleted: the new head is a copy of that checkpoint, and what came after it stays
+        in the history, as a branch. Its working state is the head's again. What its tasks had
+        written or asked is not carried along: they start anew. Subgraphs with a memory of their own
+        (`checkpointer=True`) stand again where they stood then.
+
+        Args:
+            to: A checkpoint id, a label, a time; or the id of a message on the head's path: then
+                the step that brought it is taken back whole, and all that follows it. Before the
+                first checkpoint the head is an empty one.
+
+        Returns:
+            The config of the new head; the old one's, if the point is the head.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point or message in it.
+        """
+        if to is None:
+            raise InvalidInput(
+                "rewind(None): say where to: a checkpoint id, a label, a time or a message's id"
+            )
+        moved: Moved | None = yield self._writing(partial(self._rewinding().rewind, checked(to)))
+        if moved is None:
+            raise ThreadNotFound(
+                f"thread {self.id!r} has no checkpoint, label or time {to!s} to go back to, and no "
+                "message of that id on the way to its head"
+            )
+        yield from self._moved(moved, "rewind", getattr(to, "checkpoint_id", to))
+        return {
+            "configurable": {
+                "thread_id": self.id,
+                "checkpoint_ns": "",
+                "checkpoint_id": given(moved.id),
+            }
+        }
+
+    arewind = asynchronous(rewind)
+
+    @operation
+    def fork(
+        self, new_thread_id: str, at: When = None, transform: Transform | None = None
+    ) -> Operation[Self]:
+        """A new thread with this one's path up to a point, its labels and its working state.
+
+        Branches, and what came after the point, are not in it. At the head, what its tasks wrote
+        and asked comes along; at an older point they start anew, as after `rewind`. Where the head
+        can't be restored, its nearest intact ancestor is forked, which is what a load would give.
+
+        Args:
+            new_thread_id: A thread that has no checkpoints yet.
+            at: A checkpoint id, a label, or a time; None: the head.
+            transform: Makes the working state that the new thread starts with (no channel changes).
+                Status and due nodes are the checkpoint's, whatever it says. If it raises, nothing
+                is stored.
+
+        Raises:
+            ThreadNotFound: No such thread, or no such point in it.
+            InvalidInput: The new thread has checkpoints already.
+            CheckpointDamaged: The point can't be restored.
+        """
+        saver, target = self._saver, stored(str(new_thread_id), "thread_id")
+        point = checked(at)
+        try:
+            there = yield from self._forked(target, point, transform)
+        except CheckpointDamaged as error:
+            point = (yield from self._intact(error)) if at is None else point
+            there = yield from self._forked(target, point, transform, around=True)
+        finally:
+            saver._cache.drop(self._stored)  # copying locked it
+        if not there:
+            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+        return type(self)(saver, target)
+
+    def _forked(
+        self, target: str, point: Any, transform: Transform | None, *, around: bool = False
+    ) -> Operation[Any]:
+        """Fork at a point; `around`: without damaged checkpoints that it does not need."""
+        saver = self._saver
+        work = rewind.Forking(
+            saver._dialect, saver._codec, self._stored, target, around_damage=around
+        )
+        if transform is not None:
+            script = partial(
+                rewind.state_to_give, saver._dialect, saver._codec, self._stored, point
+            )
+            there = yield self._reading(script)
+            if there is None:
+                return None
+            point, state = there
+            work.given_state = rewind.declared(_state(transform(state)))
+        return (
+            yield Write(
+                saver._engine,
+                partial(work.fork, point),
+                partial(saver._cache.drop, target),
+                (self._stored, target),
+            )
+        )
+
+    afork = asynchronous(fork)
+
+    def rollback(self) -> Rollback:
+        """`with` or `async with`: on an exception, the head is put back to where it was.
+
+        ```python
+        with saver.thread("t1").rollback():
+            graph.invoke(inputs, config)
+        ```
+
+        The exception is raised again. What the block stored stays in the history, as a branch; a
+        thread that did not exist gets an empty head. What it declared is taken back, but for
+        decisions and notes, which are marked `elsewhere`. Nothing is written if nothing was raised,
+        or if nothing changed. If putting it back fails too, that is logged and noted on the
+        exception.
+        """
+        return Rollback(self)
+
+    @operation
+    def release(self) -> Operation[bool]:
+        """Let others run this thread, whoever holds it (`single_writer=True`); whether anybody did.
+
+        For when you are sure that a run is over. One that was alive after all claims the thread
+        again with its next write, and is refused if another run has it by then.
+        """
+        saver = self._saver
+        freed: bool = yield Write(
+            saver._engine,
+            partial(leases.release, saver._dialect, self._stored),
+            threads=(self._stored,),
+        )
+        return freed
+
+    arelease = asynchronous(release)
+
+    def _standing(self) -> Operation[tuple[str | None, int]]:
+        """The head, and the version of the thread."""
+        found = yield self._reading(partial(thread_row, self._saver._dialect, self._stored))
+        return found.head, found.version
+
+    def _put_back(self, was: str | None, until: int) -> Operation[None]:
+        work = self._rewinding()
+        moved: Moved | None = yield self._writing(partial(work.put_back, was, until))
+        if moved is not None:
+            yield from self._moved(moved, "rollback", None if was is None else given(was))
+
+    def _moved(self, moved: Moved, how: str, to: Any) -> Operation[None]:
+        """Call the hooks for a head that was moved."""
+        if not moved.moved:
+            return
+        id = given(moved.id)
+        detail = {"how": how, "to": to, "deliberate": True}
+        what = [Happening("fork", self.id, id, detail=detail)]
+        if moved.before is not None and moved.after is not None:
+            # What failed on the branch that is left stays listed, and waits no more.
+            before, after = (
+                replace(state, loops=tuple(loop for loop in state.loops if not loop.left))
+                for state in (moved.before, moved.after)
+            )
+            what += of_loops(before, after, {"by": how, "taken_back": True})
+        yield Fire(self._saver, tuple(what))
+
+    def _rewinding(self) -> Rewinding:
+        saver = self._saver
+        return Rewinding(saver._dialect, saver._codec, self._stored, _FRESH)
+
+
+class Rollback:
+    """What `thread.rollback()` gives: for one block, sync or async."""
+
+    def __init__(self, thread: RewindMethods) -> None:
+        self._thread = thread
+        self._was: tuple[str | None, int] = (None, 0)
+
+    def __enter__(self) -> None:
+        self._was = run(self._thread._standing())
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            try:
+                run(self._thread._put_back(*self._was))
+            except Exception as failed:
+                self._say(error, failed)
+
+    async def __aenter__(self) -> None:
+        self._was = await arun(self._thread._standing())
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            try:
+                await arun(self._thread._put_back(*self._was))
+            except Exception as failed:
+                self._say(error, failed)
+
+    def _say(self, error: BaseException, failed: Exception) -> None:
+        """The block's own exception is the one to be raised; the other must not be lost."""
+        was = self._was[0]
+        stands = "before the first one" if was is None else f"at {was}"
+        said = (
+            f"the head of thread {self._thread.id!r} could not be put back to where it stood, "
+            f"{stands}: {failed}"
+        )
+        logger.error(said, exc_info=failed)
+        if hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(said)
+
+
+def _state(made: object) -> WorkingState:
+    if not isinstance(made, WorkingState):
+        raise InvalidInput(f"transform gave {type(made).__name__}, and no WorkingState")
+    return made
+
+
+def _fresh_id() -> str:
+    return str(uuid6())
+
+
+_OWN_PLACE = ("id", "ts", "channel_values", "channel_versions", "versions_seen")
+_FRESH = Fresh(_fresh_id, {k: v for k, v in empty_checkpoint().items() if k not in _OWN_PLACE})

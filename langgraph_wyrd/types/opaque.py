@@ -1,0 +1,395 @@
+"""What stands for a value that was not rebuilt: readable, and stored again as it was stored.
+
+LangGraph's serializer knows a value by what it has (`model_dump`, `_asdict`, being an Enum …) and
+writes the module and name of its class. So each placeholder has exactly what its value had, under
+a class of that module and name: every serializer of LangGraph's packs it as the value it stands
+for, wherever it lies by then. What is inside is packed from the stored bytes.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Literal, NoReturn
+
+import langchain_core.messages as lc
+import ormsgpack
+from pydantic import BaseModel, PrivateAttr
+
+Kind = Literal["gone", "blocked", "unsafe", "refused", "migration", "pickle"]
+
+_OPTION = ormsgpack.OPT_NON_STR_KEYS
+_LONGEST = 200  # characters of a value that an enum's member may have
+
+# How LangGraph's serializer packs a value: what it is rebuilt with.
+ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2 = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A value as it is stored, and why it was not rebuilt."""
+
+    code: int
+    data: bytes
+    module: str
+    name: str
+    payload: Any  # for reading
+    kind: Kind
+    why: str
+
+    def packed(self) -> Any:
+        """The payload for packing: to the last bit what is stored."""
+        return ormsgpack.unpackb(self.data, ext_hook=ormsgpack.Ext, option=_OPTION)[2]
+
+
+class Kept:
+    """A stored value whose class is gone, was blocked, or refused it. Nothing of it is lost.
+
+    It is stored again as it was stored, and is whole again when its class is. The fields of an
+    object are read as attributes or as entries (`kept.goal`, `kept["goal"]`); a message is a
+    message, an enum's member behaves as its value. None of them can be changed.
+    """
+
+    __slots__ = ()
+
+    @property
+    def kept_type(self) -> str:
+        """Its class, as `"module:Name"`."""
+        held = stored_of(self)
+        return f"{held.module}:{held.name}"
+
+    @property
+    def kept_why(self) -> str:
+        """Why it was not rebuilt, and what would help."""
+        return stored_of(self).why
+
+    @property
+    def kept_data(self) -> Any:
+        """Its fields, or what else it was made of."""
+        return stored_of(self).payload
+
+
+def stored_of(kept: Any) -> Stored:
+    """What a placeholder stands for."""
+    held: Stored = kept._kept
+    return held
+
+
+_made = 0
+
+
+def made() -> int:
+    """How many placeholders this process has made so far."""
+    return _made
+
+
+def kept_of(stored: Stored) -> Any:
+    """What stands for a value. What LangGraph's serializer does not make is given as its bytes."""
+    global _made
+    _made += 1
+    try:
+        if _is_packed_so(stored):
+            return _form(stored)
+    except Exception:  # its names can't be those of a class, say
+        pass
+    return ormsgpack.Ext(stored.code, stored.data)
+
+
+# What the serializer puts behind module, name and payload.
+_BEHIND = {METHOD: ["fromisoformat"], PYDANTIC_V2: ["model_validate_json"]}
+
+
+def _is_packed_so(stored: Stored) -> bool:
+    """Whether packing what this is made of gives the same bytes again."""
+    held = ormsgpack.unpackb(stored.data, ext_hook=ormsgpack.Ext, option=_OPTION)
+    names = type(held[0]) is type(held[1]) is str
+    shape = len(held) > 2 and held[3:] == _BEHIND.get(stored.code, [])
+    return names and shape and bool(ormsgpack.packb(held, option=_OPTION) == stored.data)
+
+
+def _form(stored: Stored) -> Any:
+    code, payload = stored.code, stored.payload
+    if code == ONE_ARGUMENT and type(payload) in _MEMBERS and len(str(payload)) <= _LONGEST:
+        return _member(stored)
+    if code == PYDANTIC_V2 and (message := _message_base(payload)) is not None:
+        return _message(stored, message)
+    fields = code in (FIELDS, PYDANTIC_V1, PYDANTIC_V2)
+    base = _Fields if fields and isinstance(payload, dict) else _Object
+    return _class(base, code, stored.module, stored.name)(stored)
+
+
+# ---- objects
+
+
+def _refuse(self: Any, name: str, value: Any) -> NoReturn:
+    raise AttributeError(
+        f"{self.kept_type} is kept as it is stored, and can't be changed: {self.kept_why}"
+    )
+
+
+class _Object(Kept):
+    """Any value. Its class has, for the serializer, what the value had."""
+
+    __slots__ = ("_kept", "_shown")
+
+    def __init__(self, stored: Stored) -> None:
+        object.__setattr__(self, "_kept", stored)
+        object.__setattr__(self, "_shown", repr(self))
+
+    __setattr__ = _refuse
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Kept):
+            return bool(stored_of(self).payload == other)
+        return _identity(self) == _identity(other)
+
+    def __hash__(self) -> int:
+        return hash(_identity(self))
+
+    def __repr__(self) -> str:
+        return f"Kept({self.kept_type}, {self.kept_data!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kept_of, (stored_of(self),)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+class _Fields(_Object, Mapping[str, Any]):
+    """An object with fields. A mapping, to pass where LangGraph's own fallback, a dict, does."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return stored_of(self).payload[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(stored_of(self).payload)
+
+    def __len__(self) -> int:
+        return len(stored_of(self).payload)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return stored_of(self).payload[name]
+        except KeyError:
+            raise AttributeError(f"{self.kept_type}, which is kept, has no {name!r}") from None
+
+    __eq__ = _Object.__eq__
+    __hash__ = _Object.__hash__
+
+    def __repr__(self) -> str:
+        shown = "".join(f", {name}={value!r}" for name, value in self.items())
+        return f"Kept({self.kept_type}{shown})"
+
+
+def _identity(kept: Any) -> tuple[Any, ...]:
+    held = stored_of(kept)
+    return held.code, held.module, held.name, held.data
+
+
+def _packed(self: Any) -> Any:
+    if is_changed(self):
+        raise TypeError("it was changed in place")
+    return stored_of(self).packed()
+
+
+def is_changed(kept: Any) -> bool:
+    """Whether somebody changed in place what it shows: that would not be stored."""
+    return getattr(kept, "_shown", None) not in (None, repr(kept))
+
+
+# What the serializer asks a value for, by how it then packs it.
+_ASKED = {
+    ONE_ARGUMENT: "get_secret_value",
+    ARGUMENTS: "parts",
+    FIELDS: "_asdict",
+    METHOD: "isoformat",
+    PYDANTIC_V1: "dict",
+    PYDANTIC_V2: "model_dump",
+}
+# Of these it wants a type, not only a method.
+_TAKEN_FOR: dict[int, type] = {ARGUMENTS: type(pathlib.Path()), METHOD: datetime}
+
+
+@lru_cache(maxsize=1024)
+def _class(base: type, code: int, module: str, name: str) -> Any:
+    """The class of a placeholder for values of this class."""
+    held: dict[str, Any] = {"__module__": module, "__slots__": (), "__hash__": base.__hash__}
+    held[_ASKED[code]] = property(_packed) if code == ARGUMENTS else _packed
+    taken_for = _TAKEN_FOR.get(code)
+    if taken_for is not None:
+        shown = type(name, (taken_for,), {"__module__": module})
+        held["__class__"] = property(lambda self: shown)
+    return type(name, (base,), held)
+
+
+# ---- members of enums
+
+
+class _Member(Kept):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(stored_of(self).payload)
+
+    def __format__(self, spec: str) -> str:
+        return format(stored_of(self).payload, spec)
+
+    def __repr__(self) -> str:
+        return f"Kept({self.kept_type}, {self.kept_data!r})"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return kept_of, (stored_of(self),)
+
+
+class _Text(_Member, str, Enum):
+    pass
+
+
+class _Whole(_Member, int, Enum):
+    pass
+
+
+class _Number(_Member, float, Enum):
+    pass
+
+
+_MEMBERS: dict[type, Any] = {str: _Text, int: _Whole, float: _Number}
+
+
+def _member(stored: Stored) -> Any:
+    """A member of an enum of that name: it equals its value, and passes where that would."""
+    kind: Any = type(stored.payload)
+    made = _enum(kind, stored.payload, stored.module, stored.name)
+    member = made.kept
+    if getattr(member, "_kept", None) != stored:
+        object.__setattr__(member, "_kept", stored)
+    return member
+
+
+@lru_cache(maxsize=1024)
+def _enum(kind: type, value: Any, module: str, name: str) -> Any:
+    return _MEMBERS[kind](name, {"kept": value}, module=module)
+
+
+# ---- messages
+
+_MESSAGES: dict[str, type[lc.BaseMessage]] = {
+    "human": lc.HumanMessage,
+    "ai": lc.AIMessage,
+    "system": lc.SystemMessage,
+    "tool": lc.ToolMessage,
+    "function": lc.FunctionMessage,
+    "chat": lc.ChatMessage,
+    "HumanMessageChunk": lc.HumanMessageChunk,
+    "AIMessageChunk": lc.AIMessageChunk,
+    "SystemMessageChunk": lc.SystemMessageChunk,
+    "ToolMessageChunk": lc.ToolMessageChunk,
+}
+_OF_A_MESSAGE = {"content", "type", "id", "additional_kwargs", "response_metadata"}
+
+
+def _message_base(payload: Any) -> type[lc.BaseMessage] | None:
+    """The message class that comes next to what has these fields; None if it is no message."""
+    if not isinstance(payload, dict) or not payload.keys() >= _OF_A_MESSAGE:
+        return None
+    return _MESSAGES.get(payload["type"], lc.BaseMessage)
+
+
+def _message(stored: Stored, base: type[lc.BaseMessage]) -> Any:
+    """A message: reducers, models and the pillars know how to deal with it."""
+    made = _filled(_message_class(base, stored.module, stored.name), stored.payload)
+    private = {"_kept": stored, "_shown": repr(made)}
+    object.__setattr__(made, "__pydantic_private__", private)
+    return made
+
+
+def _filled(cls: Any, payload: dict[str, Any]) -> Any:
+    try:
+        return cls(**payload)
+    except Exception:
+        return cls.model_construct(**payload)
+
+
+def _model_dump(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """As it is stored, where the serializer asks for all of it."""
+    if args or kwargs or self._kept is None:
+        return BaseModel.model_dump(self, *args, **kwargs)
+    return _packed(self)  # type: ignore[no-any-return]
+
+
+def _model_copy(self: Any, *, update: Any = None, deep: bool = False) -> Any:
+    """An edited copy is a message of the class that comes next: it is not what is stored."""
+    if not update:
+        return kept_of(stored_of(self))
+    return _filled(type(self).__mro__[2], {**stored_of(self).payload, **update})
+
+
+@lru_cache(maxsize=256)
+def _message_class(base: type[lc.BaseMessage], module: str, name: str) -> Any:
+    held = {
+        "__module__": module,
+        "__qualname__": name,
+        "__annotations__": {"_kept": Any, "_shown": Any},
+        "_kept": PrivateAttr(None),
+        "_shown": PrivateAttr(None),
+        "__setattr__": _refuse,
+        "__reduce__": lambda self: (kept_of, (stored_of(self),)),
+        "model_dump": _model_dump,
+        "model_copy": _model_copy,
+    }
+    meta: Any = type(base)
+    return meta(name, (Kept, base), held)
+
+
+# ---- whole values of another form
+
+
+class KeptWhole(_Object):
+    """A value in a form that is not read, as a pickle: stored again under the same tag."""
+
+    __slots__ = ()
+
+    def __init__(self, stored: Stored) -> None:
+        global _made
+        _made += 1
+        super().__init__(stored)
+
+    def __repr__(self) -> str:
+        held = stored_of(self)
+        return f"Kept({held.name}, {len(held.data)} bytes)"
+
+    @classmethod
+    def pickled(cls, data: bytes, error: Exception | None = None) -> KeptWhole:
+        """A pickle: what is in it is only known once it has run; `error`: what came of that."""
+        kind: Kind = "pickle" if error is None else "gone"
+        why = (
+            "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
+            "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
+            if error is None
+            else f"it is a pickle that can't be loaded ({type(error).__name__}: {error}"[:300]
+            + "). It is whole again when it can"
+        )
+        return cls(Stored(-1, data, "", "pickle", f"{len(data)} bytes", kind, why))
+
+    @property
+    def kept_type(self) -> str:
+        return stored_of(self).name
+
+    @property
+    def typed(self) -> tuple[str, bytes]:
+        """What the serializer gave when it was stored."""
+        held = stored_of(self)
+        return held.name, held.data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptWhole, (stored_of(self),)

@@ -1,0 +1,525 @@
+"""From the serializer's bytes to objects: only of data classes; the rest is kept as it is stored.
+
+LangGraph's own hook gives a bare dict, a string or None for what it can't or may not rebuild, and
+stores that at the next step: the class, or all of it, is lost. Its allow-list
+(`allowed_msgpack_modules`, LANGGRAPH_STRICT_MSGPACK) counts here as well.
+
+LangGraph calls the class with the fields; where a pydantic model refuses them, it makes one without
+validation, in which every model inside is a bare dict. So a model with aliases, a strict one, or a
+dataclass with an `InitVar` does not come back. Here an object is made in the way that gives just
+these fields again.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import ormsgpack
+from langgraph.checkpoint.serde import jsonplus
+from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.event_hooks import emit_serde_event
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.types import Send
+from pydantic import BaseModel
+
+from langgraph_wyrd.errors import MigrationFailed
+from langgraph_wyrd.types.classes import Found, Gone, NoData, found
+from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
+from langgraph_wyrd.types.opaque import (
+    ARGUMENTS,
+    FIELDS,
+    METHOD,
+    ONE_ARGUMENT,
+    PYDANTIC_V1,
+    PYDANTIC_V2,
+    Kept,
+    KeptWhole,
+    Kind,
+    Stored,
+    is_changed,
+    kept_of,
+    made,
+    stored_of,
+)
+from langgraph_wyrd.types.pieces import walk
+from langgraph_wyrd.types.python_types import MARKED, advice, made_of
+
+_FROM_TEXT = "fromisoformat"
+_COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
+
+
+def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool) -> Any:
+    """The object. Fallbacks that are not named above are LangGraph's."""
+    if code == ONE_ARGUMENT:
+        return _of_one(cls, payload)
+    if code == ARGUMENTS:
+        if not isinstance(payload, list | tuple):
+            raise NoData("arguments that are no list")
+        if len(payload) == 3 and isinstance(cls, type):
+            if issubclass(cls, Send):
+                return cls(payload[0], payload[1], timeout=payload[2])
+            if issubclass(cls, timedelta):  # pandas' takes them by name only
+                return cls(days=payload[0], seconds=payload[1], microseconds=payload[2])
+        return cls(*payload)
+    if code == METHOD:
+        if method != [_FROM_TEXT]:
+            raise NoData(f"{cls.__name__}.{method[0] if method else ''} is no way to read a date")
+        return cls.fromisoformat(payload)
+    if code == FIELDS:
+        return _of_fields(cls, payload)
+    try:
+        return _model(cls, payload)
+    except Exception:
+        if holds_kept:  # a field whose class became plain data
+            try:
+                return cls(**plain(payload))
+            except Exception:
+                pass
+        return (cls.construct if code == PYDANTIC_V1 else cls.model_construct)(**payload)
+
+
+def _of_one(cls: Any, payload: Any) -> Any:
+    if cls is bytes and type(payload) is not bytes:
+        raise NoData("bytes of something else")  # of a number, as many as it says
+    if issubclass(cls, _COLLECTIONS) and not isinstance(payload, list | tuple | dict):
+        raise NoData("a collection of something else")  # of a network, every address in it
+    if type(payload) is list and issubclass(cls, Enum):
+        payload = _tuples(payload)  # msgpack has no tuples, and a list is no member's value
+    try:
+        return cls(payload)
+    except TypeError:  # nor can a list be in a set
+        return cls(_tuples(payload))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if type(value) is list else value
+
+
+# ---- dataclasses
+
+
+def _of_fields(cls: Any, payload: dict[str, Any]) -> Any:
+    how = _constructor(cls)
+    all_there = how is not None and payload.keys() == how.fields
+    if how is not None and how.asks_for_more and all_there:
+        return _restored(cls, payload)
+    try:
+        return cls(**payload)
+    except TypeError:
+        if how is not None and how.is_its_own and all_there:
+            return _restored(cls, payload)
+        raise
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Constructor:
+    """What a dataclass takes, beside its fields."""
+
+    fields: frozenset[str]
+    asks_for_more: bool  # an InitVar: called again, it would make other fields of those that are
+    is_its_own: bool  # or leaves fields out
+
+
+@lru_cache(maxsize=1024)
+def _constructor(cls: Any) -> _Constructor | None:
+    if not dataclasses.is_dataclass(cls):
+        return None
+    fields = dataclasses.fields(cls)
+    names = frozenset(field.name for field in fields)
+    initvar = getattr(dataclasses, "_FIELD_INITVAR", object())
+    kinds = [getattr(each, "_field_type", None) for each in cls.__dataclass_fields__.values()]
+    parameters: Any = getattr(cls, "__dataclass_params__", None)
+    own = not getattr(parameters, "init", True) or not all(field.init for field in fields)
+    return _Constructor(names, initvar in kinds, own)
+
+
+def _restored(cls: Any, payload: dict[str, Any]) -> Any:
+    """An object with these fields, without its constructor: as `copy` and `pickle` make one."""
+    made = object.__new__(cls)
+    for name, value in payload.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+# ---- pydantic models
+
+
+def _model(cls: Any, payload: Any) -> Any:
+    if not isinstance(payload, dict) and getattr(cls, "__pydantic_root_model__", False):
+        return cls(payload)
+    # What is computed of the fields is stored with them, and is none.
+    computed = getattr(cls, "model_computed_fields", None) or {}
+    own = {name: value for name, value in payload.items() if name not in computed}
+    aliased = _has_aliases(cls)
+    if not aliased:
+        try:
+            return cls(**own)
+        except Exception as error:
+            first = error
+    others: list[tuple[int, Any]] = []
+    for options in _LENIENT if hasattr(cls, "model_validate") else ():
+        try:
+            made = cls.model_validate(own, **options)
+            held = made.model_dump()
+        except Exception:
+            continue
+        if _same(held, payload):
+            return made
+        others.append((sum(_same(held.get(name), each) for name, each in payload.items()), made))
+    if not aliased:
+        raise first
+    if not others:
+        return cls(**own)
+    return max(others, key=lambda other: other[0])[1]  # what it is dumped as is never the same
+
+
+@lru_cache(maxsize=1024)
+def _has_aliases(cls: Any) -> bool:
+    """Whether a field, in it or in a model inside it, has a name that its data is not stored by.
+
+    Called with the stored data, such a model refuses it, or takes its default for it.
+    """
+    waiting = [getattr(cls, "__pydantic_core_schema__", None)]
+    while waiting:
+        schema = waiting.pop()
+        if isinstance(schema, dict):
+            if "validation_alias" in schema or "serialize_by_alias" in schema:
+                return True
+            waiting += schema.values()
+        elif isinstance(schema, list | tuple):
+            waiting += schema
+    return False
+
+
+_KNOWN = inspect.signature(BaseModel.model_validate).parameters
+# As it is stored: by the fields' names, unless the model says otherwise, and without tuples.
+_LENIENT: list[dict[str, Any]] = [
+    {name: value for name, value in options.items() if name in _KNOWN}
+    for options in (
+        {"by_name": True, "by_alias": False, "strict": False},
+        {"by_name": True, "by_alias": True, "strict": False},
+        {"by_name": True, "by_alias": True, "strict": False, "extra": "ignore"},
+    )
+]
+
+
+def _same(made: Any, stored: Any) -> bool:
+    """Whether nothing of what was stored is lost or changed; a tuple is stored as a list."""
+    if isinstance(stored, Kept):
+        return True  # whatever the field made of it
+    if isinstance(made, dict):
+        return (
+            isinstance(stored, dict)
+            and made.keys() == stored.keys()
+            and all(_same(each, stored[name]) for name, each in made.items())
+        )
+    if isinstance(made, list | tuple):
+        same = isinstance(stored, list | tuple) and len(made) == len(stored)
+        return same and all(map(_same, made, stored))
+    return made is stored or (type(made) is type(stored) and bool(made == stored))
+
+
+def plain(value: Any) -> Any:
+    """A value with what placeholders hold in their stead."""
+    if isinstance(value, Kept):
+        return plain(value.kept_data)
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return value
+
+
+S = TypeVar("S")
+Key = tuple[str, str, int]  # module, name, and how it was packed
+_OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
+_SNAPSHOT = 7
+_HOOK = "_unpack_ext_hook"
+_WHOLE_OPTION = ormsgpack.OPT_NON_STR_KEYS
+
+
+class Rebuilder:
+    """Rebuilds values for one serializer."""
+
+    def __init__(self, serde: JsonPlusSerializer, classes: Classes) -> None:
+        self._classes = classes
+        self._allowed: Any = getattr(serde, "_allowed_msgpack_modules", True)
+        self._theirs: Callable[[int, bytes], Any] = serde._unpack_ext_hook
+        self._safe: dict[Key, Any] = {}  # they never go away
+        self._lately: dict[Key, Found] = {}  # where others were found
+
+    def hook(self, code: int, data: bytes) -> Any:
+        """What stands in one msgpack extension."""
+        if code in _OURS:
+            return self._object(code, data)
+        if code == _SNAPSHOT:
+            return _DeltaSnapshot(self._unpacked(data))
+        if code == MARKED:
+            return self._marked(data)
+        theirs = self._theirs(code, data)
+        # None is what it says of what it does not know: of a newer release, of numpy without numpy.
+        return self._unknown(code, data) if theirs is None else theirs
+
+    def _marked(self, data: bytes) -> Any:
+        """A channel's value with its version; the bare value where nobody asks for it."""
+        try:
+            version, channel, value = self._unpacked(data)
+        except (TypeError, ValueError):
+            return self._unknown(MARKED, data)
+        if type(version) is not int or channel not in self._classes.channels:
+            return value
+        return Marked(version, value, channel)
+
+    @staticmethod
+    def _unknown(code: int, data: bytes) -> Any:
+        return kept_of(Stored(code, data, "", "", None, "unsafe", ""))
+
+    def _unpacked(self, data: bytes) -> Any:
+        return ormsgpack.unpackb(data, ext_hook=self.hook, option=_WHOLE_OPTION)
+
+    def _object(self, code: int, data: bytes) -> Any:
+        before = made()
+        try:
+            module, name, payload, *method = self._unpacked(data)
+            if code == ONE_ARGUMENT and method and type(method[0]) is int:
+                payload = Marked(method[0], payload)
+            key = (module, name, code)
+            known = made_of(*key)
+        except (TypeError, ValueError):  # nothing that the serializer makes
+            return self._unknown(code, data)
+        try:
+            if known is not None:
+                return known(payload)
+            cls = self._safe.get(key)
+            if cls is None:
+                cls, current = self._found(key, payload)
+            else:
+                current = payload
+            return built(code, cls, bare(current), method, made() > before)
+        except Exception as error:
+            kind, why = self._why(error, key)
+            held = Stored(code, data, str(module), str(name), payload, kind, why)
+            return kept_of(held)
+
+    def _why(self, error: Exception, key: Key) -> tuple[Kind, str]:
+        """Why a value was not rebuilt, and what would help."""
+        module, name, _ = key
+        if isinstance(error, _NotAllowed):
+            return "blocked", str(error)
+        if isinstance(error, MigrationRaised):
+            return "migration", str(error)
+        if isinstance(error, NoData):
+            what = "nothing else is called on load: the row may not be LangGraph's"
+            return "unsafe", f"{error}, and {what}"
+        if isinstance(error, Gone):
+            return "gone", (
+                f"its class is gone: {error}. It is whole again when the class is; for one that "
+                f'was renamed or moved give aliases={{"{module}:{name}": "its.module:NewName"}}'
+            )
+        if key in self._safe:
+            return "refused", (
+                f"it can't be made of what is stored, here and now ({_words(error)}): it is whole "
+                "again where it can (a path on its own system, a time zone with its tzdata)"
+            )
+        return "refused", (
+            f"its class does not take what is stored ({_words(error)}): register a migration for "
+            "it, or let the class take it"
+        )
+
+    def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
+        """The class of a stored name, and the payload for it."""
+        lately = self._lately.get(key)
+        if lately is None or not lately.stands():
+            lately = self._look(key)
+            if lately is None:
+                return self._safe[key], payload
+            self._lately[key] = lately
+        if self._classes.types:
+            payload = self._classes.fields((lately.module, lately.cls.__name__), payload)
+        return lately.cls, payload
+
+    def _look(self, key: Key) -> Found | None:
+        """The class of a stored name, and where it was found; None: it is one of the safe ones."""
+        module, name, code = key
+        if (module, name) in SAFE_MSGPACK_TYPES:
+            if (module, name) == ("re", "compile"):
+                self._safe[key] = re.compile
+            else:
+                self._safe[key] = found(module, name, code, trusted=True).cls
+            return None
+        target = self._classes.target(module, name)
+        trusted = target is not None or self._allows(module, name)
+        return found(*(target or (module, name)), code, trusted=trusted)
+
+    def _allows(self, module: str, name: str) -> bool:
+        """Whether the user named the type; not so, all are allowed.
+
+        Raises:
+            _NotAllowed: They are not.
+        """
+        if self._allowed is not True and self._allowed and (module, name) in self._allowed:
+            return True
+        if self._allowed is True:
+            emit_serde_event(
+                {"kind": "msgpack_unregistered_allowed", "module": module, "name": name}
+            )
+            _warn_as_langgraph_does(module, name)
+            return False
+        emit_serde_event({"kind": "msgpack_blocked", "module": module, "name": name})
+        raise _NotAllowed(
+            "its class is not allowed under strict msgpack. Allow it with "
+            f"serde=JsonPlusSerializer(allowed_msgpack_modules=[({module!r}, {name!r})]). A "
+            "compiled graph allows the classes that its state's annotations name, for itself"
+        )
+
+
+def _warn_as_langgraph_does(module: str, name: str) -> None:
+    """Once a process, with the set that LangGraph itself remembers it in."""
+    with suppress(AttributeError):
+        jsonplus._warn_once(
+            jsonplus._warned_unregistered_types,
+            (module, name),
+            "Deserializing unregistered type %s.%s from checkpoint. This will be blocked in a "
+            "future version. Set LANGGRAPH_STRICT_MSGPACK=true to block now, or add to "
+            "allowed_msgpack_modules to allow explicitly: [(%r, %r)]",
+            module, name, module, name,
+        )  # fmt: skip
+
+
+class _NotAllowed(Exception):
+    """The type is none of those that may be rebuilt."""
+
+
+def _words(error: Exception) -> str:
+    """What an error says, where that names fields and no values."""
+    name = type(error).__name__
+    return f"{name}: {error}"[:200] if isinstance(error, TypeError | AttributeError) else name
+
+
+def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]], Any]:
+    """How it loads, and keeps a pickle that may not be loaded, or can't be."""
+    loads = serde.loads_typed
+
+    def loads_typed(data: tuple[str, bytes]) -> Any:
+        if data[0] != "pickle":
+            return loads(data)
+        if not serde.pickle_fallback:
+            return KeptWhole.pickled(data[1])
+        try:
+            return loads(data)
+        except Exception as error:  # a class in it is gone
+            return KeptWhole.pickled(data[1], error)
+
+    return loads_typed
+
+
+def guarded(serde: S, classes: Classes) -> S:
+    """The serializer, loading through a Rebuilder; itself if its way to load is the user's own."""
+    if isinstance(serde, JsonPlusSerializer):
+        if getattr(serde, "_custom_unpack_ext_hook", False) or not hasattr(serde, _HOOK):
+            return serde
+        careful = copy.copy(serde)
+        careful._unpack_ext_hook = Rebuilder(serde, classes).hook
+        if type(serde).loads_typed is JsonPlusSerializer.loads_typed:
+            vars(careful)["loads_typed"] = _keeping_pickles(careful)
+        return careful
+    if isinstance(serde, EncryptedSerializer):
+        outer = copy.copy(serde)
+        outer.serde = guarded(serde.serde, classes)
+        return outer
+    return serde
+
+
+logger = logging.getLogger("langgraph_wyrd")
+
+_MOST_LOGGED = 10_000
+
+
+def kept_in(value: Any) -> Iterator[Any]:
+    """The placeholders anywhere in a value."""
+    for _, each in walk(value):
+        if isinstance(each, Kept | ormsgpack.Ext):
+            yield each
+
+
+def refused(value: Any, error: Exception) -> str:
+    """Why a value can't be stored: the serializer does not say what a placeholder told it."""
+    for kept in kept_in(value):
+        if isinstance(kept, KeptWhole):
+            return f"{kept!r} is a value of its own, and goes into no other ({kept.kept_why})"
+        if is_changed(kept):
+            return (
+                f"{kept.kept_type} is kept as it is stored, and was changed in place: put "
+                f"something in its stead, as dict(kept) ({kept.kept_why})"
+            )
+    return advice(str(error)) or str(error)
+
+
+def log_kept(
+    classes: Classes, thread_id: str, ns: str, checkpoint: str, held: Iterable[tuple[str, Any]]
+) -> None:
+    """Warn of what was kept in these channels, once for each type and channel of a thread.
+
+    Raises:
+        MigrationFailed: A migration raised, and nothing is to be healed.
+    """
+    for channel, value in held:
+        for kept in kept_in(value):
+            kind, what, why = _described(kept)
+            place = (
+                f"thread {thread_id!r}, checkpoint {checkpoint}"
+                + (f" of namespace {ns!r}" if ns else "")
+                + f", channel {channel!r}"
+            )
+            if kind == "migration" and not classes.heals:
+                raise MigrationFailed(f"{place}: {why}")
+            key = (thread_id, ns, channel, what, kind)
+            if key in classes.logged or len(classes.logged) >= _MOST_LOGGED:
+                continue
+            classes.logged.add(key)
+            logger.warning(
+                "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
+                place, _line(what, 200), _line(why, 1000),
+            )  # fmt: skip
+
+
+def _line(text: str, most: int) -> str:
+    """One line of a bounded length: a row may name its class as it likes."""
+    text = text if len(text) <= most else f"{text[:most]}…"
+    return text if text.isprintable() else ascii(text)
+
+
+def _described(kept: Any) -> tuple[str, str, str]:
+    if isinstance(kept, Kept):
+        return stored_of(kept).kind, kept.kept_type, stored_of(kept).why
+    return "unknown", "an unknown kind", "no serializer of this LangGraph packs such bytes"
+
+
+def migration_raised(
+    classes: Classes, thread_id: str, ns: str, checkpoint: str, channel: str, error: Exception
+) -> None:
+    """Say that a channel's value stays as it is stored.
+
+    Raises:
+        MigrationFailed: Nothing is to be healed.
+    """
+    place = f"thread {thread_id!r}, checkpoint {checkpoint}, channel {channel!r}"
+    if not classes.heals:
+        raise MigrationFailed(f"{place}: {error}") from error.__cause__
+    key = (thread_id, ns, channel, "", "migration")
+    if key not in classes.logged and len(classes.logged) < _MOST_LOGGED:
+        classes.logged.add(key)
+        logger.warning("%s: the value stays as it is stored: %s", place, error)

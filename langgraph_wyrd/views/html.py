@@ -1,0 +1,374 @@
+"""HTML put together from parts: what is not `Markup` is escaped; the style; badges and items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any, TypeVar
+
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Source, Todo
+from langgraph_wyrd.state.wording import KINDS, place
+from langgraph_wyrd.views.text import ago, count, line, outline, plain, when
+
+_SHORT = 240  # characters that are seen of a text without unfolding it
+_LONG = 20_000  # … and of what is unfolded
+_WORD = 20  # characters that a column can be wide
+_TINY = 12  # … and that stay together
+_INDENT = re.compile(r"([{\[]?)\n *([}\]]?)")
+_BREAK = re.compile(r"[\s-]+")
+_VOID = frozenset(("br", "hr"))
+
+
+class Markup(str):
+    """A piece of HTML."""
+
+    __slots__ = ()
+
+
+Part = str | Iterable["Part"] | None
+
+
+def html(*parts: Part) -> Markup:
+    """The parts in a row; None is nothing."""
+    return Markup("".join(map(_markup, parts)))
+
+
+def tag(name: str, *parts: Part, **attributes: str | None) -> Markup:
+    """An element. `class_` is the attribute `class`; one that is None is left out."""
+    said = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{said}>" + ("" if name in _VOID else f"{html(*parts)}</{name}>"))
+
+
+def words(text: str) -> Markup:
+    """Text that breaks between words, unless one of them is too long for that."""
+    return tag("span", text, class_="w-nowrap" if len(text) <= _TINY else _breaking(text))
+
+
+def under(name: str, value: Any) -> Markup:
+    """A value to be unfolded under a name."""
+    return tag("details", tag("summary", tag("small", name)), whole(value), class_="w-fold")
+
+
+def folded(value: Any) -> Markup:
+    """A text or a value: on a line if it is short, else to be unfolded."""
+    if isinstance(value, str):
+        text, flat, most = value, value.strip(), _SHORT
+        if len(text) <= most and "\n" in flat:
+            return tag("span", flat, class_="w-lines")
+    else:
+        text = outline(value)
+        flat, most = _flat(text), _SHORT // 2
+    if len(text) <= 8 * _SHORT and len(flat) <= most:
+        return words(flat)
+    size = tag("small", f" {count(len(text), 'character')}")
+    return tag(
+        "details", tag("summary", line(flat, _SHORT // 2), size), whole(text), class_="w-fold"
+    )
+
+
+def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
+    """A table, which is scrolled where it is wider than the page.
+
+    A header that starts with `#` is of a column of numbers, one with `=` of text that needs room.
+    """
+    names = list(headers)
+    kinds = [{"#": "w-num", "=": "w-says"}.get(name[:1]) for name in names]
+    head = tag(
+        "tr",
+        [tag("th", n.lstrip("#="), class_=k) for n, k in zip(names, kinds, strict=True)],
+    )
+    body = [
+        tag("tr", [tag("td", cell, class_=k) for cell, k in zip(row, kinds, strict=True)])
+        for row in rows
+    ]
+    return tag("div", tag("table", tag("thead", head), tag("tbody", body)), class_="w-wide")
+
+
+def _flat(outlined: str) -> str:
+    """The beginning of an outlined value on one line."""
+    return _INDENT.sub(
+        lambda at: f"{at[1]}{at[2]}" if at[1] or at[2] else " ", outlined[: 8 * _SHORT]
+    )
+
+
+def whole(value: Any) -> Markup:
+    """All of a text or a value, in a box of its own; of a very long one, most."""
+    text = value if isinstance(value, str) else outline(value)
+    rest = len(text) - _LONG
+    more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
+    return tag("pre", text[:_LONG] + more)
+
+
+def _breaking(text: str) -> str | None:
+    """A hyphen is a place to break at, too: ids have them."""
+    longest = max(map(len, _BREAK.split(text)))
+    return None if longest > _WORD else "w-words"
+
+
+def _markup(part: Part) -> str:
+    if part is None:
+        return ""
+    if isinstance(part, Markup):
+        return part
+    if isinstance(part, str):
+        return escape(plain(part))
+    return "".join(map(_markup, part))
+
+
+_LIGHT = "--w-red:#b3261e;--w-amber:#8a5a00;--w-green:#1a7233;--w-blue:#0b57d0;--w-violet:#7a3ea8;"
+_DARK = "--w-red:#ff9c94;--w-amber:#f0bd5a;--w-green:#7fd694;--w-blue:#9cc2ff;--w-violet:#d9b0f7;"
+_LIGHT += "--w-page:#fff;--w-ink:#1f2328;color-scheme:light;"
+_DARK += "--w-page:#111418;--w-ink:#e3e6ea;color-scheme:dark;"
+
+_CSS = f"""
+.wyrd{{{_LIGHT}}}
+@media(prefers-color-scheme:dark){{.wyrd{{{_DARK}}}}}
+[data-jp-theme-light=true] .wyrd,.vscode-light .wyrd{{{_LIGHT}}}
+[data-jp-theme-light=false] .wyrd,.vscode-dark .wyrd,.vscode-high-contrast .wyrd{{{_DARK}}}
+.wyrd{{
+--bg:var(--jp-layout-color0,var(--vscode-editor-background,var(--w-page)));
+--fg:var(--jp-content-font-color1,var(--vscode-editor-foreground,var(--w-ink)));
+--soft:color-mix(in srgb,var(--fg) 72%,var(--bg));
+--rule:color-mix(in srgb,var(--fg) 16%,var(--bg));
+--tint:color-mix(in srgb,var(--fg) 5%,var(--bg));
+background:var(--bg);color:var(--fg);border:1px solid var(--rule);border-radius:8px;
+padding:12px 16px;margin:4px 0;max-width:1080px;box-sizing:border-box;text-align:left;
+font:13px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;
+overflow-wrap:anywhere}}
+.wyrd *{{box-sizing:border-box;max-width:100%}}
+.wyrd code,.wyrd pre{{font:12px/1.5 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;
+background:none;color:inherit;padding:0;margin:0}}
+.wyrd code,.wyrd small{{color:var(--soft)}}
+.wyrd small{{font-size:12px}}
+.wyrd pre{{white-space:pre-wrap;background:var(--tint);border:1px solid var(--rule);
+border-radius:6px;padding:8px 10px;margin:6px 0;max-height:26em;overflow:auto}}
+.wyrd .w-head{{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:baseline}}
+.wyrd .w-name{{font-size:15px;font-weight:600}}
+.wyrd .w-head small{{margin-left:auto}}
+.wyrd p{{margin:4px 0}}
+.wyrd .w-aim{{font-size:14px;margin:8px 0 2px}}
+.wyrd .w-head+.w-part{{border-top:0;padding-top:0}}
+.wyrd .w-words{{overflow-wrap:normal}}
+.wyrd .w-lines{{white-space:pre-wrap}}
+.wyrd .w-tag{{display:inline-block;border:1px solid currentColor;border-radius:10px;
+padding:0 8px;font-size:12px;line-height:18px;white-space:nowrap;
+background:color-mix(in srgb,currentColor 9%,var(--bg))}}
+.wyrd .w-long{{white-space:normal}}
+.wyrd .w-red{{color:var(--w-red)}}.wyrd .w-amber{{color:var(--w-amber)}}
+.wyrd .w-green{{color:var(--w-green)}}.wyrd .w-blue{{color:var(--w-blue)}}
+.wyrd .w-violet{{color:var(--w-violet)}}.wyrd .w-grey{{color:var(--soft)}}
+.wyrd .w-part{{margin:10px 0 0;border-top:1px solid var(--rule);padding-top:8px}}
+.wyrd summary{{cursor:pointer;display:list-item}}
+.wyrd .w-part>summary{{font-weight:600}}
+.wyrd .w-part>summary small{{font-weight:400;margin-left:6px}}
+.wyrd .w-fold{{display:inline-block;vertical-align:top}}
+.wyrd .w-fold>summary>small{{white-space:nowrap}}
+.wyrd .w-fold[open]{{display:block}}
+.wyrd ul{{list-style:none;margin:6px 0 0;padding:0}}
+.wyrd li{{display:flex;gap:8px;padding:3px 0;margin:0;unicode-bidi:isolate}}
+.wyrd li>.w-mark{{flex:0 0 1.3em;text-align:center}}
+.wyrd li>.w-key{{flex:0 1 11em;min-width:5em;padding-left:1.3em}}
+.wyrd li>.w-what{{flex:1;min-width:0}}
+.wyrd li>.w-key+.w-what{{flex:1 1 12em}}
+.wyrd .w-over .w-text{{color:var(--soft)}}
+.wyrd .w-gone .w-text{{text-decoration:line-through}}
+.wyrd table{{border-collapse:collapse;width:100%;margin:6px 0 0;font-size:13px;color:inherit;
+border:0;table-layout:auto}}
+.wyrd th,.wyrd td{{text-align:left;vertical-align:top;padding:4px 14px 4px 0;border:0;
+border-bottom:1px solid var(--rule);background:none;color:inherit;white-space:normal;
+unicode-bidi:isolate}}
+.wyrd th{{font-weight:500;color:var(--soft);font-size:12px;white-space:nowrap}}
+.wyrd tbody tr,.wyrd tbody tr:hover{{background:none}}
+.wyrd tr:last-child td{{border-bottom:0}}
+.wyrd .w-wide{{overflow-x:auto;scrollbar-width:thin}}
+.wyrd .w-wide>table{{max-width:none}}
+.wyrd td.w-says{{min-width:20em}}
+.wyrd .w-num{{text-align:right;font-variant-numeric:tabular-nums}}
+.wyrd .w-nowrap{{white-space:nowrap}}
+.wyrd .w-more{{color:var(--soft);margin:6px 0 0}}
+.wyrd .w-line{{position:relative;padding:0 0 0 calc(var(--lanes)*14px + 10px)}}
+.wyrd .w-lane{{position:absolute;top:0;bottom:0;width:2px;background:var(--rule)}}
+.wyrd .w-lane.w-up{{bottom:auto;height:15px}}.wyrd .w-lane.w-down{{top:15px}}
+.wyrd .w-bend{{position:absolute;top:13px;height:2px;background:var(--rule)}}
+.wyrd .w-dot{{position:absolute;top:9px;width:10px;height:10px;border-radius:50%;
+border:2px solid var(--soft);background:var(--bg)}}
+.wyrd .w-dot.w-now{{background:var(--w-blue);border-color:var(--w-blue)}}
+.wyrd .w-step{{padding:4px 0;display:flex;flex-wrap:wrap;gap:0 10px;align-items:baseline}}
+.wyrd .w-step .w-text{{flex:1;min-width:min(20em,100%)}}
+.wyrd svg{{display:block;width:100%;min-width:520px;height:auto;margin:6px 0 0}}
+.wyrd svg text{{font:11px system-ui,sans-serif;fill:var(--soft)}}
+"""
+
+# The class counts twice: Jupyter's own rules for tables and code in a cell weigh more than one.
+CSS = _CSS.strip().replace("\n", "").replace(".wyrd ", ".wyrd.wyrd ")
+
+
+def framed(*parts: Part) -> Markup:
+    """What a cell shows: the parts with all that they need to look right, and no script."""
+    style = Markup(f"<style>{CSS}</style>")
+    return tag("div", style, html(*parts), class_="wyrd")
+
+
+T = TypeVar("T")
+
+STATUS_COLOURS = {
+    "interrupted": "amber",
+    "error": "red",
+    "due": "blue",
+    "idle": "grey",
+    "done": "green",
+    "quiet": "green",
+}
+KIND_COLOURS = {
+    "interrupt": "amber",
+    "approval": "amber",
+    "error": "red",
+    "tool_call": "violet",
+    "malformed_call": "red",
+    "truncated": "red",
+    "question": "blue",
+    "request": "blue",
+}
+TODO_MARKS = {"pending": "☐", "in_progress": "◐", "completed": "☑", "cancelled": "☒"}
+TODO_COLOURS = {"in_progress": "blue", "completed": "green"}
+
+
+def badge(text: str, colour: str | None, title: str | None = None) -> Markup:
+    shape = "w-tag" if len(text) <= 20 else "w-tag w-long"
+    return tag("span", line(text, 60), class_=f"{shape} w-{colour or 'grey'}", title=title)
+
+
+def status(text: str | None) -> Markup | None:
+    return None if text is None else badge(text, STATUS_COLOURS.get(text))
+
+
+def kind(text: str) -> Markup:
+    return badge(text, KIND_COLOURS.get(text), KINDS.get(text))
+
+
+def part(title: str, said: str, *inside: Part, open: bool = True) -> Markup:
+    """A section that can be folded."""
+    summary = tag("summary", title, tag("small", said))
+    return tag("details", summary, *inside, class_="w-part", open="" if open else None)
+
+
+def bounded(
+    items: Sequence[T], most: int, one: Callable[[T], Part], name: str, several: str | None = None
+) -> Part:
+    """A list of the first ones, and a line that says how many more there are."""
+    rest = len(items) - most
+    more = tag("p", f"and {count(rest, f'more {name}', several)}", class_="w-more")
+    return [tag("ul", map(one, items[:most])), more if rest > 0 else None]
+
+
+def entry(item: Item) -> Markup:
+    """An item in a list."""
+    return listed(*_seen(item))
+
+
+def listed(mark: Part, what: Part, class_: str | None = None) -> Markup:
+    """A line of a list: a sign, and what it stands for."""
+    keyed = isinstance(mark, Markup) and mark.startswith("<div")
+    sign = mark if keyed else tag("span", mark, class_="w-mark")
+    return tag("li", sign, tag("div", what, class_="w-what"), class_=class_)
+
+
+def details(item: Item) -> Part:
+    """What an item says, without its sign."""
+    mark, what, _ = _seen(item)
+    return [mark, what] if isinstance(item, ContextItem) else what
+
+
+def about(item: Item, at: str | None, *said: str | None) -> Markup:
+    """The small print: when it was, and what else is known of an item."""
+    guessed = "guessed from prose" if item.confidence == "heuristic" else None
+    known = [age(at), *(each for each in (*said, _place(item), guessed) if each)]
+    parts: list[Part] = []
+    for each in known:
+        if each is not None:
+            parts += [" · " if parts else None, each]
+    return tag("small", *parts, title=f"{item.id} ({item.confidence})")
+
+
+def age(ts: str | None) -> Markup | None:
+    """How long ago something was; the time itself is seen when one points at it."""
+    if ts is None:
+        return None
+    return tag("span", ago(ts), title=f"{when(ts)} UTC", class_="w-nowrap")
+
+
+def _place(item: Item) -> str:
+    """Where it was seen, unless its name says so."""
+    own = item.key if isinstance(item, ContextItem) else getattr(item, "tracker", None)
+    source = item.source
+    return where(source if source.channel != own else replace(source, channel=None))
+
+
+def where(source: Source) -> str:
+    """Where something was seen, as far as it tells a person something: no message's id does."""
+    by = "" if source.author is None else f"by {source.author}"
+    channel = None if source.message_id is not None or by else source.channel
+    source = replace(source, message_id=None, channel=channel, author=None)
+    return line(", ".join(filter(None, [by, place(source)])), 120)
+
+
+Seen = tuple[Part, Part, str | None]  # a sign, what it stands for, a class
+
+
+def _seen(item: Item) -> Seen:
+    if isinstance(item, Todo):
+        return _todo(item)
+    if isinstance(item, OpenLoop):
+        return _loop(item)
+    return _intention(item) if isinstance(item, Intention) else _context(item)
+
+
+def _todo(todo: Todo) -> Seen:
+    colour = TODO_COLOURS.get(todo.status, "grey")
+    mark = tag("span", TODO_MARKS.get(todo.status, "·"), class_=f"w-{colour}", title=todo.status)
+    urgent = todo.priority in ("critical", "high")
+    text = tag("span", folded(todo.content), class_="w-text")
+    weight = html(" ", badge(todo.priority, "amber")) if urgent and todo.open else None
+    gone = "" if todo.open else "w-over w-gone" if todo.status == "cancelled" else "w-over"
+    small = about(todo, todo.closed_at or todo.changed_at, *_unusual(todo))
+    return mark, [text, weight, " ", small], gone or None
+
+
+def _unusual(todo: Todo) -> list[str]:
+    said = [] if todo.tracker == "todos" else [line(todo.tracker, 40)]
+    return said if todo.listed else [*said, "left its list"]
+
+
+def _loop(loop: OpenLoop) -> Seen:
+    text = tag("span", folded(loop.description), class_="w-text")
+    over = None if not loop.resolved else loop.outcome or "over"
+    small = about(loop, loop.closed_at or loop.opened_at, over and line(over, 80))
+    mark = "✓" if loop.resolved else tag("span", "●", class_=f"w-{_colour(loop)}")
+    inside: list[Part] = [kind(loop.kind), " ", text, " ", small]
+    if loop.context and not loop.resolved:
+        inside.append(tag("div", under("context", dict(loop.context))))
+    return mark, inside, "w-over" if loop.resolved else None
+
+
+def _colour(loop: OpenLoop) -> str:
+    return KIND_COLOURS.get(loop.kind, "grey")
+
+
+def _intention(intention: Intention) -> Seen:
+    over = None if intention.open else intention.outcome or "over"
+    small = about(intention, intention.opened_at, intention.aim, over and line(over, 80))
+    mark = tag("span", "→", class_="w-blue") if intention.open else "·"
+    text = tag("span", folded(intention.text), class_="w-text")
+    return mark, [text, " ", small], None if intention.open else "w-over"
+
+
+def _context(item: ContextItem) -> Seen:
+    small = about(item, item.changed_at or item.opened_at, "pinned" if item.pinned else None)
+    key = tag("div", tag("code", line(item.key, 120)), " ", class_="w-key")
+    return key, [folded(item.value), " ", small], None

@@ -1,0 +1,296 @@
+"""Text for a terminal: text of others made safe to look at, and tables that fit a width.
+
+What a message says may be meant to fool who reads it: control characters and marks of direction are
+shown, not sent to the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Any
+
+from langgraph_wyrd.state import wording
+from langgraph_wyrd.state.wording import moment
+
+# Control characters move a terminal's cursor, direction marks reorder what is read, and tags and
+# zero-width characters hide text. Joiners (U+200C, U+200D) stay: words and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
+_NO_COLUMNS = f"\u200c\ufe0e{_JOINER}{_AS_EMOJI}"
+_LEVELS = 8  # of a nested value
+_EACH = 100  # elements of one level
+_MOST = 20_000  # characters of a value
+
+
+def plain(text: str) -> str:
+    """The text with what can't be seen spelt out: `\\x1b`, `\\u202e`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSEEN.sub(_spelt, text.replace("\r\n", "\n"))
+
+
+def line(text: str, most: int = 0) -> str:
+    """On one line; cut to `most` characters if it is given."""
+    if most and len(text) > 8 * most:
+        text = text[: 8 * most]
+    one = " ".join(plain(text).split())
+    return one if not most or len(one) <= most else one[: most - 1].rstrip() + "…"
+
+
+def outline(value: Any) -> str:
+    """A value to read: text as it is, anything else as JSON, bounded in depth and length."""
+    if isinstance(value, str):
+        return value
+    parts: list[str] = []
+    _outline(value, 0, parts, [_MOST])
+    return "".join(parts)
+
+
+def json_text(data: Any, indent: int | None = None) -> str:
+    """JSON that can be looked at as well: what can't be seen stands as an escape."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def count(n: int, one: str, several: str | None = None) -> str:
+    """`1 todo`, `2,000 todos`."""
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
+def size(n: int) -> str:
+    """`812 B`, `1.2 kB`, `34 MB`."""
+    said, unit = float(n), "B"
+    for larger in ("kB", "MB", "GB"):
+        if said < 999.5:
+            break
+        said, unit = said / 1000, larger
+    return f"{said:.1f} {unit}" if unit != "B" and said < 9.95 else f"{said:,.0f} {unit}"
+
+
+def when(ts: str | None) -> str:
+    """A time to read: `2026-11-18 14:03:22`."""
+    return "" if ts is None else line(ts[:19].replace("T", " "))
+
+
+def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
+    """Of each id the start that tells it from all others, as git shows commits."""
+    found: dict[str, str] = {}
+    order = sorted(set(ids))
+    for n, id in enumerate(order):
+        near = (*order[max(n - 1, 0) : n], *order[n + 1 : n + 2])
+        common = max((_alike(id, each) for each in near), default=0)
+        found[id] = id[: max(least, common + 1)].rstrip("-") if common + 1 < len(id) else id
+    return found
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def ago(ts: str | None, now: datetime | None = None) -> str:
+    """How long ago that was; the text itself if it is no time."""
+    then = moment(ts)
+    return when(ts) if then is None else wording.ago((now or datetime.now(timezone.utc)) - then)
+
+
+# ---- how wide text is on a terminal
+
+
+def width(text: str) -> int:
+    """The columns that a line takes."""
+    return len(text) if text.isascii() else sum(_columns(text))
+
+
+def fitted(text: str, most: int) -> str:
+    """A line cut to so many columns."""
+    if width(text) <= most:
+        return text
+    taken, kept = 0, []
+    for char, columns in zip(text, _columns(text), strict=True):
+        taken += columns
+        if taken > most - 1:
+            break
+        kept.append(char)
+    return ("".join(kept).rstrip(f"{_JOINER} ") + "…") if most > 0 else ""
+
+
+def padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def _columns(text: str) -> Iterator[int]:
+    """Of each character, as terminals have it: an emoji that is put together of several is one."""
+    base, before = 0, ""  # the columns of the last character that has some; the one before
+    for char in text:
+        if unicodedata.combining(char) or char in _NO_COLUMNS:
+            columns = int(char == _AS_EMOJI and base == 1 and unicodedata.category(before) == "So")
+            base += columns
+        elif base == 2 and (before == _JOINER or "\U0001f3fb" <= char <= "\U0001f3ff"):
+            columns = 0
+        else:
+            columns = base = 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        before = char
+        yield columns
+
+
+def _spelt(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def _outline(value: Any, depth: int, parts: list[str], left: list[int]) -> None:
+    if left[0] <= 0:
+        if parts[-1] != " …":
+            parts.append(" …")
+        return
+    if isinstance(value, Mapping) and value:
+        pairs = ((f"{_scalar(str(key))}: ", each) for key, each in value.items())
+        _level("{}", pairs, len(value), depth, parts, left)
+    elif isinstance(value, (list, tuple)) and value:
+        _level("[]", (("", each) for each in value), len(value), depth, parts, left)
+    else:
+        said = _scalar(value)
+        parts.append(said[: left[0]] + " …" if len(said) > left[0] else said)
+        left[0] -= len(said)
+
+
+def _level(
+    marks: str, pairs: Any, size: int, depth: int, parts: list[str], left: list[int]
+) -> None:
+    if depth >= _LEVELS:
+        parts.append(f"{marks[0]}… {count(size, 'entry', 'entries')} deeper{marks[1]}")
+        return
+    inner = "\n" + "  " * (depth + 1)
+    parts.append(marks[0])
+    for n, (key, each) in enumerate(islice(pairs, _EACH)):
+        if left[0] <= 0:
+            break
+        parts.append(("," if n else "") + inner + key[: left[0]])
+        left[0] -= len(inner) + len(key)
+        _outline(each, depth + 1, parts, left)
+    else:
+        if size > _EACH:
+            parts.append(f"{inner}… {size - _EACH:,} more")
+    parts.append("\n" + "  " * depth + marks[1])
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value[:_MOST], ensure_ascii=False)
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+GAP = "  "
+_GOOD = 24  # columns that a long text should have
+_LEAST = 8  # … and that it keeps
+_READ = 500  # characters of a cell that are looked at
+
+Paint = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`flexible`: its texts may be cut. `spare`: it goes where others need the room.
+
+    `right`: numbers. `says`: what one reads; a page gives it room. `most`: it is never wider.
+    """
+
+    name: str
+    flexible: bool = False
+    spare: bool = False
+    right: bool = False
+    says: bool = False
+    most: int = _READ
+
+
+def unpainted(text: str, colour: str) -> str:
+    return text
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    most: int,
+    paint: Paint = unpainted,
+    colours: Sequence[Sequence[str | None]] = (),
+) -> list[str]:
+    """Lines that are at most `most` columns wide. Columns that are empty are left out.
+
+    Args:
+        columns: What stands in each.
+        rows: Text, a cell each.
+        most: The width to fit into.
+        paint: Makes a text that is already padded one in a colour.
+        colours: Of each row, for each cell.
+    """
+    cells = [[line(cell, _READ) for cell in row] for row in rows]
+    kept = [n for n in range(len(columns)) if any(row[n] for row in cells)]
+    if not kept:
+        return []
+    wide = _widths(columns, cells, kept, most)
+    kept = [*wide]
+    names = [_cell(columns[n], columns[n].name, wide[n]) for n in kept]
+    lines = [paint(GAP.join(names).rstrip(), "dim")]
+    for at, row in enumerate(cells):
+        tints = colours[at] if colours else ()
+        said = []
+        for place, n in enumerate(kept):
+            text = _cell(columns[n], row[n], wide[n], last=place == len(kept) - 1)
+            tint = tints[n] if tints else None
+            said.append(paint(text, tint) if tint else text)
+        lines.append(GAP.join(said).rstrip())
+    return lines
+
+
+def _widths(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], kept: Sequence[int], most: int
+) -> dict[int, int]:
+    """What each column gets.
+
+    Long texts are cut; before little is left of them the spare columns go, the last one first.
+    """
+    room = most - len(GAP) * (len(kept) - 1)
+    wide = {n: max([width(columns[n].name), *(width(row[n]) for row in cells)]) for n in kept}
+    wide = {n: min(columns[n].most, size) for n, size in wide.items()}
+    flexible = [n for n in kept if columns[n].flexible]
+    _cap(wide, flexible, room, _GOOD)
+    spare = [n for n in kept if columns[n].spare]
+    if not spare:
+        _cap(wide, flexible, room, _LEAST)
+        _cap(wide, kept, room, _LEAST)
+    if sum(wide.values()) <= room:
+        return wide
+    if len(kept) == 1:
+        return {kept[0]: max(1, most)}
+    gone = (spare or kept)[-1]
+    return _widths(columns, cells, [n for n in kept if n != gone], most)
+
+
+def _cap(wide: dict[int, int], group: Sequence[int], room: int, least: int) -> None:
+    """Make the widest of a group narrower, until all fit or they are at their least."""
+    cap = max((wide[n] for n in group), default=0)
+    while cap > least and sum(wide.values()) > room:
+        cap -= 1
+        wide.update((n, cap) for n in group if wide[n] > cap)
+
+
+def _cell(column: Column, text: str, size: int, last: bool = False) -> str:
+    text = fitted(text, size)
+    if column.right:
+        return " " * (size - width(text)) + text
+    return text if last else padded(text, size)

@@ -1,0 +1,354 @@
+"""The pillars read out of what is stored are those that were read out of what was being stored."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from tests.outside import raw
+from tests.programs import (
+    comparable,
+    lasting,
+    other_database,
+    played,
+    seeds,
+    states_of,
+    talk,
+    watching,
+)
+from tests.rows import config, put
+from tests.story import Teller
+from tests.tables import (
+    TABLES,
+    all_text,
+    check_tables,
+    derived,
+    differences,
+    every_thread,
+    shown_tables,
+)
+
+
+def test_reweaving_changes_nothing(durable: Backend, asynchronous: bool) -> None:
+    """What was read live stands as it was: every row of the tables, and the past."""
+    saver = durable.open()
+    for seed in seeds(3000, 8):
+        thread = played(seed, [saver], asynchronous=asynchronous).thread
+        before, past = derived(saver, durable.url), states_of(saver, thread)
+        saver.reextract()
+        again = durable.open()
+        parted = differences(derived(again, durable.url), before)
+        assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"
+        assert states_of(again, thread) == past, f"seed {seed}"
+
+
+def test_what_was_written_without_pillars(
+    durable: Backend, asynchronous: bool, request: pytest.FixtureRequest, tmp_path: Any
+) -> None:
+    """A database written with pillars=False gets the pillars that it would have had."""
+    with other_database(durable.name, request, tmp_path) as other:
+        plain = other.open(pillars=False)
+        saver = watching(durable).begin([[plain]], watch=False)
+        reader = other.open()
+        for seed in seeds(4000, 6):
+            teller = played(seed, [saver], asynchronous=asynchronous)
+            reader.reextract()
+            check_tables(reader, other.url, f"seed {seed}")
+            found, wanted = states_of(reader, teller.thread), states_of(saver, teller.thread)
+            assert found.keys() == wanted.keys()
+            for id, state in wanted.items():
+                assert lasting(found[id]) == lasting(state), f"seed {seed} at {id}"
+
+
+@pytest.mark.parametrize("seed", [4008, 4015, 31006, 31007])
+def test_programs_that_were_told_otherwise(
+    sqlite: Backend, seed: int, asynchronous: bool, tmp_path: Any
+) -> None:
+    """Where a question stands beside an error or an answer, the writes tell which was last."""
+    other = Backend("sqlite", f"sqlite:///{tmp_path / 'other.db'}")
+    try:
+        plain = other.open(pillars=False)
+        saver = watching(sqlite).begin([[plain]], watch=False)
+        teller = played(seed, [saver], asynchronous=asynchronous)
+        reader = other.open()
+        reader.reextract()
+        found, wanted = states_of(reader, teller.thread), states_of(saver, teller.thread)
+        assert {id: lasting(state) for id, state in found.items()} == {
+            id: lasting(state) for id, state in wanted.items()
+        }
+    finally:
+        for each in other.opened:
+            each.close()
+
+
+def test_lost_tables_come_back(durable: Backend) -> None:
+    """Whoever empties the public tables loses nothing: they are made again."""
+    saver = durable.open()
+    thread = played(5000, [saver], asynchronous=False).thread
+    before, past = derived(saver, durable.url), states_of(saver, thread)
+    with raw(durable.url) as connection:
+        for table in TABLES.values():
+            connection.execute(f"DELETE FROM {table}")
+    again = durable.open()
+    again.reextract(thread)
+    assert not differences(derived(again, durable.url), before)
+    assert states_of(again, thread) == past
+
+
+class Asked(TypedDict, total=False):
+    said: Annotated[list[str], operator.add]
+
+
+@pytest.mark.parametrize("retried", [False, True], ids=["fails when answered", "asks when retried"])
+async def test_a_question_beside_an_error(durable: Backend, call: Any, retried: bool) -> None:
+    """Asked, answered, and failed before the answer was taken; or failed, and asked the next time:
+    both leave the same writes. What was told stays, and nothing is taken for damage."""
+    fails = [retried]
+
+    def ask(state: Asked) -> Asked:
+        if fails[0]:
+            raise RuntimeError("no")
+        return {"said": [interrupt("go on?")]}
+
+    def last(state: Asked) -> Asked:
+        return {"said": ["last"]}
+
+    saver = durable.open()
+    builder = StateGraph(Asked).add_node("ask", ask).add_node("last", last)
+    graph = builder.add_edge(START, "ask").add_edge("ask", "last").compile(saver)
+    for given in ({"said": ["in"]}, None if retried else Command(resume="yes")):
+        with contextlib.suppress(RuntimeError):
+            await call(graph, "invoke", given, config("t"))
+        fails[0] = not fails[0]
+    thread = saver.thread("t")
+    before = await call(thread, "working_state")
+    open_now = "interrupt" if retried else "error"
+    assert [loop.kind for loop in before.open_loops] == [open_now]
+    assert saver.verify().ok
+    await call(saver, "reextract", "t")
+    assert await call(thread, "working_state") == before
+    fails[0] = False
+    resumed = await call(graph, "invoke", Command(resume="yes") if retried else None, config("t"))
+    assert resumed["said"] == ["in", "yes", "last"]
+    assert (await call(thread, "working_state")).open_loops == ()
+    assert saver.verify().ok
+
+
+# ---- deleting and copying
+
+
+def test_pruning_keeps_the_states_of_what_stays(durable: Backend, asynchronous: bool) -> None:
+    """After a prune every checkpoint that is left has the state it had, the tables too."""
+    saver = durable.open()
+    for seed in seeds(6000, 8):
+
+        def prune(teller: Teller, turn: int, seed: int = seed) -> None:
+            before = states_of(saver, teller.thread)
+            saver.prune([teller.thread])
+            after = states_of(saver, teller.thread)
+            for id, state in after.items():
+                assert comparable(state) == comparable(before[id]), f"seed {seed} turn {turn}"
+            check_tables(saver, durable.url, f"seed {seed} turn {turn}")
+
+        played(seed, [saver], asynchronous=asynchronous, past=False, between=prune)
+        before = derived(saver, durable.url)
+        saver.reextract()
+        found = derived(durable.open(), durable.url)
+        parted = [each for each in differences(found, before) if each[0] != "threads"]
+        assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"
+
+
+class Runs(WyrdSaver):
+    """Says of every five checkpoints that another run made them."""
+
+    count = 0
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        self.count += 1
+        named = {**metadata, "run_id": f"r{self.count // 5}"}
+        return super().put(config, checkpoint, named, versions)
+
+    async def aput(self, *args: Any) -> Any:
+        return self.put(*args)
+
+
+def test_deleting_runs_keeps_the_states_of_what_stays(durable: Backend) -> None:
+    """Checkpoints of other runs keep their states when those that they built on go."""
+    saver = Runs.from_conn_string(durable.url)
+    durable.opened.append(saver)
+    dropped = 0
+    for seed in seeds(7000, 6):
+        first = saver.count // 5 + 1
+        thread = played(seed, [saver], asynchronous=False).thread
+        before = states_of(saver, thread)
+        saver.delete_for_runs([f"r{first}"])
+        after = states_of(saver, thread)
+        dropped += len(before) - len(after)
+        for id, state in after.items():
+            assert comparable(state) == comparable(before[id]), f"seed {seed} at {id}"
+        check_tables(saver, durable.url, f"seed {seed}")
+    assert dropped
+
+
+def test_a_thread_of_which_nothing_is_left_says_nothing(durable: Backend) -> None:
+    """Deleting the only run of a thread leaves none of its words, in no column of any table."""
+    saver = durable.open()
+    talk(saver, "t", run="r", words=["please find the secret door"])
+    assert "door" in all_text(durable.url)
+    saver.delete_for_runs(["r"])
+    assert "door" not in all_text(durable.url)
+    assert not any(shown_tables(durable.url).values())
+    for info in every_thread(saver):
+        assert (info.status, info.reason, info.title, info.due) == (None, None, None, ())
+        assert (info.open_loops, info.open_todos) == (0, 0)
+
+
+def test_a_deleted_thread_says_nothing(durable: Backend) -> None:
+    """Nothing of its words is left in any table."""
+    saver = durable.open()
+    talk(saver, "t", run="r", words=["please find the secret door"])
+    saver.delete_thread("t")
+    assert "door" not in all_text(durable.url)
+    assert not any(shown_tables(durable.url).values())
+
+
+def test_a_copy_has_the_same_pillars(durable: Backend, asynchronous: bool) -> None:
+    """A copy's tables and states are the original's, under its own id."""
+    saver = durable.open()
+    for seed in seeds(8000, 5):
+        teller = played(seed, [saver], asynchronous=asynchronous)
+        copied = f"{teller.thread}, copied"
+        saver.copy_thread(teller.thread, copied)
+        check_tables(saver, durable.url, f"seed {seed}")
+        before = states_of(saver, teller.thread)
+        for id, state in states_of(saver, copied).items():
+            assert state.thread_id == copied
+            assert lasting(state) == lasting(before[id])
+        held = shown_tables(durable.url)["wyrd_open_loops"].values()
+        ours = {row["id"] for row in held if row["thread_id"] == teller.thread}
+        assert ours == {row["id"] for row in held if row["thread_id"] == copied}
+        saver.delete_thread(teller.thread)
+        check_tables(saver, durable.url, f"seed {seed}, the original deleted")
+
+
+# ---- the rest
+
+
+async def test_what_persons_declared_survives(durable: Backend, call: Any) -> None:
+    """What somebody declared is in no checkpoint, and stays as it is."""
+    saver = durable.open()
+    talk(saver, "t", run="r", words=["please find the door"])
+    thread = saver.thread("t")
+    await call(thread, "add_open_loop", "ask Ann")
+    await call(thread, "add_todo", "oil the lock")
+    await call(thread, "set_context", "door", "red")
+    await call(thread, "decide", "leave it open", "it is warm")
+    before, past = derived(saver, durable.url), states_of(saver, "t")
+    await call(saver, "reextract", "t")
+    again = durable.open()
+    assert not differences(derived(again, durable.url), before)
+    assert states_of(again, "t") == past
+    state = again.thread("t").working_state()
+    assert "ask Ann" in [loop.description for loop in state.open_loops]
+    assert [todo.content for todo in state.open_todos] == ["oil the lock"]
+
+
+async def test_progress_is_told(durable: Backend, call: Any) -> None:
+    """After each thread: how many checkpoints of how many."""
+    saver = durable.open()
+    talk(saver, "a", run="r", words=["one", "two"])
+    talk(saver, "b", run="r", words=["one"])
+    told: list[tuple[int, int]] = []
+    await call(saver, "reextract", progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 3), (3, 3)]
+    await call(saver, "reextract", "b", progress=lambda done, total: told.append((done, total)))
+    assert told[2:] == [(1, 1)]
+
+
+async def test_what_can_not_be_rewoven_is_refused(durable: Backend, call: Any) -> None:
+    """An unknown thread, and a saver that reads no pillars."""
+    with pytest.raises(ThreadNotFound):
+        await call(durable.open(), "reextract", "nobody")
+    with pytest.raises(InvalidInput):
+        await call(durable.open(pillars=False), "reextract")
+
+
+def read_live_and_later(
+    durable: Backend, request: pytest.FixtureRequest, tmp_path: Any, fill: Callable[[Any], None]
+) -> None:
+    """The same checkpoints, read as they are stored and read out of what is stored."""
+    fill(durable.open())
+    with other_database(durable.name, request, tmp_path) as other:
+        fill(other.open(pillars=False))
+        reader = other.open()
+        reader.reextract("t")
+        saver = durable.open()
+        assert not differences(derived(reader, other.url), derived(saver, durable.url))
+        assert states_of(reader, "t") == states_of(saver, "t")
+
+
+def test_children_that_sort_before_their_parents(
+    durable: Backend, request: pytest.FixtureRequest, tmp_path: Any
+) -> None:
+    """Clocks differ: a checkpoint whose id is smaller than its parent's is read after it."""
+
+    def fill(saver: WyrdSaver) -> None:
+        said: list[Any] = [HumanMessage("please find the door", id="h")]
+        first = put(saver, "t", {"messages": said}, id="3")
+        said = [*said, AIMessage("it is behind you", id="a")]
+        second = put(saver, "t", {"messages": said}, id="1", parent=first)
+        said = [*said, HumanMessage("now open it please", id="h2")]
+        put(saver, "t", {"messages": said}, id="2", parent=second)
+
+    read_live_and_later(durable, request, tmp_path, fill)
+
+
+def test_an_extractor_that_raises(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    """The save goes through and the log says what failed; reweaving says it again."""
+
+    def broken(view: Any) -> Any:
+        raise RuntimeError("no idea")
+
+    saver = durable.open(extractors=[broken])
+    with caplog.at_level(logging.WARNING):
+        talk(saver, "t", run="r", words=["please find the door"])
+        assert "broken" in caplog.text
+        assert saver.thread("t").working_state().title == "please find the door"
+        before = derived(saver, durable.url)
+        caplog.clear()
+        saver.reextract()
+        assert "broken" in caplog.text
+    assert not differences(derived(durable.open(), durable.url), before)
+
+
+def test_a_long_thread_is_rewoven_page_by_page(
+    durable: Backend, request: pytest.FixtureRequest, tmp_path: Any
+) -> None:
+    """A list that was edited in the middle, or begun anew, is read as it was."""
+
+    def fill(saver: WyrdSaver) -> None:
+        head, said = None, []
+        for n in range(160):
+            said = [
+                *said,
+                HumanMessage(f"please do {n}", id=f"h{n}"),
+                AIMessage("done", id=f"a{n}"),
+            ]
+            if n % 50 == 49:
+                said = [HumanMessage("a summary of it all", id=f"s{n}"), *said[-6:]]
+            if n % 7 == 3:
+                said = [*said[:1], AIMessage(f"changed {n}", id=said[1].id), *said[2:]]
+            head = put(saver, "t", {"messages": said, "n": n}, parent=head, id=f"{n:04}")
+
+    read_live_and_later(durable, request, tmp_path, fill)

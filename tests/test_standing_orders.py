@@ -1,0 +1,86 @@
+"""Standing orders stand: told at every model call, after summarising, in a user's new threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conftest import Backend
+from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware
+from providers import Strict
+from test_middleware import Turn, asks, config, person, plan, says, system_of, turn
+
+from langgraph_wyrd.middleware import WyrdMiddleware
+
+__all__ = ["turn"]  # a fixture
+
+ORDER = "as long as this thread goes on.\n- tone: never promise a date"
+
+
+def pin(thread: Any) -> None:
+    thread.set_context("tone", "never promise a date", {"pinned": True})
+
+
+async def test_at_every_model_call(durable: Backend, turn: Turn) -> None:
+    """Behind the system prompt of each call, once, and in no message; until they are taken back."""
+    saver = durable.open()
+    pin(saver.thread("t"))
+    model = Strict(rule=plan(asks(("c", "open_loop", {"description": "ring Ada"}))))
+    agent = create_agent(
+        model, [], system_prompt="Be brief.", middleware=[WyrdMiddleware()], checkpointer=saver
+    )
+    await turn(agent, person(), config("t"))
+    await turn(agent, person("b"), config("t"))
+    assert len(model.heard) == 3
+    for heard in model.heard:
+        assert system_of(heard).count("never promise a date") == 1
+        assert heard[0].content[0] == {"type": "text", "text": "Be brief."}
+    found = saver.get_tuple(config("t"))
+    assert found is not None
+    assert "never promise" not in str(found.checkpoint["channel_values"]["messages"])
+    saver.thread("t").remove_context("tone")
+    await turn(agent, person("c"), config("t"))
+    assert "never promise" not in system_of(model.heard[-1])
+
+
+async def test_after_summarising(durable: Backend, turn: Turn) -> None:
+    """What a summary of the messages leaves out is told all the same."""
+    saver = durable.open()
+    pin(saver.thread("t"))
+    cut = SummarizationMiddleware(
+        Strict(rule=says("a summary")), trigger=("messages", 4), keep=("messages", 2)
+    )
+    model = Strict(rule=says())
+    agent = create_agent(model, [], middleware=[cut, WyrdMiddleware()], checkpointer=saver)
+    for text in "abcd":
+        found = await turn(agent, person(text), config("t"))
+    assert "a summary" in found["messages"][0].text
+    assert all("never promise a date" in system_of(heard) for heard in model.heard)
+
+
+async def test_in_a_new_thread(durable: Backend, turn: Turn) -> None:
+    """`carry_from` takes standing orders and open decisions along; what is decided there is closed
+    there, and the earlier thread stays as it is."""
+    saver = durable.open()
+    first = saver.thread("first")
+    pin(first)
+    decided = first.decide("move the party to June", "the hall is free then", "ring the hall")
+    before = first.working_state()
+    model = Strict(rule=says())
+    agent = create_agent(
+        model, [], middleware=[WyrdMiddleware(carry_from="first")], checkpointer=saver
+    )
+    await turn(agent, person(), config("second"))
+    await turn(agent, person("b"), config("second"))
+    for heard in model.heard:
+        assert ORDER in system_of(heard)
+    assert "decided: move the party to June, because the hall is free" in system_of(model.heard[0])
+    assert "decided:" not in system_of(model.heard[1])
+    (loop,) = saver.open_loops(kind="decision", thread_id="second")
+    assert dict(loop.context) == dict(decided.context)
+    assert loop.source.author == "carried"
+    (item,) = saver.thread("second").standing_orders()
+    assert item.metadata == {"pinned": True, "carried_from": "first"}
+    saver.thread("second").record_outcome(loop.id, "done")
+    assert not saver.open_loops(kind="decision", thread_id="second")
+    assert first.working_state() == before

@@ -1,0 +1,321 @@
+"""Who owes whom, and what is wanted now: each rule live on a saver, and by `extract` alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from conftest import Backend
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+from test_agents import Scripted
+
+from langgraph_wyrd import Channels, WorkingState, WyrdSaver, extract
+from tests.test_threads import live, outcomes
+
+Talk = Callable[..., WorkingState]
+
+
+def config(thread: str = "t") -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+def turns(*said: str) -> list[dict[str, Any]]:
+    """Messages `m1`, `m2` …: "P …" of a person, "A …" of the agent, "A! …" with a call whose
+    result follows it."""
+    held: list[dict[str, Any]] = []
+    for text in said:
+        who, _, words = text.partition(" ")
+        message: dict[str, Any] = {"id": f"m{len(held) + 1}", "content": words}
+        message["role"] = "user" if who == "P" else "assistant"
+        held.append(message)
+        if who == "A!":
+            call = f"c{len(held)}"
+            message["tool_calls"] = [{"id": call, "name": "look", "args": {}}]
+            result = {"role": "tool", "content": "ok", "tool_call_id": call}
+            held.append({**result, "id": f"m{len(held) + 1}"})
+    return held
+
+
+@pytest.fixture
+def talk() -> Any:
+    """The state after these turns: the saver's, which is the same as what `extract` gives."""
+    with WyrdSaver.from_conn_string("sqlite://") as saver:
+        count = iter(range(100))
+
+        def talk(*said: str) -> WorkingState:
+            messages = turns(*said)
+            state = WorkingState()
+            for place in range(len(messages)):
+                state = extract({"messages": messages[: place + 1]}, previous=state)
+            found = live(saver, f"t{next(count)}", messages)
+            assert outcomes(found) == outcomes(state)
+            return found
+
+        yield talk
+
+
+def owed(state: WorkingState) -> list[str | None]:
+    return [x.source.message_id for x in state.open_loops if x.kind == "request"]
+
+
+def aim(state: WorkingState) -> str | None:
+    return None if state.intention is None else state.intention.source.message_id
+
+
+def test_an_ai_message_with_tool_calls_closes_nothing(talk: Talk) -> None:
+    """Words that come with a call are not the answer."""
+    state = talk("P Which port is it?", "A! I'll look that up.")
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+def test_the_last_message_of_a_finished_run_closes(talk: Talk) -> None:
+    """The agent's words without a call end what was asked; the aim and its outcome stay known."""
+    state = talk("P Which port is it?", "A! I'll look that up.", "A It is 8080.")
+    assert (owed(state), aim(state), state.status) == ([], None, "done")
+    assert state.intentions[-1].outcome == "answered"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Which of the two servers do you mean?",
+        "I need the name of the server for that.",
+        "One moment, I'm checking the configuration.",
+        "I'll get back to you as soon as the admins answer.",
+        "Ich kümmere mich darum und melde mich.",
+        "¿De qué servidor se trata?",
+        "少々お待ちください、確認いたします。",
+    ],
+)
+def test_asking_back_promising_and_beginning_close_nothing(talk: Talk, words: str) -> None:
+    state = talk("P Which port is it?", f"A {words}")
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+def test_what_makes_a_request_concrete_or_changes_it_replaces_it(talk: Talk) -> None:
+    """Also in the middle of the agent's work, and where nothing was asked."""
+    state = talk("P I have a question", "A Sure, what would you like to know?", "P Why is it slow?")
+    assert (owed(state), aim(state)) == (["m3"], "m3")
+    state = talk("P Draw a chart of the sales", "A! On it.", "P make it a table instead")
+    assert (owed(state), aim(state)) == (["m4"], "m4")
+
+
+@pytest.mark.parametrize("words", ["thanks!", "great, bye", "merci beaucoup", "ok", "谢谢", "👍"])
+def test_small_answers_thanks_and_goodbyes_are_no_requests(talk: Talk, words: str) -> None:
+    state = talk("P Rename the file", "A Renamed.", f"P {words}")
+    assert (owed(state), aim(state), state.status) == ([], None, "done")
+
+
+THREE = "P What does it cost? Is there a trial? Who is the owner?"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. 20 euros.\n2. Yes, for 14 days.",
+        "It costs 20 euros and there is a trial of 14 days. Let me check who the owner is.",
+    ],
+)
+def test_asked_three_things_and_answered_two_the_third_stays_open(talk: Talk, answer: str) -> None:
+    """Where numbers, or what the agent says it does next, show which."""
+    state = talk(THREE, f"A {answer}")
+    assert [x.description for x in state.open_loops] == ["Who is the owner?"]
+    assert (aim(state), state.status) == ("m1", "idle")
+
+
+def test_where_it_cannot_be_known_whether_all_is_answered_the_thread_is_quiet(talk: Talk) -> None:
+    """An answer that has no word of one of several questions claims no more than that."""
+    state = talk(THREE, "A It costs 20 euros and there is a trial of 14 days.")
+    assert (owed(state), state.status) == ([], "quiet")
+    assert state.reason is not None
+    assert state.reason.startswith("nothing seems open, but perhaps not all of this was answered")
+    assert state.intentions[-1].outcome == "answered, perhaps not all of it"
+    state = talk(THREE, "A It costs 20 euros, there is a 14-day trial, and its owner is Ann.")
+    assert state.status == "done"
+
+
+async def test_quiet_threads_are_listed_as_such(backend: Backend) -> None:
+    """`threads(status="quiet")` finds them, on both databases."""
+    saver = backend.open()
+    live(saver, "t", turns(THREE, "A It costs 20 euros and there is a trial."))
+    assert [x.thread_id for x in saver.threads(status="quiet")] == ["t"]
+    assert not saver.threads(status="done")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "draw a pie chart instead",
+        "actually, write a summary",
+        "stop. Write a summary",
+        "never mind the chart, write a summary",
+        "forget the chart, I want a table",
+        "vergiss das Diagramm, schreib eine Zusammenfassung",
+        "laisse tomber, écris plutôt un résumé",
+    ],
+)
+def test_a_redirection_withdraws_an_aim_and_sets_a_new_one(talk: Talk, words: str) -> None:
+    state = talk("P Draw a chart of the sales", "A! Drawing it.", f"P {words}")
+    assert (owed(state), aim(state)) == (["m4"], "m4")
+    assert state.intentions[0].outcome is not None
+
+
+@pytest.mark.parametrize("words", ["go on", "yes, go ahead", "run it again", "weiter", "再试一次"])
+def test_going_on_sets_no_aim(talk: Talk, words: str) -> None:
+    """What was wanted last is wanted again."""
+    state = talk("P Run the tests", "A 3 of 40 fail.", f"P {words}")
+    assert (owed(state), aim(state)) == (["m3"], "m1")
+    state = talk("P Run the tests", "A Shall I run all of them?", f"P {words}")
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+@pytest.mark.parametrize("words", ["stop", "never mind", "stopp", "laisse tomber", "算了"])
+def test_stop_alone_ends_an_aim(talk: Talk, words: str) -> None:
+    state = talk("P Draw a chart of the sales", "A! Drawing it.", f"P {words}")
+    assert (owed(state), aim(state)) == ([], None)
+    assert state.intentions[-1].outcome == "called off"
+
+
+# ---- one wait is one item, in real agents
+
+
+@tool
+def refund(order: int) -> str:
+    """Give the money back."""
+    return "refunded"
+
+
+def agent(saver: Any) -> Any:
+    def rule(messages: list[Any]) -> AIMessage:
+        if messages[-1].type == "tool":
+            return AIMessage("Order 7 is refunded.", id="a2")
+        call = {"name": "refund", "args": {"order": 7}, "id": "c1", "type": "tool_call"}
+        return AIMessage("I'll refund it.", id="a1", tool_calls=[call])
+
+    gate = HumanInTheLoopMiddleware({"refund": True})
+    return create_agent(
+        Scripted(rule=rule), [refund], middleware=[gate], checkpointer=saver, name="clerk"
+    )
+
+
+async def test_an_approval_that_waits_hides_its_call(backend: Backend, call: Any) -> None:
+    """It is one item, and names the node that asked; approved, the run goes on to its end."""
+    saver = backend.open()
+    asked = {"messages": [HumanMessage("Refund order 7", id="m1")]}
+    graph = agent(saver)
+    await call(graph, "invoke", asked, config())
+    state = saver.thread("t").working_state()
+    waiting = [x for x in state.open_loops if x.kind != "request"]
+    assert [x.kind for x in waiting] == ["interrupt"]
+    assert waiting[0].source.node == "HumanInTheLoopMiddleware.after_model"
+    assert (state.status, owed(state), aim(state)) == ("interrupted", ["m1"], "m1")
+    await call(graph, "invoke", Command(resume={"decisions": [{"type": "approve"}]}), config())
+    state = saver.thread("t").working_state()
+    assert (state.status, state.open_loops, aim(state)) == ("done", (), None)
+
+
+async def test_a_subagents_approval_is_one_loop(backend: Backend, call: Any) -> None:
+    """Not one in each namespace, and its calls are not listed as well; it names the subagent."""
+    inner = agent(None)
+
+    @tool
+    async def delegate(text: str) -> str:
+        """Have the clerk do it."""
+        done = await inner.ainvoke({"messages": [HumanMessage(text)]})
+        return str(done["messages"][-1].content)
+
+    def rule(messages: list[Any]) -> AIMessage:
+        if messages[-1].type == "tool":
+            return AIMessage("Done, order 7 is refunded.")
+        made = {"name": "delegate", "args": {"text": "Refund 7"}, "id": "d1", "type": "tool_call"}
+        return AIMessage("", tool_calls=[made])
+
+    saver = backend.open()
+    lead = create_agent(Scripted(rule=rule), [delegate], checkpointer=saver, name="lead")
+    await lead.ainvoke({"messages": [HumanMessage("Refund order 7", id="m1")]}, config())
+    state = saver.thread("t").working_state()
+    (asks,) = [x for x in state.open_loops if x.kind == "interrupt"]
+    assert asks.source.ns
+    assert asks.source.agent == "clerk"
+    assert [x.kind for x in state.open_loops if x is not asks and not x.source.ns] == ["request"]
+    assert not [x for x in state.open_loops if x.kind == "tool_call"]
+
+
+# ---- channels
+
+
+class Busy(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    todos: list[Any]
+    goal: str
+    city: str
+    draft: str
+    status: str
+    turns: int
+    token_usage: dict[str, int]
+    system_prompt: str
+    file_tree: list[str]
+
+
+BUSY: Busy = {
+    "messages": [HumanMessage("Book it", id="m1")],
+    "todos": ["pack"],
+    "goal": "Oslo",
+    "city": "Oslo",
+    "draft": "secret",
+    "status": "working",
+    "turns": 3,
+    "token_usage": {"input": 9},
+    "system_prompt": "You are kind.",
+    "file_tree": ["a.py"],
+}
+
+
+def busy(backend: Backend, **options: Any) -> WorkingState:
+    saver = backend.open(**options)
+    builder: Any = StateGraph(Busy)
+    builder.add_node("work", lambda state: {"city": "Oslo"})
+    builder.add_edge(START, "work")
+    builder.compile(checkpointer=saver).invoke(BUSY, config())
+    return saver.thread("t").working_state()
+
+
+def test_bookkeeping_channels_are_no_context(backend: Backend) -> None:
+    """Status, turns, token counters, system prompt and file tree say nothing of the task."""
+    assert {x.key for x in busy(backend).context} == {"city", "draft"}
+
+
+@pytest.mark.parametrize("ephemeral", ["draft", "todos", "goal", "messages"])
+def test_ephemeral_channels_stay_out_of_the_working_state(backend: Backend, ephemeral: str) -> None:
+    """Nothing of a channel that is never stored: no context, todo, aim or loop."""
+    state = busy(backend, channels=Channels(ephemeral=[ephemeral]))
+    said = state.to_json()
+    gone = {"draft": "secret", "todos": "pack", "goal": '"goal"', "messages": "Book it"}[ephemeral]
+    assert gone not in said
+
+
+def test_an_interrupt_of_a_node_is_one_item(backend: Backend) -> None:
+    """It is listed once, with its node, and closed by its answer."""
+
+    def ask(state: Busy) -> Any:
+        return {"city": interrupt("Which city?")}
+
+    saver = backend.open()
+    builder: Any = StateGraph(Busy)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"messages": []}, config())
+    (asked,) = saver.thread("t").working_state().open_loops
+    assert (asked.kind, asked.source.node, asked.description) == ("interrupt", "ask", "Which city?")
+    assert extract(graph.get_state(config())).open_loops[0].description == "Which city?"
+    graph.invoke(Command(resume="Oslo"), config())
+    state = saver.thread("t").working_state()
+    assert (state.open_loops, state.get_context("city")) == ((), "Oslo")
