@@ -279,6 +279,14 @@ def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture(params=["sync", "async"])
+def turn(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`await turn(agent, input, config)` by the sync or the async method."""
+    from tests.scripted_agents import turn_async, turn_sync
+
+    return turn_sync if request.param == "sync" else turn_async
+
+
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
 def asynchronous(request: pytest.FixtureRequest) -> bool:
     """For what plays whole programs."""

@@ -25,7 +25,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
-from tests.test_agents import Scripted, calls
+from tests.scripted_agents import Scripted, calls
 
 
 class State(TypedDict, total=False):

@@ -87,7 +87,7 @@ def make(
 def main(url: str, folder: str, *threads: str) -> None:
     """Every other thread is run sync; those called `deep-…` are deep agents, those
     called `plain-…` have a ToolNode and no middleware."""
-    from providers import Strict
+    from tests.providers import Strict
 
     calls: Any = [
         {"id": "q", "name": "quick", "args": {}, "type": "tool_call"},
@@ -109,7 +109,7 @@ def main(url: str, folder: str, *threads: str) -> None:
                 checkpointer=saver,
             )
         elif thread.startswith("plain-"):
-            from test_beside import plain_graph
+            from tests.test_beside import plain_graph
 
             agent = plain_graph(model, saver, tools_of(saver, journal, death), repair=False)
         else:

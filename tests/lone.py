@@ -15,7 +15,7 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ConcurrentRun
-from tests.steps import config
+from tests.handmade import config
 
 
 class State(TypedDict, total=False):

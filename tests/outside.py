@@ -163,7 +163,7 @@ def terminate_backends(url: str) -> int:
         return len(connection.execute(query).fetchall())
 
 
-IMPORTED = ("langgraph_wyrd.cli.main", "langgraph_wyrd.storage.sqlite", "tests.steps")
+IMPORTED = ("langgraph_wyrd.cli.main", "langgraph_wyrd.storage.sqlite", "tests.handmade")
 
 
 @functools.cache

@@ -20,9 +20,8 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.results import Page
 from tests.conftest import Backend
+from tests.handmade import append, put
 from tests.outside import is_postgres, raw
-from tests.rows import put
-from tests.steps import append
 
 Call = Callable[..., Any]
 

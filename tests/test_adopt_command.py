@@ -8,31 +8,25 @@ import sqlite3
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import HumanMessage
-from langgraph.types import Command
-from test_agents import CONFIG, firm
-from test_port import OFFICIAL, REST, another, asking, official, official_sync, told
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
+from tests.conftest import Backend
+from tests.official_savers import (
+    OFFICIAL,
+    REST,
+    another,
+    filled,
+    gone_on,
+    official,
+    official_sync,
+    told,
+)
 from tests.outside import ROOT, environment, path_of, python, raw
-from tests.rows import config
-
-
-def filled(theirs: Any, threads: int) -> None:
-    """Many threads, each with a question open."""
-    graph = asking().compile(checkpointer=theirs)
-    for n in range(threads):
-        graph.invoke({"total": n}, config(f"t{n}"))
-
-
-def gone_on(saver: Any, thread: str) -> Any:
-    graph = asking().compile(checkpointer=saver)
-    return graph.invoke(Command(resume="yes"), config(thread))
+from tests.scripted_agents import CONFIG, firm
 
 
 async def test_a_deep_agent(

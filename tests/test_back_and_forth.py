@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 
 from langgraph_wyrd import StateDiff, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound, WrongUser
+from tests.conftest import Backend
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conftest import Backend
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
@@ -30,18 +29,17 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Send
-from providers import PROVIDERS, Refused, Strict, refused_by
 from pydantic import BaseModel
-from test_broken_threads import OTHERS
-from test_killed_agents import killed
-from test_middleware import ORDERS, Turn, asks, config, person, plan, says, search, system_of, turn
 
 from langgraph_wyrd import repair_node
 from langgraph_wyrd.agents.prompt import Carried, carried
 from langgraph_wyrd.middleware import WyrdMiddleware
 from langgraph_wyrd.state.model import Todo
-
-__all__ = ["turn"]  # a fixture
+from tests.conftest import Backend
+from tests.providers import PROVIDERS, Refused, Strict, refused_by
+from tests.scripted_agents import ORDERS, Turn, asks, config, person, plan, says, search, system_of
+from tests.test_broken_threads import OTHERS
+from tests.test_killed_agents import killed
 
 STABLE: list[Any] = [
     {"type": "text", "text": "Be brief."},
@@ -92,7 +90,7 @@ async def test_streamed(durable: Backend, turn: Turn) -> None:
             model, [search], middleware=[WyrdMiddleware()], checkpointer=durable.open()
         )
         value = person("plan it")
-        if turn.__name__ == "_sync":
+        if turn.__name__ == "turn_sync":
             said = [m for m, _ in agent.stream(value, config("t"), stream_mode="messages")]
         else:
             said = [m async for m, _ in agent.astream(value, config("t"), stream_mode="messages")]

@@ -13,20 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.errors import GraphRecursionError
 from langgraph.types import interrupt
-from providers import PROVIDERS, Refused, Strict, check, refused_by
-from test_middleware import TURNS, Turn, asks, config, person, plan, says, turn
 
 from langgraph_wyrd.agents.message_repair import LEFT_OUT, fitted, form_of
 from langgraph_wyrd.middleware import WyrdMiddleware
-
-__all__ = ["turn"]  # a fixture
+from tests.conftest import Backend
+from tests.providers import PROVIDERS, Refused, Strict, check, refused_by
+from tests.scripted_agents import TURNS, Turn, asks, config, person, plan, says
 
 
 @tool

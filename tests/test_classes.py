@@ -22,7 +22,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
-from test_odd_input import Ciphered
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Kept, WyrdSaver, errors
@@ -30,6 +29,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.port import copy as copy_threads
 from tests.conftest import Backend
 from tests.damage import at
+from tests.odd_values import Ciphered
 from tests.vanishing import EXAMPLES, NAME, SOURCE, App, app
 
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import Capability
 from langgraph.checkpoint.conformance.report import ProgressCallbacks
 
 from langgraph_wyrd import WyrdSaver
+from tests.conftest import Backend
 
 # What the kit runs, by name (without "test_"): a test that is no longer run fails here.
 KIT = {

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.memory import InMemorySaver
@@ -26,7 +25,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from langgraph_wyrd import WyrdSaver, errors
-from tests.rows import checkpoint, config, ids, new_id, put, version
+from tests.conftest import Backend
+from tests.handmade import checkpoint, config, ids, new_id, put, version
 
 Call = Callable[..., Any]
 

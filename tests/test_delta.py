@@ -12,7 +12,6 @@ from functools import partial
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -23,7 +22,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
 from langgraph.types import Overwrite
 
-from tests.rows import config, new_id, put, version
+from tests.conftest import Backend
+from tests.handmade import config, new_id, put, version
 from tests.story import Plain
 
 Call = Callable[..., Any]

@@ -13,7 +13,6 @@ from typing import Any
 import psycopg.errors
 import psycopg.types.json
 import pytest
-from conftest import Backend
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -29,7 +28,13 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
-from test_odd_input import (
+from typing_extensions import TypedDict
+
+from langgraph_wyrd import errors
+from langgraph_wyrd.storage.tables import TABLES
+from tests import damage
+from tests.conftest import Backend
+from tests.odd_values import (
     Ciphered,
     Point,
     Untyped,
@@ -39,15 +44,8 @@ from test_odd_input import (
     at,
     checkpoint,
 )
-from typing_extensions import TypedDict
-
-from langgraph_wyrd import errors
-from langgraph_wyrd.storage.tables import TABLES
-from tests import damage
 from tests.outside import is_postgres, raw, tables
 
-# What bytes a value becomes does not depend on whether SQLite has a file: its memory is quicker.
-IN_BYTES = ("sqlite", "postgres")
 # WYRD_MORE=20 runs the property that many times longer, on examples of its own.
 MORE = int(os.environ.get("WYRD_MORE", "1"))
 
@@ -550,17 +548,20 @@ def run_threads(savers: list[Any], open_another: Any, examples: int, steps: int 
 
 def test_every_version_loads_as_it_was_put(durable: Backend) -> None:
     """Any values, forks, prunes, deletions and repeats, through one saver."""
-    run_threads([durable.open()], durable.open, 8 if durable.name == "sqlite" else 4)
+    run_threads([durable.open()], durable.open, 5 if durable.name == "sqlite" else 3)
 
 
 def test_every_version_through_two_savers_in_turns(durable: Backend) -> None:
     """The same with two savers at random on one thread, neither knowing what the other did."""
     savers = [durable.open(), durable.open()]
-    run_threads(savers, durable.open, 8 if durable.name == "sqlite" else 4)
+    run_threads(savers, durable.open, 5 if durable.name == "sqlite" else 3)
 
 
-@pytest.mark.parametrize("backend", IN_BYTES, indirect=True)
-@pytest.mark.parametrize("kind", ["encrypted", "pickle fallback", "own"])
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    [("sqlite", "encrypted"), ("postgres", "pickle fallback"), ("sqlite", "own")],
+    indirect=["backend"],
+)
 def test_every_version_through_other_serdes(backend: Backend, kind: str) -> None:
     """The same with serdes that allow less to be known about a value."""
     serde: Any = {
@@ -611,8 +612,11 @@ def put_versions(saver: Any, versions_of: dict[str, list[Any]]) -> None:
             assert_same(got[name], want[name], f"channel {name}, version {turn}")
 
 
-@pytest.mark.parametrize("backend", IN_BYTES, indirect=True)
-@pytest.mark.parametrize("held", ["alone", "in a long list", "in a long dict"])
+@pytest.mark.parametrize(
+    ("backend", "held"),
+    [("postgres", "alone"), ("sqlite", "in a long list"), ("sqlite", "in a long dict")],
+    indirect=["backend"],
+)
 def test_values_that_are_easily_confused(backend: Backend, held: str) -> None:
     """From any such value to any other and back: each version is what was put, not its like."""
     long = "long enough to have a strand of its own " * 5
@@ -632,8 +636,9 @@ def test_values_that_are_easily_confused(backend: Backend, held: str) -> None:
     )
 
 
-@pytest.mark.parametrize("backend", IN_BYTES, indirect=True)
-@pytest.mark.parametrize("held", ["list", "dict"])
+@pytest.mark.parametrize(
+    ("backend", "held"), [("sqlite", "list"), ("postgres", "dict")], indirect=["backend"]
+)
 def test_every_change_after_every_other(backend: Backend, held: str) -> None:
     """Each kind of edit of a list, or of a dict, on top of each kind."""
     changes = LIST_CHANGES if held == "list" else DICT_CHANGES

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
-from test_pillars import WORDS, Story, asks, call, folded, plan, seen, stories
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state.diff import SCHEMA, StateDiff, diff
@@ -24,6 +23,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.state.value_diff import diff_values
+from tests.test_pillars import WORDS, Story, asks, call, folded, plan, seen, stories
 
 ids = st.sampled_from(("x1", "x2", "x3", "x4", "x5", "x6"))
 words = st.sampled_from([each for each in WORDS if each.isprintable()])

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.checkpoint.memory import InMemorySaver
 
+from tests.conftest import Backend
 from tests.graphs import KINDS
+from tests.programs import share
 from tests.story import first_difference, move_to_copy, prune, tell, without_loop
 
 BATCHES = [range(start, start + 10) for start in (0, 10)]
@@ -70,28 +71,28 @@ def asynchronous(request: pytest.FixtureRequest) -> bool:
 def test_random_programs(backend: Backend, asynchronous: bool, seeds: Iterable[int]) -> None:
     """Random programs tell the story that they tell on InMemorySaver."""
     saver = backend.open()
-    for seed in seeds:
+    for seed in share(seeds, backend):
         expect_same(seed, saver, asynchronous=asynchronous)
 
 
 def test_two_savers_take_turns(durable: Backend, asynchronous: bool) -> None:
     """Two savers on one database, each going on where the other left off, make no difference."""
     savers = [durable.open(), durable.open()]
-    for seed in range(100, 106):
+    for seed in share(range(100, 106), durable):
         expect_same(seed, *savers, asynchronous=asynchronous)
 
 
 def test_a_thread_copied_after_every_turn(backend: Backend, asynchronous: bool) -> None:
     """A copy is the thread itself: state, history, interrupts and forks go on from it."""
     saver = backend.open()
-    for seed in range(200, 206):
+    for seed in share(range(200, 206), backend):
         expect_same(seed, saver, asynchronous=asynchronous, between=move_to_copy)
 
 
 def test_a_thread_pruned_after_every_turn(backend: Backend, asynchronous: bool) -> None:
     """keep_latest takes nothing that the present of a thread, or its future, rests on."""
     saver = backend.open()
-    for seed in range(300, 308):
+    for seed in share(range(300, 308), backend):
         expect_same(seed, saver, asynchronous=asynchronous, history=False, between=prune)
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langgraph.graph import START, StateGraph
 
 from langgraph_wyrd import Channels, KeyRing, WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.errors import DatabaseBusy
+from tests.conftest import Backend
 
 KEY = base64.b64encode(b"k" * 32).decode()
 Ran = tuple[int, str, str]

@@ -26,7 +26,7 @@ from langgraph_wyrd.types import python_types
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuild import guarded
 from tests.conftest import Backend
-from tests.test_odd_input import CORPORA, assert_same, at, checkpoint, put
+from tests.odd_values import CORPORA, assert_same, at, checkpoint, put
 
 Call = Callable[..., Any]
 

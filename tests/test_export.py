@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
-from test_agents import APPROVE, CONFIG, decide, firm, plain
-from test_port import assert_same_checkpoints, healed, marked, same_contents
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, ThreadNotFound
 from langgraph_wyrd.state.model import WorkingState
+from tests.conftest import Backend
+from tests.handmade import config, put
 from tests.programs import played, talk
-from tests.rows import config, put
+from tests.scripted_agents import APPROVE, CONFIG, decide, firm, plain
 from tests.tables import check_tables
+from tests.test_port import assert_same_checkpoints, healed, marked, same_contents
 
 Call = Callable[..., Any]
 KEY = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")

@@ -27,14 +27,14 @@ from langgraph_wyrd.extraction.registry import Extractors
 from langgraph_wyrd.state.facts import Holds
 from langgraph_wyrd.state.model import Due, WorkingState
 from langgraph_wyrd.state.namespaces import join
-from tests.story import Teller, without_loop
-from tests.test_agents import (
+from tests.scripted_agents import (
     APPROVE,
     CONFIG,
     EDIT,
     REJECT,
     RESPOND,
     Scripted,
+    ask,
     calls,
     decide,
     firm,
@@ -43,6 +43,7 @@ from tests.test_agents import (
     reviewer,
     search,
 )
+from tests.story import Teller, without_loop
 
 THREAD = CONFIG["configurable"]["thread_id"]
 
@@ -79,10 +80,6 @@ def kinds(state: WorkingState) -> list[str]:
 
 def plan(state: WorkingState) -> list[tuple[str, str]]:
     return [(todo.content, todo.status) for todo in state.todos]
-
-
-def ask(text: str, id: str = "h1") -> Any:
-    return {"messages": [HumanMessage(text, id=id)]}
 
 
 TWO = 'approve delete {"path": "/x"}; delete {"path": "/y"}?'

@@ -11,7 +11,7 @@ import pytest
 from langgraph_wyrd import WyrdSaver, errors
 from langgraph_wyrd.storage import postgres
 from tests.campaigns import failover
-from tests.steps import append, config
+from tests.handmade import append, config
 from tests.test_faults import Wire
 
 pytestmark = pytest.mark.timeout(120, method="thread")

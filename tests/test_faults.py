@@ -20,6 +20,17 @@ from typing import Any
 import pytest
 
 from langgraph_wyrd import WyrdSaver, errors
+from tests.handmade import (
+    aappend,
+    append,
+    config,
+    head_tokens,
+    message,
+    next_step,
+    same,
+    tokens,
+    tree,
+)
 from tests.outside import (
     at_rest,
     backend_pids,
@@ -32,17 +43,6 @@ from tests.outside import (
     tables,
     terminate_backends,
     write_lock,
-)
-from tests.steps import (
-    aappend,
-    append,
-    config,
-    head_tokens,
-    message,
-    next_step,
-    same,
-    tokens,
-    tree,
 )
 
 pytestmark = [pytest.mark.timeout(120, method="thread"), pytest.mark.empty]
@@ -770,7 +770,7 @@ class Gone:
             raise ImportError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Gone())
 from langgraph_wyrd import WyrdSaver, errors
-from tests.steps import append, head_tokens
+from tests.handmade import append, head_tokens
 try:
     WyrdSaver.from_conn_string("postgresql://somewhere/db").setup()
 except errors.MissingExtra as error:

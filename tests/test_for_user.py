@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.types import Command
-from providers import Strict
-from test_middleware import asks, plan
-from test_user_data import INPUT, USERS, graph, run, seen, story
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
 from langgraph_wyrd.users.scoped import REFUSED
-from tests.rows import put
+from tests.conftest import Backend
+from tests.handmade import put
+from tests.providers import Strict
+from tests.scripted_agents import asks, plan
+from tests.test_user_data import INPUT, USERS, graph, run, seen, story
 
 WHERE = {"configurable": {"thread_id": "b"}}  # bob's
 ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}

@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from test_rewind import CHANNELS, CONFIG, asking, conversing, ids, played
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, StoreError, ThreadNotFound
 from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
+from tests.conftest import Backend
+from tests.handmade import append, head_tokens
 from tests.outside import at_rest, refusing
-from tests.steps import append, head_tokens
 from tests.tables import all_text
+from tests.test_rewind import CHANNELS, CONFIG, asking, conversing, ids, played
 
 Call = Callable[..., Any]
 OTHER: Any = {"configurable": {"thread_id": "new"}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import copy
 import logging
 import threading
@@ -13,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.types import Command
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import EVENTS, Happening, Hooks, afire, fire
 from tests.conftest import Backend
-from tests.rows import config, put
+from tests.handmade import config, put
 from tests.test_across import agents
+from tests.test_edit import CONFIG, agent
+from tests.test_edit import ask as question
 
 Call = Callable[..., Any]
 
@@ -205,7 +209,7 @@ async def test_a_hook_runs_where_its_caller_is(backend: Backend, call: Call) -> 
 
 
 def _first(thread: str) -> Any:
-    from tests.rows import checkpoint
+    from tests.handmade import checkpoint
 
     made = checkpoint({"x": 1})
     return (
@@ -522,3 +526,64 @@ def test_the_page_names_every_event() -> None:
     """Each event has its line."""
     for event in EVENTS:
         assert f"\n| `{event}` |" in PAGE.read_text("utf-8")
+
+
+# What is done to a thread by hand, and damage.
+
+
+async def test_a_label_and_a_rewind(durable: Backend, call: Call) -> None:
+    """A label tells its name, a rewind where it went; one that goes nowhere tells nothing."""
+    saver = durable.open()
+    graph = agent(saver)
+    for words in ("one", "two"):
+        await call(graph, "invoke", question(words), CONFIG)
+    thread, heard = saver.thread("t"), []
+    for event in ("label", "fork"):
+        saver.on(event, heard.append)
+    history = await call(thread, "history")
+    made = await call(thread, "label", "start", history[-1])
+    await call(thread, "rewind", history[0].checkpoint_id)  # the head
+    config = await call(thread, "rewind", "start")
+    assert [(each.event, each.checkpoint_id) for each in heard] == [
+        ("label", made.checkpoint_id), ("fork", config["configurable"]["checkpoint_id"]),
+    ]  # fmt: skip
+    assert heard[0].detail["name"] == "start"
+    assert heard[1].detail == {"how": "rewind", "to": "start", "deliberate": True}
+
+
+async def test_what_a_rewind_and_a_rollback_take_back(durable: Backend, call: Call) -> None:
+    """Both tell of the fork, and of each loop that waits no more, as taken back."""
+    saver = durable.open()
+    await call(agent(saver), "invoke", question("one"), CONFIG)
+    thread, heard = saver.thread("t"), []
+    (start, *_) = await call(thread, "history")
+    for event in ("fork", "loop_closed"):
+        saver.on(event, heard.append)
+
+    def told() -> list[Any]:
+        found = [
+            (each.event, each.detail.get("how"))
+            if each.loop is None
+            else (each.event, each.loop.kind, each.detail["taken_back"], each.detail["by"])
+            for each in heard
+        ]
+        heard.clear()
+        return sorted(found, key=str)
+
+    builder = StateGraph(MessagesState).add_node("asks", lambda state: interrupt("Which one?"))
+    asks = builder.add_edge(START, "asks").compile(checkpointer=saver)
+    await call(asks, "invoke", question("two"), CONFIG)
+    heard.clear()
+    await call(thread, "rewind", start)
+    wanted = ["interrupt", "request"]
+    assert told() == [
+        ("fork", "rewind"), *(("loop_closed", kind, True, "rewind") for kind in wanted),
+    ]  # fmt: skip
+    with contextlib.suppress(RuntimeError):
+        async with thread.rollback():
+            await call(asks, "invoke", question("three"), CONFIG)
+            heard.clear()
+            raise RuntimeError
+    assert told() == [
+        ("fork", "rollback"), *(("loop_closed", kind, True, "rollback") for kind in wanted),
+    ]  # fmt: skip

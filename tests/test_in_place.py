@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
 from tests.conftest import Backend
-from tests.test_odd_input import as_serde_gives, assert_same, at
+from tests.odd_values import as_serde_gives, assert_same, at
 
 
 def said(n: int) -> Any:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -21,8 +20,6 @@ from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Interrupt, Send, interrupt
 from pydantic import BaseModel
-from test_agents import CONFIG as FIRM
-from test_agents import Scripted, calls, delete, firm, search
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import (
@@ -33,7 +30,10 @@ from langgraph_wyrd.errors import (
     QuestionExpired,
     ThreadNotFound,
 )
+from tests.conftest import Backend
 from tests.outside import python
+from tests.scripted_agents import CONFIG as FIRM
+from tests.scripted_agents import Scripted, calls, delete, firm, search
 
 Call = Callable[..., Any]
 AT: Any = {"configurable": {"thread_id": "t"}}

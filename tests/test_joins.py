@@ -6,11 +6,11 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 
 from langgraph_wyrd import Channels
+from tests.conftest import Backend
 
 JOIN = "join:a+b:z"
 AT: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}

@@ -11,7 +11,7 @@ from langgraph_wyrd import Channels, Kept, Migration
 from langgraph_wyrd.errors import MigrationFailed
 from tests.conftest import Backend
 from tests.damage import at
-from tests.rows import put
+from tests.handmade import put
 from tests.vanishing import NAME, app
 
 

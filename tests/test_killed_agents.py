@@ -9,20 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Backend
 from deepagents import create_deep_agent
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
-from killed_agent import make, tools_of
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
-from outside import ROOT, environment, python
-from providers import PROVIDERS, Strict, refused_by
-from test_middleware import ORDERS, TURNS, Turn, asks, config, person, plan, says, system_of, turn
 
 from langgraph_wyrd.middleware import WyrdMiddleware
-
-__all__ = ["turn"]  # a fixture
+from tests.conftest import Backend
+from tests.killed_agent import make, tools_of
+from tests.outside import ROOT, environment, python
+from tests.providers import PROVIDERS, Strict, refused_by
+from tests.scripted_agents import ORDERS, TURNS, Turn, asks, config, person, plan, says, system_of
 
 
 def killed(url: str, folder: Path, *threads: str) -> Callable[[str], list[str]]:

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.middleware import TodoListMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from test_agents import Scripted, calls
-from test_rewind import CHANNELS, CONFIG, asking, conversing, ids
 
 from langgraph_wyrd import AutoLabels, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.state.labels import Label
+from tests.conftest import Backend
+from tests.handmade import append
 from tests.outside import raw
-from tests.steps import append
+from tests.scripted_agents import Scripted, calls
+from tests.test_rewind import CHANNELS, CONFIG, asking, conversing, ids
 
 Call = Callable[..., Any]
 
@@ -208,7 +208,7 @@ def test_a_labelled_point_keeps_its_deltas(backend: Backend, channel: str) -> No
 
 def test_a_labelled_point_keeps_what_subgraphs_remembered(saver: WyrdSaver) -> None:
     """After a prune a rewind to a label finds the memory of a subgraph as it was then."""
-    from test_rewind import Log, Sub
+    from tests.test_rewind import Log, Sub
 
     inner = StateGraph(Sub)
     inner.add_node("note", lambda s: {"memory": ["x"]})
@@ -289,7 +289,7 @@ def test_an_interrupt_in_a_subgraph(backend: Backend) -> None:
     """It is the root's checkpoint that waits, and is labelled."""
     saver = backend.open(labels=AutoLabels(interrupt=True, run_end=True))
     outer: Any = StateGraph(dict)
-    from test_rewind import Log
+    from tests.test_rewind import Log
 
     outer = StateGraph(Log)
     outer.add_node("sub", asking(None, []))

@@ -19,8 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from langgraph_wyrd import errors
-from tests.outside import Peer, at_rest, raw, write_lock
-from tests.steps import (
+from tests.handmade import (
     aappend,
     append,
     config,
@@ -30,6 +29,7 @@ from tests.steps import (
     tokens,
     tree,
 )
+from tests.outside import Peer, at_rest, raw, write_lock
 
 # What hangs fails here; a thread that hangs can't be interrupted, so the whole run ends then.
 pytestmark = pytest.mark.timeout(60, method="thread")

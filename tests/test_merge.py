@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
-from test_diff import some_states, told
-from test_pillars import Story, asks, plan, seen
 
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
 from langgraph_wyrd.state.matching import PILLARS, item_fields
@@ -20,6 +18,8 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
+from tests.test_diff import some_states, told
+from tests.test_pillars import Story, asks, plan, seen
 
 BASE = WorkingState(
     "t",

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import langchain_core.messages as lc
 import numpy as np
 import pytest
-from conftest import Backend
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import (
@@ -35,7 +34,11 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
 from pydantic import BaseModel, Field, PrivateAttr, field_validator, model_serializer
-from test_odd_input import (
+from typing_extensions import TypedDict
+
+from langgraph_wyrd import Kept
+from tests.conftest import Backend
+from tests.odd_values import (
     Ciphered,
     Colour,
     Frozen,
@@ -46,9 +49,6 @@ from test_odd_input import (
     at,
     checkpoint,
 )
-from typing_extensions import TypedDict
-
-from langgraph_wyrd import Kept
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.factory import _patch_invalid_tool_calls
 from langchain.agents.middleware import (
@@ -26,73 +24,25 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
-from providers import PROVIDERS, Refused, Strict, refused_by
-from test_repair import BROKEN
 
 from langgraph_wyrd.agents import place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.middleware import WyrdMiddleware
-
-Turn = Callable[..., Awaitable[Any]]
-
-
-def config(thread: str, **more: Any) -> Any:
-    return {"configurable": {"thread_id": thread, **more}}
-
-
-def says(text: str = "done") -> Callable[[list[BaseMessage]], AIMessage]:
-    return lambda messages: AIMessage(text)
-
-
-def plan(*answers: AIMessage) -> Callable[[list[BaseMessage]], AIMessage]:
-    """One answer after the other, then "done"."""
-    left = list(answers)
-    return lambda messages: left.pop(0) if left else AIMessage("done")
-
-
-def asks(*calls: tuple[str, str, dict[str, Any]], text: str = "") -> AIMessage:
-    made = [{"id": id, "name": n, "args": a, "type": "tool_call"} for id, n, a in calls]
-    return AIMessage(text, tool_calls=made)
-
-
-async def _sync(agent: Any, value: Any, config: Any, **more: Any) -> Any:
-    return await asyncio.to_thread(agent.invoke, value, config, **more)
-
-
-async def _async(agent: Any, value: Any, config: Any, **more: Any) -> Any:
-    return await agent.ainvoke(value, config, **more)
-
-
-TURNS = (_sync, _async)
-
-
-@pytest.fixture(params=TURNS, ids=["sync", "async"])
-def turn(request: pytest.FixtureRequest) -> Turn:
-    """`await turn(agent, input, config)` by the sync or the async method."""
-    made: Turn = request.param
-    return made
-
-
-def person(text: str = "and now?") -> dict[str, Any]:
-    return {"messages": [HumanMessage(text)]}
-
-
-def system_of(heard: list[BaseMessage]) -> str:
-    return heard[0].text if heard[0].type == "system" else ""
-
-
-@tool
-def search(query: str = "") -> str:
-    """Look something up."""
-    return f"found {query}"
-
-
-ORDERS = {
-    "first": lambda ours, others: [ours, *others],
-    "last": lambda ours, others: [*others, ours],
-    "between": lambda ours, others: [others[0], ours, *others[1:]],
-}
-
+from tests.conftest import Backend
+from tests.providers import PROVIDERS, Refused, Strict, refused_by
+from tests.scripted_agents import (
+    ORDERS,
+    Turn,
+    asks,
+    config,
+    person,
+    plan,
+    says,
+    search,
+    system_of,
+    turn_sync,
+)
+from tests.test_repair import BROKEN
 
 # ---- repair
 
@@ -100,7 +50,7 @@ ORDERS = {
 async def test_broken_threads_go_on(durable: Backend, turn: Turn) -> None:
     """Every broken history is refused without the middleware (but for what create_agent repairs
     by itself), and goes on with it; what was repaired is stored, and is repaired once."""
-    provider = PROVIDERS[(turn is _sync) ^ (durable.name == "sqlite")]  # each with each
+    provider = PROVIDERS[(turn is turn_sync) ^ (durable.name == "sqlite")]  # each with each
     saver = durable.open()
     for n, (name, history) in enumerate(BROKEN.items()):
         history = copy.deepcopy(history)

@@ -8,15 +8,20 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Overwrite, interrupt
 from typing_extensions import TypedDict
 
 from langgraph_wyrd import Channels, Kept, Migration, WyrdSaver, errors
 from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
 from tests.damage import at, extend
+from tests.handmade import put
+from tests.odd_values import JsonSerde
 from tests.vanishing import app
 
 OLD = """
@@ -231,3 +236,372 @@ def test_a_users_channel_is_migrated_by_class_only(sqlite: Backend) -> None:
         with pytest.raises(InvalidInput, match="belongs to a user"):
             saver.register_migration("profile", 1, dict)
         saver.register_migration("tests.lone:State", 1, dict)
+
+
+# Wherever the data lies: in enums, in what overwrites a channel, in questions.
+
+
+PIECE = """
+import dataclasses, enum, typing
+
+@dataclasses.dataclass
+class Piece:
+    goal: str
+
+class Color(enum.Enum):
+    RED = "red"
+"""
+# The same with another name for the field, and for the colour.
+TITLED = PIECE.replace("goal: str", "title: str").replace('RED = "red"', 'CRIMSON = "crimson"')
+
+
+def titled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**{k: v for k, v in fields.items() if k != "goal"}, "title": fields["goal"]}
+
+
+def migrations(name: str = "inside_app") -> list[Migration]:
+    return [Migration(f"{name}:Piece", 1, once), Migration(f"{name}:Color", 1, recoloured)]
+
+
+def once(fields: dict[str, Any]) -> dict[str, Any]:
+    """These classes have no field for their version: a migration sees whether it is needed."""
+    return titled(fields) if "goal" in fields else fields
+
+
+def recoloured(value: str) -> str:
+    return {"red": "crimson"}.get(value, value)
+
+
+def values_of(saver: Any, thread: str = "t") -> dict[str, Any]:
+    found: dict[str, Any] = saver.get_tuple(at(thread)).checkpoint["channel_values"]
+    return found
+
+
+def test_what_a_migration_made_may_be_refused(durable: Backend) -> None:
+    """Then it is kept as it is stored, not as it was migrated, and is stored so again."""
+    with app(PIECE, "inside_app") as old:
+        given = {"held": old.made("Piece('ship')"), "color": old.made("Color.RED")}
+        first = put(durable.open(), "t", given)
+        half = [
+            Migration("inside_app:Piece", 1, lambda fields: {"name": fields["goal"]}),
+            Migration("inside_app:Color", 1, lambda value: "pale"),
+        ]
+        saver = durable.open(migrations=half)
+        found = values_of(saver)
+        assert isinstance(found["held"], Kept)
+        assert found["held"].goal == "ship"
+        assert found["color"] == "red"
+        put(saver, "t", {**found, "other": 1}, parent=first)
+        assert values_of(durable.open()) == {**given, "other": 1}
+
+
+@pytest.mark.parametrize("said", ["1", None, 1.0, "two", [1]])
+def test_a_version_that_is_no_number(durable: Backend, said: Any) -> None:
+    """Counts as none; of a type and of a channel."""
+    settings = {"schema_version": said, "color": "red"}
+    put(durable.open(), "t", {"settings": settings, "log": [settings, "x"]})
+
+    def newer(value: Any) -> Any:
+        return {**value, "colour": value["color"]} if isinstance(value, dict) else value
+
+    saver = durable.open(migrations=[Migration("settings", 1, newer), Migration("log", 1, newer)])
+    want = {"schema_version": 2, "color": "red", "colour": "red"}
+    assert values_of(saver) == {"settings": want, "log": [want, "x"]}
+
+
+class Pieces(TypedDict, total=False):
+    held: Any
+    log: Annotated[list[Any], operator.add]
+    settings: Annotated[dict[str, Any], operator.or_]
+    trace: Annotated[list[Any], DeltaChannel(extend, snapshot_frequency=3)]
+
+
+VERSIONED = """
+import dataclasses
+@dataclasses.dataclass
+class Plan:
+    goal: str
+    schema_version: int = 1
+"""
+
+
+def test_an_object_of_a_channel_says_its_version(durable: Backend) -> None:
+    """As an attribute: a channel's migration is not run on it again."""
+    calls: list[int] = []
+
+    def newer(plan: Any) -> Any:
+        calls.append(plan.schema_version)
+        return type(plan)(plan.goal + "!", 2)
+
+    with app(VERSIONED, "versioned_app") as made:
+        put(durable.open(), "t", {"held": made.made("Plan('ship')")})
+        saver = durable.open(migrations=[Migration("held", 1, newer)])
+        first = saver.get_tuple(at("t"))
+        assert first.checkpoint["channel_values"]["held"] == made.made("Plan('ship!', 2)")
+        put(saver, "t", first.checkpoint["channel_values"], parent=first.config)
+        assert values_of(saver)["held"] == made.made("Plan('ship!', 2)")
+        assert set(calls) == {1}
+
+
+@pytest.mark.parametrize("how", ["class", "dict"])
+@pytest.mark.parametrize("call", ["sync", "async"])
+async def test_what_overwrites_a_channel(durable: Backend, how: str, call: str) -> None:
+    """What stands in an `Overwrite` is the channel's value, and migrated as it."""
+
+    def over(value: Any) -> Any:
+        return Overwrite(value) if how == "class" else {"__overwrite__": value}
+
+    def first(state: Pieces) -> Any:
+        return {
+            "settings": over({"color": "red"}),
+            "log": over([{"color": "red"}]),
+            "trace": over([{"color": "red"}]),
+        }
+
+    builder = StateGraph(Pieces).add_node("first", first)
+    builder.add_node("asks", lambda state: interrupt("?") and {}).add_edge(START, "asks")
+    builder.add_edge(START, "first")
+    builder.compile(checkpointer=durable.open()).invoke({"log": []}, at("t"))
+    channels = ("settings", "log", "trace")
+    newer = durable.open(migrations=[Migration(each, 1, settings_2) for each in channels])
+    graph = builder.compile(checkpointer=newer)
+    resume = Command(resume="yes")
+    found = (
+        await graph.ainvoke(resume, at("t")) if call == "async" else graph.invoke(resume, at("t"))
+    )
+    want = {"schema_version": 2, "colour": "red"}
+    assert found["settings"] == want
+    assert found["log"] == found["trace"] == [want]
+
+
+def test_questions_and_answers(durable: Backend) -> None:
+    """What a task asked, and what it was answered, are of classes that were migrated since."""
+    seen: list[Any] = []
+    with app(PIECE, "inside_app") as made:
+
+        def ask(state: Pieces) -> Pieces:
+            seen.append(interrupt(made.made("Piece('which')" if len(seen) < 1 else "0")))
+            seen.append(interrupt("and then?"))
+            return {"held": seen[-2:]}
+
+        builder = StateGraph(Pieces).add_node("ask", ask).add_edge(START, "ask")
+        graph = builder.compile(checkpointer=durable.open())
+        graph.invoke({"log": []}, at("t"))
+    with app(TITLED, "inside_app") as made:
+        graph = builder.compile(checkpointer=durable.open(migrations=migrations()))
+        (asked,) = graph.get_state(at("t")).tasks[0].interrupts
+        assert asked.value == made.made("Piece('which')")
+    with app(PIECE, "inside_app") as made:
+        graph = builder.compile(checkpointer=durable.open())
+        graph.invoke(Command(resume=made.made("Piece('this')")), at("t"))
+    with app(TITLED, "inside_app") as made:
+        graph = builder.compile(checkpointer=durable.open(migrations=migrations()))
+        found = graph.invoke(Command(resume="that"), at("t"))
+        assert found["held"] == [made.made("Piece('this')"), "that"]
+
+
+def test_what_is_langgraphs_own_is_not_migrated(durable: Backend) -> None:
+    """A migration that would never be called is refused."""
+    with pytest.raises(InvalidInput, match="LangGraph's own"):
+        durable.open(migrations=[Migration(HumanMessage, 1, titled)])
+
+
+Call = Callable[..., Any]
+
+# Once for each value: the version that a migration leads to is stored beside the value.
+
+
+PLAYER = """
+import dataclasses, enum
+from pydantic import BaseModel
+@dataclasses.dataclass
+class Player:
+    points: int
+class Team(BaseModel):
+    points: int
+class Level(enum.Enum):
+    ONE = 1
+    TEN = 10
+    HUNDRED = 100
+"""
+SCORED = PLAYER.replace("points: int", "score: int = 0")
+
+
+def scored(fields: dict[str, Any]) -> dict[str, Any]:
+    """The migration of the agent-checkpoint page."""
+    return {"score": fields.get("points", 0) * 10}
+
+
+def tenfold(value: Any) -> Any:
+    return value * 10
+
+
+class Players(TypedDict, total=False):
+    held: Any
+    number: int
+    settings: dict[str, Any]
+    log: Annotated[list[Any], operator.add]
+    trace: Annotated[list[Any], DeltaChannel(extend, snapshot_frequency=2)]
+
+
+def players_graph(saver: Any, node: Callable[[Players], Any] = lambda state: {}) -> Any:
+    builder = StateGraph(Players).add_node("node", node).add_edge(START, "node")
+    return builder.compile(checkpointer=saver)
+
+
+def again(state: Players) -> Any:
+    """Writes every channel anew, with what it holds."""
+    return {
+        name: Overwrite(list(value)) if name == "log" else value
+        for name, value in state.items()
+        if name != "trace"
+    }
+
+
+TYPES = ("Player", "Team")
+STORES: dict[str, Callable[[], dict[str, Any]]] = {
+    "plain": dict,
+    "encrypted": lambda: {
+        "serde": EncryptedSerializer.from_pycryptodome_aes(JsonPlusSerializer(), key=b"k" * 16)
+    },
+}
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_a_class_without_a_version(durable: Backend, call: Call, store: str) -> None:
+    """40 stays 40, however often it is loaded and stored again: a dataclass, a pydantic model, a
+    member of an enum; in a value, a list, deltas."""
+    made = "[Player(4), Team(points=4)]"
+    with app(PLAYER, "once_app") as old:
+        held = old.made(f"{made} + [Level.ONE]")
+        given = {"held": held, "log": held, "trace": held, "settings": {"k": held[0]}}
+        await call(players_graph(durable.open(**STORES[store]())), "invoke", given, at("t"))
+    migrations = [
+        *(Migration(f"once_app:{name}", 1, scored) for name in TYPES),
+        Migration("once_app:Level", 1, tenfold),
+    ]
+    with app(SCORED, "once_app") as new:
+        want = new.made(made.replace("4", "40").replace("points", "score") + " + [Level.TEN]")
+        for _ in range(3):
+            saver = durable.open(migrations=migrations, **STORES[store]())
+            for _ in range(2):
+                await call(players_graph(saver, again), "invoke", {}, at("t"))
+                found = values(saver)
+                assert found["held"] == want
+                assert found["log"] == want
+                assert found["settings"] == {"k": want[0]}
+            assert players_graph(saver).get_state(at("t")).values["trace"] == want
+            assert "'score': 40" in str(saver.thread("t").working_state().context)
+        # So it is in a saver that knows of no migrations: no mark is left in what it gives.
+        plain = durable.open(**STORES[store]())
+        assert values(plain)["held"] == want
+        # A node that makes a new one makes one of today.
+        fresh = new.made("Player(7)")
+        saver = durable.open(migrations=migrations, **STORES[store]())
+        await call(players_graph(saver, lambda state: {"held": fresh}), "invoke", {}, at("t"))
+        reader = durable.open(migrations=migrations, **STORES[store]())
+        assert values(reader)["held"] == fresh
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_a_channel_without_a_version(durable: Backend, call: Call, store: str) -> None:
+    """The same for what has no field for a version at all: numbers, dicts, elements of lists."""
+    given = {"number": 4, "settings": {"points": 4}, "log": [4, 5], "trace": [4]}
+    await call(players_graph(durable.open(**STORES[store]())), "invoke", given, at("t"))
+    migrations = [
+        Migration("number", 1, tenfold),
+        Migration("settings", 1, scored),
+        Migration("log", 1, tenfold),
+        Migration("trace", 1, tenfold),
+    ]
+    want = {"number": 40, "settings": {"score": 40}, "log": [40, 50]}
+    for turn in range(3):
+        saver = durable.open(migrations=migrations, **STORES[store]())
+        for _ in range(2):
+            await call(players_graph(saver, again), "invoke", {}, at("t"))
+            found = values(saver)
+            assert {name: found[name] for name in want} == want
+            assert players_graph(saver).get_state(at("t")).values["trace"] == [40] + [7] * turn
+        await call(players_graph(saver), "invoke", {"trace": [7]}, at("t"))
+    # A write that waits, and a new value of a node, are of today's version.
+    config = saver.get_tuple(at("t")).config
+    saver.put_writes(config, [("number", 3), ("log", [3])], "task")
+    reader = durable.open(migrations=migrations, **STORES[store]())
+    assert [value for _, _, value in reader.get_tuple(config).pending_writes] == [3, [3]]
+    # A later migration goes on from there.
+    later = [*migrations, Migration("number", 2, tenfold), Migration("log", 2, tenfold)]
+    last = durable.open(migrations=later, **STORES[store]())
+    assert (values(last)["number"], values(last)["log"]) == (400, [400, 500])
+    # No mark is left for who knows of no migrations.
+    found = values(durable.open(**STORES[store]()))
+    assert {name: found[name] for name in want} == want
+
+
+def moved(held: dict[str, Any]) -> dict[str, Any]:
+    return {"score": held["points"] * 10, "of": held["of"]}
+
+
+def test_a_list_is_not_stored_again_at_each_start(durable: Backend) -> None:
+    """What a new process appends is all that it stores."""
+    given = [{"points": n, "of": f"{n:030}"} for n in range(2000)]
+    players_graph(durable.open()).invoke({"log": given}, at("t"))
+    migrations = [Migration("log", 1, moved)]
+    players_graph(durable.open(migrations=migrations), again).invoke({}, at("t"))
+    sizes = []
+    for _ in range(3):
+        with durable.open(migrations=migrations) as fresh:
+            players_graph(fresh, lambda state: {"log": [{"score": 1}]}).invoke({}, at("t"))
+            sizes.append(sum(table.bytes for table in fresh.size_report().tables.values()))
+    assert sizes[0] > 2 * (sizes[2] - sizes[0]) > 0
+    found = values(durable.open(migrations=migrations))["log"]
+    assert found == [*map(moved, given), *[{"score": 1}] * 3]
+
+
+def test_a_class_that_is_gone_keeps_its_version(durable: Backend) -> None:
+    """It is whole again later, and not migrated a second time."""
+    migrations = [Migration("once_app:Player", 1, scored), Migration("once_app:Level", 1, tenfold)]
+    with app(PLAYER, "once_app") as old:
+        players_graph(durable.open()).invoke({"log": old.made("[Player(4), Level.ONE]")}, at("t"))
+    with app(SCORED, "once_app"):
+        players_graph(durable.open(migrations=migrations), again).invoke({}, at("t"))
+    with app("x = 1", "once_app"):
+        saver = durable.open(migrations=migrations)
+        assert isinstance(values(saver)["log"][0], Kept)
+        players_graph(saver, again).invoke({}, at("t"))
+    with app(SCORED, "once_app") as new:
+        want = new.made("[Player(40), Level.TEN]")
+        assert values(durable.open(migrations=migrations))["log"] == want
+
+
+async def test_one_that_raises_is_tried_again(durable: Backend, call: Call) -> None:
+    """What it left as it was keeps its version, also when it is stored again; the rest goes on."""
+    given = {"settings": {"points": 4}, "log": [{"points": 1}, {"points": 2}], "number": 4}
+    await call(players_graph(durable.open()), "invoke", given, at("t"))
+
+    def raising(value: Any) -> Any:
+        raise KeyError("not today")
+
+    first = [Migration(name, 1, tenfold if name == "number" else scored) for name in given]
+    await call(players_graph(durable.open(migrations=first), again), "invoke", {}, at("t"))
+    second = [*first, *(Migration(name, 2, raising) for name in given)]
+    want = {"settings": {"score": 40}, "log": [{"score": 10}, {"score": 20}], "number": 40}
+    for _ in range(2):
+        saver = durable.open(migrations=second)
+        await call(players_graph(saver, again), "invoke", {}, at("t"))
+        found = values(saver)
+        assert {name: found[name] for name in want} == want
+    later = [*first, *(Migration(name, 2, lambda value: [value]) for name in given)]
+    found = values(durable.open(migrations=later))
+    assert found["number"] == [40]
+    assert found["settings"] == [{"score": 40}]
+    assert found["log"] == [[{"score": 10}], [{"score": 20}]]
+
+
+def test_a_target_that_cannot_be_marked(sqlite: Backend) -> None:
+    """With a serializer of the user's own nothing can be stored beside a value: that is said."""
+    for migration in (Migration("number", 1, tenfold), Migration("once_app:Player", 1, scored)):
+        with pytest.raises(errors.InvalidInput, match="JsonSerde is a serializer of your own"):
+            sqlite.open(serde=JsonSerde(), migrations=[migration])
+        saver = sqlite.open(serde=JsonSerde())
+        with pytest.raises(errors.InvalidInput, match="can't be migrated: JsonSerde"):
+            saver.register_migration(migration.target, 1, migration.migrate)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Backend
 from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -16,8 +15,6 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import Field
-from test_middleware import Strict, config, person, says
-from test_redaction import MARKER, anywhere
 
 from langgraph_wyrd import WorkingState, WyrdSaver
 from langgraph_wyrd.agents.model_extractor import ModelExtractor, Report
@@ -30,7 +27,11 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.state.model import OpenLoop
 from langgraph_wyrd.state.model_report import weighed
+from tests.conftest import Backend
+from tests.scripted_agents import config, person, says
 from tests.tables import check_tables
+from tests.test_middleware import Strict
+from tests.test_redaction import MARKER, anywhere
 
 Call = Callable[..., Any]
 

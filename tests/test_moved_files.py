@@ -14,8 +14,8 @@ from langchain_core.messages import HumanMessage
 
 from langgraph_wyrd import WyrdSaver, errors
 from tests.damage import at, talk
+from tests.handmade import append, config, head_tokens, next_step, tokens, tree
 from tests.outside import run
-from tests.steps import append, config, head_tokens, next_step, tokens, tree
 
 pytestmark = pytest.mark.timeout(60, method="thread")
 
@@ -166,7 +166,6 @@ def test_a_process_that_goes_elsewhere(tmp_path: Path) -> None:
         """
 import os, sys
 from langgraph_wyrd import WyrdSaver
-from tests.steps import append, head_tokens
 os.chdir(sys.argv[1])
 saver = WyrdSaver.from_conn_string("sqlite:///wyrd.db")
 os.mkdir("elsewhere")

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import Backend
 from pydantic import BaseModel, Field, create_model
-from test_odd_input import as_serde_gives, assert_same, at, checkpoint
 
+from tests.conftest import Backend
+from tests.odd_values import as_serde_gives, assert_same, at, checkpoint
 from tests.other_version import go_on
 from tests.outside import ROOT, environment
 

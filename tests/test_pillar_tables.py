@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from conftest import Backend
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound
+from tests.conftest import Backend
 from tests.programs import other_database, played, seeds, states_of, watching
 from tests.story import Teller
 from tests.tables import check_tables, derived, differences, rows_of
@@ -22,7 +22,7 @@ from tests.tables import check_tables, derived, differences, rows_of
 def test_tables_say_what_the_head_says(durable: Backend, asynchronous: bool) -> None:
     """After every act of a random program the tables hold the working state of the head."""
     saver = durable.open()
-    for seed in (*seeds(0, 12), 49):  # 49: a fork from before something was dropped
+    for seed in (*seeds(0, 12, durable), 49):  # 49: a fork from before something was dropped
 
         def look(teller: Teller, turn: int, seed: int = seed) -> None:
             check_tables(saver, durable.url, f"seed {seed} turn {turn}")
@@ -34,14 +34,14 @@ def test_the_past_is_seen_as_it_was(durable: Backend, asynchronous: bool) -> Non
     """The working state at a checkpoint is the one that was seen while it was the head."""
     saver = watching(durable).begin()
     count = 0
-    for seed in seeds(1000, 9):
+    for seed in seeds(1000, 9, durable):
         teller = played(seed, [saver], asynchronous=asynchronous)
         handle = saver.thread(teller.thread)
         for (thread_id, id), seen in saver.seen.items():
             if thread_id == teller.thread:
                 assert handle.working_state(at=id) == seen, f"seed {seed}"
                 count += 1
-    assert count > 50
+    assert count > 25
 
 
 def test_two_savers_in_turns_are_as_one(
@@ -51,7 +51,7 @@ def test_two_savers_in_turns_are_as_one(
     with other_database(durable.name, request, tmp_path) as other:
         pair, reader = [other.open(), other.open()], other.open()
         saver = watching(durable).begin([pair], watch=False)
-        for seed in seeds(2000, 6):
+        for seed in seeds(2000, 6, durable):
 
             def look(teller: Teller, turn: int, seed: int = seed) -> None:
                 with saver.lock:
@@ -97,7 +97,7 @@ def say_something(saver: WyrdSaver, thread_id: str, rng: random.Random) -> set[s
 def test_what_is_said_between_the_acts(durable: Backend, asynchronous: bool) -> None:
     """Edits and a random program: tables and past agree, and reweaving changes nothing."""
     saver, other = durable.open(), durable.open()
-    for seed in seeds(3000, 9):
+    for seed in seeds(3000, 9, durable):
         rng = random.Random(f"editor {seed}")
 
         def edit(teller: Teller, turn: int, seed: int = seed, rng: random.Random = rng) -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 import psycopg
 import pytest
-import test_conformance as conformance
-from conftest import Backend, fresh_postgres, postgres_url
 from langchain_core.messages import HumanMessage
 
 from langgraph_wyrd import Retention, WyrdSaver, errors
 from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.storage.tables import TABLES
+from tests import test_conformance as conformance
+from tests.conftest import Backend, fresh_postgres, postgres_url
 from tests.damage import Agent, at
+from tests.handmade import append, config, head_tokens, next_step
 from tests.outside import raw
-from tests.steps import append, config, head_tokens, next_step
 
 PARTITION = re.compile(r"(wyrd_[a-z_]+)_([0-9]+)")
 

@@ -13,9 +13,9 @@ from psycopg.conninfo import make_conninfo
 from langgraph_wyrd import WyrdSaver
 from tests import servers
 from tests.campaigns import poolers
+from tests.handmade import append, head_tokens
 from tests.outside import raw
 from tests.pooler import pooled
-from tests.steps import append, head_tokens
 
 pytestmark = pytest.mark.timeout(120, method="thread")
 

@@ -4,74 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import operator
+import os
+import signal
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import pytest
-from conftest import Backend, fresh_postgres
 from deepagents import create_deep_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
-from test_agents import APPROVE, CONFIG, REJECT, Scripted, decide, firm, plain
+from langgraph.types import Command
 
 from langgraph_wyrd import AutoLabels, WyrdSaver
 from langgraph_wyrd.errors import CopyDiffers, InvalidInput, ThreadNotFound
 from langgraph_wyrd.port import Report, aadopt, acopy, adopt, copy
+from tests.conftest import Backend
 from tests.damage import garbled
-from tests.outside import is_postgres, raw
+from tests.handmade import checkpoint, config, new_id, put
+from tests.official_savers import (
+    OFFICIAL,
+    REST,
+    another,
+    asking,
+    filled,
+    gone_on,
+    official,
+    official_sync,
+    told,
+)
+from tests.outside import forked, is_postgres, raw
 from tests.programs import MORE, lasting, played, states_of, talk, watching
-from tests.rows import checkpoint, config, new_id, put
+from tests.scripted_agents import APPROVE, CONFIG, Scripted, decide, firm
 from tests.story import Plain, Teller, first_difference, tell, without_loop
 from tests.tables import all_text, check_tables, derived, differences, every_thread
-
-OFFICIAL = ("sqlite", "postgres")
-
-
-@contextlib.asynccontextmanager
-async def official(url: str) -> AsyncIterator[Any]:
-    """The official async saver on a database."""
-    if url.startswith("sqlite"):
-        async with AsyncSqliteSaver.from_conn_string(url.removeprefix("sqlite:///")) as saver:
-            yield saver
-        return
-    async with AsyncPostgresSaver.from_conn_string(url) as saver:
-        await saver.setup()
-        yield saver
-
-
-@contextlib.contextmanager
-def official_sync(url: str) -> Iterator[Any]:
-    """The official sync saver on a database."""
-    if url.startswith("sqlite"):
-        with SqliteSaver.from_conn_string(url.removeprefix("sqlite:///")) as saver:
-            yield saver
-        return
-    with PostgresSaver.from_conn_string(url) as saver:
-        saver.setup()
-        yield saver
-
-
-@contextlib.contextmanager
-def another(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of one more empty database."""
-    if kind == "sqlite":
-        yield f"sqlite:///{tmp_path / 'another.db'}"
-        return
-    with fresh_postgres(request.getfixturevalue("postgres_server")) as url:
-        yield url
 
 
 async def moved(teller: Teller) -> None:
@@ -88,7 +59,7 @@ async def moved(teller: Teller) -> None:
     assert not report.left
 
 
-SEEDS = range(400, 400 + 4 * MORE)
+SEEDS = range(400, 400 + 2 * MORE)
 
 
 @pytest.mark.parametrize("kind", OFFICIAL)
@@ -130,19 +101,6 @@ def test_random_programs_move_in_sync_code(
 
 
 # ---- databases of the official savers
-
-
-async def told(graph: Any, *turns: Any) -> Any:
-    """What an agent says to the rest of a talk, and everything that it looks back on then."""
-    said: list[Any] = []
-    for turn in turns:
-        said.append(await graph.ainvoke(turn, CONFIG))
-    said.append(await graph.aget_state(CONFIG, subgraphs=True))
-    said += [state async for state in graph.aget_state_history(CONFIG)]
-    return plain(said)
-
-
-REST = (decide(APPROVE), {"messages": [HumanMessage("and wasps?", id="h2")]}, decide(REJECT))
 
 
 async def test_a_deep_agent_is_adopted_while_it_asks(durable: Backend) -> None:
@@ -205,7 +163,7 @@ def test_adopting_in_sync_code_reads_what_live_reads(
     with another(kind, request, tmp_path) as url:
         with official_sync(url) as theirs:
             live.begin([[theirs]], watch=False)
-            tellers = [played(seed, [live], asynchronous=False) for seed in range(500, 504)]
+            tellers = [played(seed, [live], asynchronous=False) for seed in range(500, 502)]
         target = tmp_path / "target.db"
         report = adopt(url, f"sqlite:///{target}")
         assert report.threads == len([*every_thread(live)])
@@ -557,22 +515,6 @@ class Stranger(BaseCheckpointSaver[int]):
         self.inner.put_writes(*args)
 
 
-def asking() -> Any:
-    """A graph that asks one question a run, and counts."""
-
-    class State(TypedDict, total=False):
-        total: Annotated[int, operator.add]
-
-    def ask(state: State) -> State:
-        interrupt("go on?")
-        return {"total": 1}
-
-    builder = StateGraph(State)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "ask")
-    return builder
-
-
 def test_savers_that_count_in_whole_numbers(saver: WyrdSaver) -> None:
     """Versions are converted to the kind that the target counts in, both ways, so that the graph
     goes on: text and numbers don't compare."""
@@ -656,3 +598,47 @@ def test_an_encrypted_database_is_adopted(durable: Backend) -> None:
     assert ours.get_tuple(where).checkpoint["channel_values"]["messages"][0].id == "r0"
     assert "planted" in (ours.thread("t").working_state().title or "")
     assert "planted" not in all_text(durable.url)
+
+
+# A copy whose process is killed in the middle is run again.
+
+
+def copy_and_die(ours: str, theirs: str, outwards: bool, after: int) -> None:
+    """Copies, and is gone when so many checkpoints are done."""
+
+    def tell(done: int, total: int) -> None:
+        if done >= after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with WyrdSaver.from_conn_string(ours) as one, official_sync(theirs) as other:
+        copy(*((one, other) if outwards else (other, one)), progress=tell)
+
+
+@pytest.mark.parametrize("kind", OFFICIAL)
+@pytest.mark.parametrize("outwards", [True, False], ids=["to theirs", "to ours"])
+def test_killed_and_run_again(
+    kind: str, outwards: bool, sqlite: Backend, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """From memory into ours, on to the official saver and back: killed twice on the way each time,
+    and every thread has its question, and its answer."""
+    memory = InMemorySaver()
+    filled(memory, 12)
+    ours = sqlite.open()
+    with another(kind, request, tmp_path) as url, official_sync(url) as theirs:
+        source = ours if outwards else theirs
+        total = copy(memory, source).checkpoints
+        ours.close()
+        for after in (total // 3, 2 * total // 3):
+            child = forked.Process(target=copy_and_die, args=(sqlite.url, url, outwards, after))
+            child.start()
+            child.join()
+            assert child.exitcode == -signal.SIGKILL
+        ours = sqlite.open()
+        source, target = (ours, theirs) if outwards else (theirs, ours)
+        told: list[tuple[int, int]] = []
+        report = copy(source, target, progress=lambda *each: told.append(each))
+        assert report.checkpoints + report.there == total
+        assert report.there >= total // 2
+        assert told[-1] == (total, total)
+        for thread in ("t0", "t6", "t11"):
+            assert gone_on(target, thread) == gone_on(memory, thread)

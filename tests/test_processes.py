@@ -12,8 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from tests.campaigns import crowd
-from tests.outside import Peer, at_rest, is_postgres, raw, run, tables
-from tests.steps import (
+from tests.handmade import (
     append,
     config,
     head_tokens,
@@ -23,6 +22,7 @@ from tests.steps import (
     tokens,
     tree,
 )
+from tests.outside import Peer, at_rest, is_postgres, raw, run, tables
 
 pytestmark = [pytest.mark.timeout(150, method="thread"), pytest.mark.empty]
 
@@ -46,7 +46,7 @@ def script(code: str, url: str, *, answer: int = 0) -> str:
     prelude = """
         import asyncio, gc, os, sys, threading
         from langgraph_wyrd import WyrdSaver
-        from tests.steps import aappend, append, config, head_tokens, next_step, tokens
+        from tests.handmade import aappend, append, config, head_tokens, next_step, tokens
         url = sys.argv[1]
     """
     done = run("-c", textwrap.dedent(prelude) + textwrap.dedent(code), url)
@@ -264,7 +264,7 @@ def test_multiprocessing(durable: Any, method: str, tmp_path: Any) -> None:
             """
             import multiprocessing, sys
             from langgraph_wyrd import WyrdSaver
-            from tests.steps import append, head_tokens
+            from tests.handmade import append, head_tokens
             saver = WyrdSaver.from_conn_string(sys.argv[1])
 
             def work(name):

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
-from test_agents import Scripted
 
 from langgraph_wyrd.agents.tools import loop_tools
+from tests.conftest import Backend
+from tests.scripted_agents import Scripted
 
 ASKED = {"messages": [HumanMessage("A hotel", id="h1")]}
 RUNS = ("00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b")

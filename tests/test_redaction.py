@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.port import copy
+from tests.conftest import Backend
+from tests.handmade import config, put
 from tests.outside import is_postgres, path_of, raw, tables
 from tests.programs import counting
-from tests.rows import config, put
 
 MARKER = "planted-marker"
 

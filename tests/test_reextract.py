@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import Extractors, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from langgraph_wyrd.extraction import registry
+from langgraph_wyrd.state.facts import Opens
+from tests.conftest import Backend
+from tests.handmade import config, put
+from tests.lone import ask, chain, first
 from tests.outside import raw
 from tests.programs import (
     comparable,
@@ -27,7 +31,6 @@ from tests.programs import (
     talk,
     watching,
 )
-from tests.rows import config, put
 from tests.story import Teller
 from tests.tables import (
     TABLES,
@@ -43,7 +46,7 @@ from tests.tables import (
 def test_reweaving_changes_nothing(durable: Backend, asynchronous: bool) -> None:
     """What was read live stands as it was: every row of the tables, and the past."""
     saver = durable.open()
-    for seed in seeds(3000, 8):
+    for seed in seeds(3000, 8, durable):
         thread = played(seed, [saver], asynchronous=asynchronous).thread
         before, past = derived(saver, durable.url), states_of(saver, thread)
         saver.reextract()
@@ -61,7 +64,7 @@ def test_what_was_written_without_pillars(
         plain = other.open(pillars=False)
         saver = watching(durable).begin([[plain]], watch=False)
         reader = other.open()
-        for seed in seeds(4000, 6):
+        for seed in seeds(4000, 6, durable):
             teller = played(seed, [saver], asynchronous=asynchronous)
             reader.reextract()
             check_tables(reader, other.url, f"seed {seed}")
@@ -151,7 +154,7 @@ async def test_a_question_beside_an_error(durable: Backend, call: Any, retried: 
 def test_pruning_keeps_the_states_of_what_stays(durable: Backend, asynchronous: bool) -> None:
     """After a prune every checkpoint that is left has the state it had, the tables too."""
     saver = durable.open()
-    for seed in seeds(6000, 8):
+    for seed in seeds(6000, 8, durable):
 
         def prune(teller: Teller, turn: int, seed: int = seed) -> None:
             before = states_of(saver, teller.thread)
@@ -188,7 +191,7 @@ def test_deleting_runs_keeps_the_states_of_what_stays(durable: Backend) -> None:
     saver = Runs.from_conn_string(durable.url)
     durable.opened.append(saver)
     dropped = 0
-    for seed in seeds(7000, 6):
+    for seed in seeds(7000, 6, durable):
         first = saver.count // 5 + 1
         thread = played(seed, [saver], asynchronous=False).thread
         before = states_of(saver, thread)
@@ -226,7 +229,7 @@ def test_a_deleted_thread_says_nothing(durable: Backend) -> None:
 def test_a_copy_has_the_same_pillars(durable: Backend, asynchronous: bool) -> None:
     """A copy's tables and states are the original's, under its own id."""
     saver = durable.open()
-    for seed in seeds(8000, 5):
+    for seed in seeds(8000, 5, durable):
         teller = played(seed, [saver], asynchronous=asynchronous)
         copied = f"{teller.thread}, copied"
         saver.copy_thread(teller.thread, copied)
@@ -352,3 +355,123 @@ def test_a_long_thread_is_rewoven_page_by_page(
             head = put(saver, "t", {"messages": said, "n": n}, parent=head, id=f"{n:04}")
 
     read_live_and_later(durable, request, tmp_path, fill)
+
+
+# What no extractor has read, or only older ones, is read on first use.
+
+
+def notes(version: int | None) -> Any:
+    """An extractor that opens a note for whatever is said; it has a version, or none."""
+
+    def noting(view: Any) -> Iterator[Opens]:
+        if view.putting and "said" in view.changed:
+            where = view.at("noting", channel="said")
+            yield Opens("note", f"noted by {version}", where, ref="noted")
+
+    if version is not None:
+        noting.version = version  # type: ignore[attr-defined]
+    return noting
+
+
+def noted(saver: WyrdSaver) -> list[str]:
+    state = saver.thread("t").working_state()
+    return [loop.description for loop in state.open_loops if loop.kind == "note"]
+
+
+async def test_read_on_first_use(durable: Backend, call: Any) -> None:
+    """Whoever looks at such a thread, or goes on with it, reads all of it first."""
+    off, on = durable.open(pillars=False), durable.open()
+    for turn, given in enumerate([{"said": ["in"]}, Command(resume="yes"), {"said": ["more"]}]):
+        await call(chain(first, ask, checkpointer=off), "invoke", given, config("t"))
+        assert [info.status for info in on.threads()] == ["unread"]
+        assert [info.status for info in on.threads(status="unread")] == ["unread"]
+        assert not on.threads(status=["idle", "done", "interrupted"])
+        assert on.open_loops().unread == on.todos(thread_id="t").unread == 1
+        assert on.open_loops(thread_id="other").unread == 0
+        report = on.verify()
+        assert report.ok
+        assert "stale" in str(report)
+        state = await call(on.thread("t"), "working_state")
+        assert state.status == ("idle", "interrupted")[turn != 1] or state.status == "done"
+        assert len(state.loops) == (1, 1, 2)[turn]
+        assert [info.status for info in on.threads()] == [state.status]
+        assert not on.threads(status="unread")
+        assert on.open_loops().unread == 0
+    await call(chain(first, ask, checkpointer=off), "invoke", Command(resume="yes"), config("t"))
+    await call(chain(first, ask, checkpointer=on), "invoke", {"said": ["last"]}, config("t"))
+    assert len((await call(on.thread("t"), "working_state")).loops) == 3
+    assert on.verify().ok
+    assert "stale" not in str(on.verify())
+
+
+def stored_by(durable: Backend, extractors: Any) -> WyrdSaver:
+    saver = durable.open(extractors=extractors)
+    chain(first, ask, checkpointer=saver).invoke({"said": ["in"]}, config("t"))
+    return saver
+
+
+def test_an_extractor_was_added(durable: Backend) -> None:
+    """A thread that it never read says so, and is read once; one that reads less has no doubt."""
+    stored_by(durable, ())
+    more, less = durable.open(extractors=[notes(None)]), durable.open()
+    assert [info.status for info in more.threads()] == ["unread"]
+    assert [info.status for info in less.threads()] == ["interrupted"]
+    assert more.open_loops(kind="note").unread == 1
+    assert "stale" in str(more.verify())
+    assert more.verify().ok
+    assert noted(more) == ["noted by None"]
+    assert [info.status for info in more.threads()] == ["interrupted"]
+    assert more.open_loops(kind="note").unread == 0
+    assert noted(less) == ["noted by None"]  # what is read stays
+    assert not more.threads(status="unread")
+
+
+def test_an_extractor_has_a_newer_version(durable: Backend) -> None:
+    """What the older version read is read again; the older one takes what the newer one read."""
+    old = stored_by(durable, [notes(1)])
+    assert noted(old) == ["noted by 1"]
+    new = durable.open(extractors=[notes(2)])
+    assert new.resume("t").state.status == "interrupted"  # a look like any other
+    assert noted(new) == ["noted by 2"]
+    assert [info.status for info in old.threads()] == ["interrupted"]
+    assert noted(durable.open(extractors=[notes(1)])) == ["noted by 2"]
+
+
+def test_the_default_extractors_have_a_newer_version(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of any other; threads that are stored from then on are not read twice."""
+    stored_by(durable, ())
+    monkeypatch.setattr(registry, "VERSION", registry.VERSION + 1)
+    new = durable.open()
+    assert [info.status for info in new.threads()] == ["unread"]
+    chain(first, checkpointer=new).invoke({"said": ["in"]}, config("other"))
+    found = {info.thread_id: info.status for info in new.threads()}
+    assert found == {"t": "unread", "other": "idle"} or found["other"] == "done"
+    assert new.latest(status="interrupted") is None
+    assert new.thread("t").working_state().status == "interrupted"
+    assert not new.threads(status="unread")
+
+
+def test_going_on_with_less_is_read_again_with_more(durable: Backend) -> None:
+    """What a saver without an extractor stores, the next saver that has it reads."""
+    stored_by(durable, [notes(1)])
+    less = durable.open(extractors=Extractors(off=["promises"]))
+    chain(first, ask, checkpointer=less).invoke(Command(resume="yes"), config("t"))
+    for extractors in ((), [notes(1)]):
+        saver = durable.open(extractors=extractors)
+        assert [info.status for info in saver.threads()] == ["unread"]
+        saver.thread("t").working_state()
+        assert [info.status for info in saver.threads()] != ["unread"]
+
+
+def test_a_put_reads_first(durable: Backend) -> None:
+    """A run that goes on with such a thread has the whole of it read before it stores anything."""
+    stored_by(durable, ())
+    saver = durable.open(extractors=[notes(1)])
+    chain(first, ask, checkpointer=saver).invoke(Command(resume="yes"), config("t"))
+    assert [info.status for info in saver.threads()] != ["unread"]
+    assert noted(saver) == ["noted by 1"]
+    saver.copy_thread("t", "copied")
+    assert {info.status for info in saver.threads()} == {saver.threads()[0].status}
+    assert noted(durable.open(extractors=[notes(1)])) == ["noted by 1"]

@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
 from tests.damage import Agent, at
+from tests.handmade import append, config, head_tokens, next_step
 from tests.outside import at_rest, raw
-from tests.steps import append, config, head_tokens, next_step
 
 HELD = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'the replica' AND datname = "
 

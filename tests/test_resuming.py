@@ -7,12 +7,12 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.types import Command
 
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from tests import rows
-from tests.test_thread_past import travel
+from tests import handmade
+from tests.conftest import Backend
+from tests.test_past import travel
 
 Call = Callable[..., Any]
 
@@ -82,9 +82,9 @@ async def test_a_thread_without_a_root(durable: Backend, call: Call) -> None:
     """A thread of which only a subgraph's checkpoints are there can't be gone on with: the next
     one is found."""
     saver = durable.open()
-    rows.put(saver, "t1", {"n": 1})
-    rows.put(saver, "odd\\\0", {"n": 1})
-    rows.put(saver, "half", {"n": 1}, ns="inner:1")
+    handmade.put(saver, "t1", {"n": 1})
+    handmade.put(saver, "odd\\\0", {"n": 1})
+    handmade.put(saver, "half", {"n": 1}, ns="inner:1")
     found = await call(saver, "latest")
     assert (found.thread_id, found.config) == (
         "odd\\\0",

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from test_rewind import CONFIG, Log, asking
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import AlreadyAnswered, StoreError
+from tests.conftest import Backend
+from tests.handmade import append, head_tokens
 from tests.outside import at_rest, is_postgres, raw, refusing
-from tests.steps import append, head_tokens
+from tests.test_rewind import CONFIG, Log, asking
 
 Call = Callable[..., Any]
 

@@ -90,21 +90,3 @@ def test_a_plain_run_loads_no_more_than_it_needs() -> None:
     assert not [
         m for m in loaded for room in ON_DEMAND.split() if m == room or m.startswith(f"{room}.")
     ]
-
-
-def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
-    """The demo is killed in a tool call, is told so, resumes, and does nothing twice."""
-    command = [sys.executable, "-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db")]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ended.stdout.count("add_up_hours('March'): ") == 1
-    assert "tool call without a recorded result, verify before redoing: mail_in" in ended.stdout
-    assert "it is in the outbox, not mailed again" in ended.stdout
-    assert "~ todo mail the invoice to Ada: in_progress -> completed" in ended.stdout
-    assert "~ status due -> done" in ended.stdout
-    (shown,) = re.findall(r"```\n(Another process.*?)\n```", (ROOT / "README.md").read_text(), re.S)
-    assert steady(shown) in steady(ended.stdout), "the README says so"
-
-
-def steady(text: str) -> str:
-    """Without ids and times, which are others each time."""
-    return re.sub(r"[a-z]-[0-9a-f]{12}|\d{4}-\d\d-\d\d \d\d:\d\d", "…", text)

@@ -15,7 +15,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from test_odd_input import Ciphered
 
 from langgraph_wyrd import Kept
 from langgraph_wyrd.codec.values import Codec
@@ -24,7 +23,8 @@ from langgraph_wyrd.port import adopt
 from langgraph_wyrd.port import copy as copy_threads
 from tests.conftest import Backend
 from tests.damage import at
-from tests.rows import checkpoint, config, put
+from tests.handmade import checkpoint, config, put
+from tests.odd_values import Ciphered
 from tests.vanishing import app
 
 SERDES = {

@@ -38,10 +38,10 @@ from langgraph_wyrd.storage.tables import (
 )
 from tests.conftest import Backend
 from tests.damage import at, talk
+from tests.handmade import checkpoint, ids, put
 from tests.outside import ROOT, raw
 from tests.planted import CONFIG, build, stored_text
 from tests.raw_rows import replace, store, stored
-from tests.rows import checkpoint, ids, put
 
 pytestmark = pytest.mark.empty
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
@@ -17,15 +16,16 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
-from outside import is_postgres, raw
-from planted import stored_text
-from raw_rows import replace, stored
-from test_agents import Scripted, calls
 
 from langgraph_wyrd import KeyRing, WyrdSaver
 from langgraph_wyrd.checkpoints import search
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.tables import SEARCH
+from tests.conftest import Backend
+from tests.outside import is_postgres, raw
+from tests.planted import stored_text
+from tests.raw_rows import replace, stored
+from tests.scripted_agents import Scripted, calls
 
 Call = Callable[..., Any]
 

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DURABLE, fresh_postgres
 from langgraph_sdk import get_client
 
 from langgraph_wyrd import WyrdSaver
+from tests.conftest import DURABLE, fresh_postgres
 
 HERE = Path(__file__).parent
 PYTHON = os.environ.get("WYRD_TEST_SERVER_PYTHON", sys.executable)

@@ -26,9 +26,9 @@ from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.tables import LEASES, LeaseRow
 from tests import lone
 from tests.conftest import Backend
+from tests.handmade import config
 from tests.lone import ask, chain, fail, first, functional, last, slow, until
 from tests.outside import Peer, at_rest, raw, write_lock
-from tests.rows import config
 from tests.test_hooks import heard
 
 pytestmark = pytest.mark.timeout(150, method="thread")

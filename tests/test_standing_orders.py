@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
-from providers import Strict
-from test_middleware import Turn, asks, config, person, plan, says, system_of, turn
 
 from langgraph_wyrd.middleware import WyrdMiddleware
-
-__all__ = ["turn"]  # a fixture
+from tests.conftest import Backend
+from tests.providers import Strict
+from tests.scripted_agents import Turn, asks, config, person, plan, says, system_of
 
 ORDER = "as long as this thread goes on.\n- tone: never promise a date"
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from typing import Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from tests import outside
+from tests.conftest import Backend
 
 Call = Callable[..., Any]
 

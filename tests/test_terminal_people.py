@@ -11,14 +11,14 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import interrupt
-from test_agents import Scripted, calls, search
-from test_inbox import RULES, State, asks, cleaner, graph_of
-from test_show import UNSEEN
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from langgraph_wyrd.views.text import width
 from tests.conftest import Backend
+from tests.scripted_agents import Scripted, calls, search
+from tests.test_inbox import RULES, State, asks, cleaner, graph_of
+from tests.test_show import UNSEEN
 
 Ran = tuple[int, str, str]
 EVIL = "hello \x1b[2J\u202egnp.exe\u200b <script>x</script>"

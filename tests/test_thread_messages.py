@@ -8,7 +8,6 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
@@ -25,10 +24,11 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Command, Overwrite, interrupt
-from test_agents import Scripted, calls
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
+from tests.conftest import Backend
+from tests.scripted_agents import Scripted, calls
 
 Call = Callable[..., Any]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from tests.rows import config, ids, put
+from tests.conftest import Backend
+from tests.handmade import config, ids, put
 from tests.tables import check_tables, rows_of
 
 

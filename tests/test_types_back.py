@@ -18,7 +18,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.types.rebuild import kept_in
 from tests.damage import at
-from tests.rows import put
+from tests.handmade import put
 from tests.vanishing import App, app
 
 SOURCE = """

@@ -15,7 +15,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.plain import bounded
 from tests.conftest import Backend
 from tests.damage import at
-from tests.rows import put
+from tests.handmade import put
 from tests.test_classes import all_of, graph
 from tests.vanishing import SOURCE, App, app
 

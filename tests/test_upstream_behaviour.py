@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, get_checkpoint_metadata
@@ -32,6 +31,7 @@ from pydantic import BaseModel
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
+from tests.conftest import Backend
 
 Call = Callable[..., Any]
 

@@ -1,13 +1,29 @@
-"""A person learns what is damaged and what can be done; a repair does what is proven right."""
+"""`verify`: names damage, and finds nothing in threads that nobody damaged."""
 
 from __future__ import annotations
 
-import pytest
-from langchain_core.messages import HumanMessage
+import contextlib
+import operator
+import threading
+import time
+from typing import Annotated, Any, TypedDict
 
-from langgraph_wyrd import errors
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.channels import DeltaChannel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd.port import copy
 from tests.conftest import Backend
-from tests.damage import Agent, at, talk
+from tests.damage import Agent, Rows, at, talk
+from tests.handmade import config, new_id, put
+from tests.programs import played
+from tests.story import Teller
 
 
 @pytest.fixture
@@ -43,3 +59,284 @@ async def test_pruned_and_rewoven_threads_are_sound(made: Backend) -> None:
     assert report.ok, str(report)
     with pytest.raises(errors.ThreadNotFound):
         saver.verify("nobody")
+
+
+# Random programs, forks and subgraphs included.
+
+
+@pytest.mark.parametrize("seed", [3004, 3005, 3019])
+def test_a_sound_thread(durable: Backend, seed: int) -> None:
+    """After every act; a row of the tables that was written once more is no damage."""
+    saver = durable.open()
+
+    def look(teller: Teller, turn: int) -> None:
+        assert saver.verify(pages=False).ok, f"turn {turn}"
+
+    played(seed, [saver], asynchronous=seed % 2 == 0, between=look)
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def test_a_thread_that_runs(durable: Backend) -> None:
+    """One task has ended and another has not: verify finds nothing wrong."""
+    saver, other = durable.open(), durable.open()
+    config: Any = {"configurable": {"thread_id": "t"}}
+    looked, columns, reports = threading.Event(), [], []
+
+    def due() -> list[str]:
+        return [each.node for each in other.thread("t").working_state().due]
+
+    def quick(state: Log) -> Log:
+        deadline = time.monotonic() + 20
+        while other.get_tuple(config) is None or due() != ["quick", "slow"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return {"log": ["quick"]}
+
+    def slow(state: Log) -> Log:
+        assert looked.wait(20)
+        return {"log": ["slow"]}
+
+    def write(config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        put_writes(config, writes, task_id, task_path)
+        if ("log", ["quick"]) in writes:
+            (row,) = Rows(durable.url, "wyrd_threads").all("WHERE thread_id = 't'")
+            columns.append(str(row["due"]))
+            reports.append((due(), other.verify(pages=False)))
+            looked.set()
+
+    put_writes = saver.put_writes
+    saver.put_writes = write  # type: ignore[method-assign]
+    builder = StateGraph(Log).add_node("quick", quick).add_node("slow", slow)
+    graph = builder.add_edge(START, "quick").add_edge(START, "slow").compile(checkpointer=saver)
+    graph.invoke({"log": []}, config)
+    ((left, report),) = reports
+    assert (left, report.damages) == (["slow"], ())
+    assert "quick" in columns[0], "the column is as it was: nothing was to be seen of this"
+    assert other.verify(pages=False).ok
+
+
+# Threads made in every other way; a repair leaves them as they are.
+
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+def told(saver: WyrdSaver) -> list[str]:
+    """What a person is told of the thread, without when."""
+    return [line for line in str(saver.thread("t").working_state()).splitlines()[1:] if line]
+
+
+def check(saver: WyrdSaver) -> None:
+    """Nothing is found, and neither a repair nor a reading anew changes what is told."""
+    before = told(saver)
+    report = saver.verify()
+    assert report.ok, str(report)
+    assert not report.findings, str(report)
+    saver.verify(repair=True)
+    assert told(saver) == before
+    saver.reextract("t")
+    assert told(saver) == before
+    assert saver.verify().ok
+
+
+def fails(how: str) -> Any:
+    if how == "asks":
+        return interrupt("Shall I?")
+    raise ValueError("not today")
+
+
+@pytest.mark.parametrize("how", ["fails", "asks"])
+def test_a_call_that_brings_its_caller_down(durable: Backend, how: str) -> None:
+    """A `@task` and the entrypoint that waits for it report the same error, or question: it is one,
+    told of the one that came first."""
+    saver = durable.open()
+
+    @task
+    def inner(n: int) -> Any:
+        return fails(how)
+
+    @entrypoint(checkpointer=saver)
+    def outer(n: int) -> Any:
+        return inner(n).result()
+
+    with contextlib.suppress(ValueError):
+        outer.invoke(1, CONFIG)
+    kind = "interrupt" if how == "asks" else "error"
+    loops = saver.thread("t").working_state().open_loops
+    assert [loop.kind for loop in loops] == [kind]
+    check(saver)
+    with contextlib.suppress(ValueError):
+        outer.invoke(Command(resume="yes") if how == "asks" else None, CONFIG)
+    check(saver)
+
+
+@pytest.mark.parametrize("first", ["call", "caller"])
+def test_whichever_came_first(durable: Backend, first: str) -> None:
+    """Two writes at once may arrive in either order; of the two errors the first one stands."""
+    saver = durable.open()
+
+    @task
+    def inner(n: int) -> int:
+        raise ValueError("not today")
+
+    @entrypoint(checkpointer=saver)
+    def outer(n: int) -> int:
+        return inner(n).result()
+
+    held: list[Any] = []
+    writes = WyrdSaver.put_writes
+
+    def hold(self: Any, config: Any, some: Any, task_id: str, task_path: str = "") -> None:
+        held.append((config, some, task_id, task_path))
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(ValueError):
+        patch.setattr(WyrdSaver, "put_writes", hold)
+        outer.invoke(1, CONFIG)
+    held.sort(key=lambda each: ("__pregel_push" in each[3]) is (first == "caller"))
+    assert len(held) == 2
+    for each in held:
+        writes(saver, *each)
+    (loop,) = saver.thread("t").working_state().open_loops
+    assert bool(loop.context.get("called")) is (first == "call")
+    check(saver)
+
+
+@pytest.mark.parametrize("first", ["call", "caller"])
+def test_whichever_came_first_before_its_checkpoint(durable: Backend, first: str) -> None:
+    """Another saver stores the checkpoint after them, and finds them in the order of arrival."""
+    one, two = durable.open(), durable.open()
+    begun = put(one, "t", {"x": 1})["configurable"]["checkpoint_id"]
+    at = new_id()
+    paths = ["~__pregel_push, ~__pregel_pull, outer, 0, 1", "~__pregel_pull, outer"]
+    for path in paths if first == "call" else paths[::-1]:
+        error = ("__error__", ValueError("not today"))
+        one.put_writes(config("t", at), [error], f"task {paths.index(path)}", path)
+    put(two, "t", {"x": 2}, parent=begun, id=at)
+    (loop,) = two.thread("t").working_state().open_loops
+    assert bool(loop.context.get("called")) is (first == "call")
+    check(two)
+
+
+class State(TypedDict, total=False):
+    topic: str
+    parts: Annotated[list[str], operator.add]
+
+
+def asking() -> Any:
+    sub = StateGraph(State).add_node("one", lambda _: {"parts": ["one"]})
+    sub.add_node("two", lambda _: {"parts": [interrupt("Which?")]})
+    sub.add_edge(START, "one").add_edge("one", "two")
+    builder = StateGraph(State).add_node("begin", lambda _: {"topic": "birds"})
+    builder.add_node("sub", sub.compile()).add_node("end", lambda _: {"parts": ["end"]})
+    return builder.add_edge(START, "begin").add_edge("begin", "sub").add_edge("sub", "end")
+
+
+def test_a_subgraph_that_waits_and_a_fork(durable: Backend) -> None:
+    """What a subgraph holds while it waits, and what a fork puts back, is as the ledger says."""
+    saver = durable.open()
+    graph = asking().compile(checkpointer=saver)
+    graph.invoke({"topic": "cats", "parts": []}, CONFIG)
+    check(saver)
+    graph.invoke(Command(resume="that one"), CONFIG)
+    check(saver)
+    for past in [each for each in graph.get_state_history(CONFIG) if each.next == ("sub",)]:
+        graph.invoke(None, past.config)
+        check(saver)
+        graph.invoke(Command(resume="another one"), CONFIG)
+        check(saver)
+
+
+def joined(old: list[Any], writes: Any) -> list[Any]:
+    for each in writes:
+        old = add_messages(old, each)  # type: ignore[assignment]
+    return old
+
+
+class Delta(TypedDict):
+    messages: Annotated[list[Any], DeltaChannel(joined)]
+
+
+@pytest.mark.parametrize("how", ["pairs", "a pair", "text"])
+def test_messages_given_in_short(durable: Backend, how: str) -> None:
+    """A `("human", "…")` comes back from the database as a list, and is still a request; bare text
+    is one, too."""
+    saver = durable.open()
+    builder = StateGraph(Delta).add_node("say", lambda _: {"messages": [AIMessage("Yes.", id="a")]})
+    graph = builder.add_edge(START, "say").compile(checkpointer=saver)
+    said = ("human", "Please feed the cat")
+    given = {"pairs": [said], "a pair": said, "text": said[1]}[how]
+    graph.invoke({"messages": given}, CONFIG)
+    (intention,) = saver.thread("t").working_state().intentions
+    assert intention.text == "Please feed the cat"
+    assert not any("@" in line for line in told(saver))
+    check(saver)
+
+
+def together(state: dict[str, int] | None, writes: Any) -> dict[str, int]:
+    return {name: each for held in (state or {}, *writes) for name, each in held.items()}
+
+
+def after_each(*channels: Any) -> Any:
+    return TypedDict(
+        "Kept", {"messages": Annotated[list[Any], channels[0]],
+                 "notes": Annotated[dict[str, int], channels[1]], "n": int},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("frequency", [1, 2, 3])
+@pytest.mark.parametrize("late", [False, True])
+def test_what_comes_after_a_snapshot(durable: Backend, frequency: int, late: bool) -> None:
+    """The checkpoint after one that holds a delta channel's value tells what came in as any other
+    does, and nothing is gone: the same as of channels that are kept whole."""
+    saver, other = durable.open(), durable.open()
+
+    def graph_of(state: Any, saver: Any) -> Any:
+        def work(state: Any) -> Any:
+            n = state["n"]
+            call = {"name": "look", "args": {}, "id": f"c{n}"}
+            said = [AIMessage("", id=f"a{n}", tool_calls=[call])]
+            return {"messages": said, "notes": {f"k{n}": n}, "n": n + 1}
+
+        builder = StateGraph(state).add_node("work", work).add_node("rest", lambda _: {})
+        return builder.add_edge(START, "work").add_edge("work", "rest").compile(checkpointer=saver)
+
+    whole = graph_of(after_each(add_messages, lambda a, b: together(a, [b])), saver)
+    kept = {"snapshot_frequency": frequency}
+    deltas = graph_of(after_each(DeltaChannel(joined, **kept), DeltaChannel(together, **kept)),
+                      other if late else saver)  # fmt: skip
+    for n in range(5):
+        given = {"messages": [("human", f"Please feed cat {n}")], "n": n}
+        for graph, thread in ((whole, "whole"), (deltas, "t")):
+            where = {"configurable": {"thread_id": thread}}
+            graph.invoke(given, where, durability="async" if late else "sync")
+        both = [saver.thread(thread).working_state() for thread in ("whole", "t")]
+        wanted = {"n": n + 1, "notes": {f"k{each}": each for each in range(n + 1)}}
+        assert [{item.key: item.value for item in s.context} for s in both] == [wanted, wanted]
+        loops = [[(loop.kind, loop.description, loop.resolved) for loop in s.loops] for s in both]
+        assert loops[0] == loops[1]
+        assert both[0].intention.text == both[1].intention.text
+    check(saver)
+
+
+def test_threads_that_others_stored(durable: Backend) -> None:
+    """Other savers do not say in which order tasks wrote: what arrives from them is sound, too."""
+    memory = InMemorySaver()
+
+    @task
+    def inner(how: str) -> Any:
+        return fails(how)
+
+    @entrypoint(checkpointer=memory)
+    def outer(n: int) -> Any:
+        return inner("asks").result() + inner("fails").result()
+
+    outer.invoke(1, CONFIG)
+    with contextlib.suppress(ValueError):
+        outer.invoke(Command(resume="yes"), CONFIG)
+    saver = durable.open()
+    copy(memory, saver)
+    assert "error" in [loop.kind for loop in saver.thread("t").working_state().open_loops]
+    check(saver)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conftest import Backend
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -14,9 +13,10 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
-from test_agents import Scripted
 
 from langgraph_wyrd import Channels, WorkingState, WyrdSaver, extract
+from tests.conftest import Backend
+from tests.scripted_agents import Scripted
 from tests.test_threads import live, outcomes
 
 Talk = Callable[..., WorkingState]

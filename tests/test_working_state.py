@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
 import pytest
-from conftest import Backend
 from langchain.agents import AgentState, create_agent
 from langchain_core.messages import (
     AIMessage,
@@ -47,13 +46,15 @@ from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.facts import Holds, Opens
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, LoopKind
-from tests.test_agents import (
+from tests.conftest import Backend
+from tests.scripted_agents import (
     APPROVE,
     CONFIG,
     EDIT,
     REJECT,
     RESPOND,
     Scripted,
+    ask,
     calls,
     decide,
     firm,
@@ -62,7 +63,7 @@ from tests.test_agents import (
     reviewer,
     search,
 )
-from tests.test_extract import THREAD, TWO, Form, ask, ask_person, curious, loops, write_line
+from tests.test_extract import THREAD, TWO, Form, ask_person, curious, loops, write_line
 
 Call = Callable[..., Any]
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from conftest import Backend
 from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-from tests.rows import config, put
+from tests.conftest import Backend
+from tests.handmade import config, put
 
 Write = tuple[str, Any]
 Call = tuple[str, Any]

@@ -30,7 +30,7 @@ from langgraph.graph import START, StateGraph, add_messages
 from langgraph_wyrd import Retention, WyrdSaver
 from tests import servers
 from tests.damage import at, talk
-from tests.steps import config, next_step
+from tests.handmade import config, next_step
 
 SHOWN = (100, 1000, 3000, 10_000, 20_000, 30_000, 50_000, 100_000)  # turns
 BATCH = 500  # threads in one step of the filling

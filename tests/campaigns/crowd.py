@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from langgraph_wyrd import WyrdSaver
+from tests.handmade import aappend, append, config, head_tokens, next_step, same, tree
 from tests.outside import Peer, at_rest, fresh_databases, is_postgres, raw
-from tests.steps import aappend, append, config, head_tokens, next_step, same, tree
 
 SAVERS: dict[str, Any] = {}  # of a peer: kept open between the things it is told to do
 

@@ -14,8 +14,8 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from langgraph_wyrd import Retention, WyrdSaver
+from tests.handmade import config, put
 from tests.outside import fresh_databases
-from tests.rows import config, put
 
 
 def build(saver: WyrdSaver, threads: int, checkpoints: int) -> None:

@@ -27,8 +27,8 @@ from tests import servers
 from tests.outside import ROOT
 
 SAMPLE = (
-    "agents conformance contract edit encryption export failover faults_of_rows feed fork "
-    "migrations placement postgres_limits processes replica resuming retention safe_types "
+    "agents conformance contract edit encryption export failover damage feed fork "
+    "migrations placement limits processes replica resuming retention safe_types "
     "types_back upstream_behaviour verify working_state"
 )
 DEV = "postgres,notebook,agents,encryption,mcp,otel,terminal,ui"
@@ -93,7 +93,7 @@ def suite(
     """Run the tests; on this Postgres alone, if one is given."""
     files = [] if whole else [f"tests/test_{name}.py" for name in SAMPLE.split()]
     command = [*python, "-m", "pytest", "-q", "-n", str(workers), "-p", "no:cacheprovider", *files]
-    told = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+    told = {**os.environ, "PYTHONPATH": str(ROOT)}
     if binaries is not None:
         command += ["-k", "postgres"]
         told["WYRD_TEST_POSTGRES_BIN"] = str(binaries)

@@ -1,31 +1,42 @@
-"""Damaged and deleted rows of the second edition's tables: what loads is exact, or it is said."""
+"""Damaged, deleted and undecodable rows: what loads is exact, or it is reported."""
 
 from __future__ import annotations
 
 import logging
+import operator
 import random
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
+from typing_extensions import TypedDict
 
+from langgraph_wyrd import Kept, WyrdSaver, errors
 from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound
 from langgraph_wyrd.recovery.rows import flipped_back
-from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Step
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, WRITES, WriteRow
 from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
 from tests.conftest import Backend
-from tests.damage import Agent, Rows, at, talk
+from tests.damage import Agent, Rows, at, garbled, talk
+from tests.handmade import put
+from tests.odd_values import Ciphered
+from tests.outside import raw
+from tests.test_back_and_forth import AT, INPUT, graph_of
 
 SAMPLE = range(20_000, 20_024)
 
@@ -605,3 +616,226 @@ def test_deleted_rows_are_in_no_group(file: File) -> None:
     assert file.run("SELECT count(*) FROM wyrd_checkpoints WHERE ns = ''") == [(1,)]
     assert head is not None
     assert logging.getLogger("langgraph_wyrd")
+
+
+Call = Callable[..., Any]
+
+
+# A head that nothing brings back: verbs go on from its nearest intact ancestor, and say so.
+
+
+def ruined(url: str, *ids: str) -> None:
+    """Nothing is left of these checkpoints, nor of what could bring them back."""
+    rows = Rows(url, "wyrd_checkpoints")
+    for id in ids:
+        (row,) = rows.all("WHERE id = ?", id)
+        rows.run("UPDATE wyrd_checkpoints SET delta = ? WHERE id = ?", garbled(row["delta"]), id)
+    rows.run("DELETE FROM wyrd_parity")
+    rows.run("DELETE FROM wyrd_snapshots")
+
+
+async def test_verbs_take_the_nearest_ancestor(durable: Backend, call: Call) -> None:
+    """`fork`, `label` and `diff` of the head do what `get_tuple` does; a point that is named and
+    can't be restored is refused by its id."""
+    with durable.open() as saver:
+        talk(saver, "t", 3)
+        head, before, *_ = [entry.checkpoint_id for entry in saver.thread("t").history()]
+    ruined(durable.url, head)
+    saver = durable.open()
+    thread = saver.thread("t")
+    found = await call(saver, "get_tuple", at("t"))
+    assert found.checkpoint["id"] == before
+    for name, how in (("plain", None), ("made", lambda state: state)):
+        fork = await call(thread, "fork", name, transform=how)
+        there = await call(saver, "get_tuple", at(name))
+        assert there.checkpoint["channel_values"] == found.checkpoint["channel_values"]
+        assert [heal.kind for heal in await call(fork, "heals")] == ["ancestor"]
+    assert (await call(thread, "label", "here")).checkpoint_id == before
+    assert (await call(thread, "diff", before)).empty
+    assert (await call(thread, "diff", None, before)).empty
+    for verb, *wanted in (("fork", "other", head), ("label", "there", head), ("diff", head)):
+        with pytest.raises(CheckpointDamaged, match=head):
+            await call(thread, verb, *wanted)
+
+
+async def test_a_copy_restores_what_is_missing_first(durable: Backend, call: Call) -> None:
+    """A fork and a copy of a thread of which a row is missing are whole: the row is brought back
+    first. Where nothing brings it back, a fork goes around it, and `verify` tells of the copy."""
+    with durable.open() as saver:
+        talk(saver, "t", 4)
+        ids = [entry.checkpoint_id for entry in saver.thread("t").history()]
+        wanted = saver.get_tuple(at("t")).checkpoint["channel_values"]
+    rows = Rows(durable.url, "wyrd_checkpoints")
+    saver = durable.open()
+    for n, make in enumerate(("fork", "copy_thread")):
+        rows.run("DELETE FROM wyrd_checkpoints WHERE id = ?", ids[3])
+        on, arguments = (saver.thread("t"), ()) if make == "fork" else (saver, ("t",))
+        await call(on, make, *arguments, f"new-{n}")
+        found = await call(saver, "get_tuple", at(f"new-{n}"))
+        assert found.checkpoint["channel_values"] == wanted
+        assert (await call(saver, "verify", f"new-{n}")).ok
+        await call(saver, "verify", repair=True)
+        await call(saver, "delete_thread", f"new-{n}")
+    rows.run("DELETE FROM wyrd_checkpoints WHERE id = ?", ids[3])
+    rows.run("DELETE FROM wyrd_parity")
+    saver = durable.open()
+    await call(saver, "copy_thread", "t", "copy")
+    assert not (await call(saver, "verify", "copy")).ok
+    fork = await call(saver.thread("t"), "fork", "fork")
+    there = {entry.checkpoint_id for entry in await call(fork, "history")}
+    assert there == set(ids[4:])
+
+
+async def test_the_brief_of_resume_tells_damage(durable: Backend, call: Call) -> None:
+    """The brief begins with what was lost, and says where the graph itself would start empty."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        ids = [entry.checkpoint_id for entry in saver.thread("t").history()]
+    ruined(durable.url, ids[0])
+    saver = durable.open()
+    for verb in ("resume", "latest"):
+        found = await call(saver, verb, *(["t"] if verb == "resume" else []))
+        assert f"\nDamage: checkpoint {ids[0]}: an earlier checkpoint was taken" in found.brief
+    ruined(durable.url, *ids[1:])
+    brief = (await call(saver, "resume", "t")).brief
+    assert "nothing of the graph's state can be read: it would start empty" in brief
+
+
+# Rows with right checksums that hold no value: somebody made them.
+
+
+class State(TypedDict, total=False):
+    held: Any
+    log: Annotated[list[Any], operator.add]
+
+
+def graph(saver: Any, ran: list[str] | None = None) -> Any:
+    def node(state: State) -> State:
+        if ran is not None:
+            ran.append("node")
+        return {"log": ["one more"]}
+
+    builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
+    return builder.compile(checkpointer=saver)
+
+
+class Vault(JsonPlusSerializer):
+    """A user's own, which finds no more what a value stands for."""
+
+    away = False
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        value = super().loads_typed(data)
+        if self.away and value == "poison":
+            raise KeyError("it is gone")
+        return value
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors take no notes there")
+async def test_a_list_names_what_a_serde_cannot_load(durable: Backend, call: Any) -> None:
+    """Its own error, as it was, and whose value it met."""
+    with durable.open(serde=Vault()) as saver:
+        for name in ("t0", "t1", "t2"):
+            graph(saver).invoke({"held": "poison" if name == "t1" else "fine"}, at(name))
+    vault = Vault()
+    vault.away = True
+    saver = durable.open(serde=vault)
+    for arguments in (("list", None), ("get_tuple", at("t1"))):
+        with pytest.raises(KeyError, match="it is gone") as caught:
+            await call(saver, *arguments)
+        assert ["of thread 't1'" in each for each in caught.value.__notes__] == [True]
+
+
+@pytest.mark.parametrize("serde", ["plain", "encrypted"])
+def test_a_pickle_whose_class_is_gone(durable: Backend, serde: str, tmp_path: Any) -> None:
+    """Who trusts pickles has it kept, too, and whole again when the class returns."""
+
+    def opened() -> WyrdSaver:
+        pickles = JsonPlusSerializer(pickle_fallback=True)
+        plain = serde == "plain"
+        return durable.open(serde=pickles if plain else EncryptedSerializer(Ciphered(), pickles))
+
+    module = ModuleType("pickled_app")
+    exec("class Odd:\n    def __init__(self, x): self.x = x\n", module.__dict__)
+    sys.modules["pickled_app"] = module
+    try:
+        saver = opened()
+        first = put(saver, "t", {"held": module.Odd(3)})
+        saver.close()
+        del sys.modules["pickled_app"]
+        saver = opened()
+        found = saver.get_tuple(at("t"))
+        held = found.checkpoint["channel_values"]["held"]
+        assert isinstance(held, Kept)
+        assert "pickled_app" in held.kept_why
+        assert saver.thread("t").heals() == []
+        put(saver, "t", {"held": held, "other": 1}, parent=first)
+        saver.thread("t").export(tmp_path / "t.json", payloads=True)
+        saver.import_thread(tmp_path / "t.json", "u")
+        saver.close()
+    finally:
+        sys.modules["pickled_app"] = module
+    try:
+        saver = opened()
+        for thread in ("t", "u"):
+            assert saver.get_tuple(at(thread)).checkpoint["channel_values"]["held"].x == 3
+    finally:
+        del sys.modules["pickled_app"]
+
+
+# What docs/lost.md says of each table.
+
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "lost.md"
+DERIVED = [table.name for table in TABLES.values() if table.role == "derived"]
+EMPTY_AGAIN = ["wyrd_heals", "wyrd_leases"]
+GONE = [
+    table.name
+    for table in TABLES.values()
+    if table.role != "derived" and table.name not in (*EMPTY_AGAIN, "wyrd_migrations")
+]
+
+
+def filled(saver: WyrdSaver) -> dict[str, Any]:
+    graph_of(saver).invoke(INPUT, AT)
+    thread = saver.thread("t")
+    thread.add_todo("water the plants")
+    thread.set_context("seat", "4A")
+    thread.set_intention("be back by Friday")
+    thread.decide("go by train", "the strike")
+    thread.label("packed")
+    return thread.working_state().to_dict()
+
+
+def test_the_page_has_every_table() -> None:
+    """With its role."""
+    for table in TABLES.values():
+        assert f"`{table.name}`" in PAGE.read_text("utf-8"), table.name
+
+
+@pytest.mark.parametrize("name", [*DERIVED, *EMPTY_AGAIN])
+def test_a_table_that_is_made_again(durable: Backend, name: str) -> None:
+    """A repair makes it and its rows; a second look finds nothing."""
+    with durable.open() as saver:
+        before = filled(saver)
+        loops = saver.open_loops()
+    with raw(durable.url) as connection:
+        connection.execute(f"DROP TABLE {name}")
+    with durable.open() as saver:
+        assert any(name in str(each) for each in saver.verify(repair=True).findings)
+        assert saver.verify().ok
+        assert saver.thread("t").working_state().to_dict() == before
+        assert saver.open_loops() == loops
+        assert graph_of(saver).get_state(AT).values
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_table_that_nothing_brings_back(durable: Backend, name: str) -> None:
+    """It is said which one is missing; no other one takes its place."""
+    with durable.open() as saver:
+        filled(saver)
+    with raw(durable.url) as connection:
+        connection.execute(f"DROP TABLE {name}")
+    saver = durable.open()
+    with pytest.raises(errors.SchemaMissing, match=name):
+        saver.verify(repair=True)

@@ -1,11 +1,13 @@
-"""Checkpoints made by hand: a log that grows by one message a step, and what must hold of it.
+"""Checkpoints made by hand, the same on every saver: single ones, and a log that grows.
 
-Every checkpoint says in its metadata which token it added, so that a hole, a duplicate or a
-value left over from another branch shows without knowing what the other writers did.
+`put` stores one checkpoint with any values. `append` adds one message a step, and every checkpoint
+says in its metadata which token it added, so that a hole, a duplicate or a value left over from
+another branch shows without knowing what the other writers did.
 """
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +22,68 @@ def config(thread: str, checkpoint_id: str | None = None, ns: str = "") -> dict[
     if checkpoint_id is not None:
         found["checkpoint_id"] = checkpoint_id
     return {"configurable": found}
+
+
+_counter = itertools.count(1)
+
+
+def new_id() -> str:
+    """Later than every id before it."""
+    return str(uuid6())
+
+
+def version() -> str:
+    """A channel version that no other has and that is later than every one before it."""
+    return f"{next(_counter):032}.5"
+
+
+def checkpoint(
+    values: dict[str, Any] | None = None,
+    *,
+    id: str | None = None,
+    versions: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Any:
+    """A checkpoint that holds `values`, each at a version of its own unless `versions` says so."""
+    values = values or {}
+    return {
+        "v": 4,
+        "id": id or new_id(),
+        "ts": "2026-01-01T00:00:00+00:00",
+        "channel_values": values,
+        "channel_versions": {name: version() for name in values} if versions is None else versions,
+        "versions_seen": {},
+        "updated_channels": None,
+        **fields,
+    }
+
+
+def put(
+    saver: Any,
+    thread: str,
+    values: dict[str, Any] | None = None,
+    *,
+    parent: Any = None,
+    ns: str = "",
+    id: str | None = None,
+    versions: dict[str, Any] | None = None,
+    new: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Any:
+    """Store a checkpoint; `parent` is an id or the config of one. Returns what `put` returns."""
+    if isinstance(parent, dict):
+        parent = parent["configurable"]["checkpoint_id"]
+    made = checkpoint(values, id=id, versions=versions)
+    return saver.put(
+        config(thread, parent, ns),
+        made,
+        {"source": "loop", "step": 0, "parents": {}, **(metadata or {})},
+        made["channel_versions"] if new is None else new,
+    )
+
+
+def ids(rows: list[CheckpointTuple]) -> list[str]:
+    return [row.config["configurable"]["checkpoint_id"] for row in rows]
 
 
 def skewed_id(seconds: float) -> str:
