@@ -21,6 +21,7 @@ from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
 from langgraph_wyrd.storage import postgres_watch
+from langgraph_wyrd.storage.postgres_pipeline import Pipeline
 from tests.damage import Agent, at
 from tests.handmade import aappend, append, config, head_tokens, next_step, tokens, tree
 from tests.outside import Peer, at_rest, raw, refusing, tables
@@ -161,17 +162,18 @@ async def test_what_was_prepared_is_gone(
     at_rest(postgres.url)
 
 
-class Forgetful(psycopg.Connection[Any]):
-    """Before each transaction, its session is another one."""
-
-    def pipeline(self) -> Any:
-        self.pgconn.exec_(b"DISCARD ALL")
-        return super().pipeline()
-
-
-async def test_an_agent_whose_sessions_are_others_each_time(postgres: Any) -> None:
+async def test_an_agent_whose_sessions_are_others_each_time(
+    postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every step runs once, and all is stored."""
-    saver = postgres.open(connect=lambda: Forgetful.connect(postgres.url, autocommit=True))
+    opened = Pipeline.open
+
+    def forgetful(self: Pipeline, *, prepares: bool) -> None:
+        self._conn.exec_(b"DISCARD ALL")
+        opened(self, prepares=prepares)
+
+    monkeypatch.setattr(Pipeline, "open", forgetful)
+    saver = postgres.open()
     agent = Agent()
     graph = agent.build(saver)
     for turn in range(2):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from langchain_core.messages import HumanMessage
 
 from langgraph_wyrd import Retention, WyrdSaver, errors
 from langgraph_wyrd.cli import main as cli
+from langgraph_wyrd.storage.postgres_pipeline import Pipeline
 from langgraph_wyrd.storage.tables import TABLES
 from tests import test_conformance as conformance
 from tests.conftest import Backend, fresh_postgres, postgres_url
@@ -99,14 +99,27 @@ async def test_the_kit_passes_on_partitions(spread: Backend, capability: str) ->
     await conformance.test_the_kit_passes(spread, capability, "async")
 
 
-class Heard(psycopg.Cursor[Any]):
-    """Notes what is executed."""
+Heard = list[tuple[bytes, Any]]
 
-    said: list[tuple[bytes, Any]] = []  # noqa: RUF012
 
-    def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
-        self.said.append((query, params))
-        return super().execute(query, params, **more)
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    """Notes what savers send to the server: statements, and their parameters."""
+    said: Heard = []
+    send, execute = Pipeline.send, psycopg.Connection.execute
+
+    def sent(self: Pipeline, text: bytes, params: Any = (), rows: Any = None) -> None:
+        said.append((text, params))
+        send(self, text, params, rows)
+
+    def executed(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
+        if isinstance(query, bytes):
+            said.append((query, params))
+        return execute(self, query, params, **more)
+
+    monkeypatch.setattr(Pipeline, "send", sent)
+    monkeypatch.setattr(psycopg.Connection, "execute", executed)
+    return said
 
 
 def nodes(plan: Any) -> Iterator[dict[str, Any]]:
@@ -119,37 +132,31 @@ def partitions(admin: Any, query: bytes, params: Any, plan: str) -> set[str]:
     """The partitions that a plan of the server looks into: one made for these parameters
     ("custom"), or one that was made for any, as of a statement that was prepared ("generic")."""
     admin.execute(f"SET plan_cache_mode = force_{plan}_plan")
-    marks = iter(range(1, 1000))
-    numbered = re.sub(rb"%s", lambda _: b"$%d" % next(marks), query).replace(b"%%", b"%")
     with admin.transaction(force_rollback=True):
         admin.execute("DEALLOCATE ALL")
-        admin.execute(b"PREPARE hot AS " + numbered)
+        admin.execute(b"PREPARE hot AS " + query)
         held = b"(" + b", ".join([b"%s"] * len(params)) + b")" if params else b""
         ((made,),) = admin.execute(b"EXPLAIN (FORMAT JSON) EXECUTE hot" + held, params).fetchall()
     found = (each.get("Relation Name", "") for each in nodes(made[0]["Plan"]))
     return {match[2] for match in map(PARTITION.fullmatch, found) if match is not None}
 
 
-async def test_hot_statements_look_into_one_partition(spread: Backend) -> None:
+async def test_hot_statements_look_into_one_partition(spread: Backend, heard: Heard) -> None:
     """Whatever turns of an agent, loads of any checkpoint, listings of a thread, forks and edits
     send, the server looks into one partition of each table, and knows it before it runs it."""
-    saver = spread.open(
-        connect=lambda: psycopg.connect(spread.url, autocommit=True, cursor_factory=Heard)
-    )
+    saver = spread.open()
     agent = Agent()
     graph = agent.build(saver)
     for name in "abcdef":  # what is done once a process is done
         append(saver, name, name)
-    Heard.said.clear()
+    heard.clear()
     for turn in range(3):
         await graph.ainvoke({"messages": [HumanMessage("go", id=f"h{turn}")]}, at("t"))
     history = [each.config async for each in graph.aget_state_history(at("t"))]
     await graph.ainvoke({"messages": [HumanMessage("else", id="x")]}, history[3])  # a fork
     for each in (history[0], history[-1], config("t"), config("nobody")):
         saver.get_tuple(each)
-    other = spread.open(
-        connect=lambda: psycopg.connect(spread.url, autocommit=True, cursor_factory=Heard)
-    )
+    other = spread.open()
     other.get_tuple(config("t"))
     append(other, "a", "more")
     list(saver.list(config("t"), limit=3))
@@ -157,7 +164,7 @@ async def test_hot_statements_look_into_one_partition(spread: Backend) -> None:
     thread.label("here")
     thread.working_state()
     thread.history()
-    said = [each for each in Heard.said if b"wyrd_" in each[0] and b"substr(" not in each[0]]
+    said = [each for each in heard if b"wyrd_" in each[0] and b"substr(" not in each[0]]
     texts = dict.fromkeys(text for text, _ in said)
     wide, narrow = {}, set()
     with psycopg.connect(spread.url, cursor_factory=psycopg.ClientCursor) as admin:
@@ -316,17 +323,14 @@ def test_portable_tables_say_nothing_that_only_postgres_knows() -> None:
 
 
 @pytest.mark.parametrize("capability", conformance.KIT)
-async def test_the_kit_passes_on_portable_tables(portable: Backend, capability: str) -> None:
+async def test_the_kit_passes_on_portable_tables(
+    portable: Backend, capability: str, heard: Heard
+) -> None:
     """LangGraph's conformance kit; no statement asks for what such servers lack."""
     with closing(portable):
-        Heard.said.clear()
-        heard = Backend("postgres", portable.url, portable.opened)
-        connect = functools.partial(
-            psycopg.connect, portable.url, autocommit=True, cursor_factory=Heard
-        )
-        heard.open = lambda **more: Backend.open(heard, connect=connect, **more)  # type: ignore[method-assign]
-        await conformance.test_the_kit_passes(heard, capability, "async")
-        said = b"\n".join({text for text, _ in Heard.said})
+        heard.clear()
+        await conformance.test_the_kit_passes(portable, capability, "async")
+        said = b"\n".join({text for text, _ in heard})
         assert b"wyrd_threads" in said
         for word in (b"xact_id", b"pg_snapshot", b"ctid", b"advisory", b"pg_xact"):
             assert word not in said, word

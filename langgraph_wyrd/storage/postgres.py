@@ -10,7 +10,6 @@ import contextlib
 import inspect
 import logging
 import math
-import secrets
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -33,10 +32,8 @@ from langgraph_wyrd.storage.url import Address
 
 try:
     import psycopg
-    from psycopg import generators
     from psycopg import sql as quoting
     from psycopg.conninfo import conninfo_to_dict
-    from psycopg.pq import ConnStatus, TransactionStatus
     from psycopg.rows import tuple_row
     from psycopg.types.numeric import Int8BinaryDumper
 except ImportError as error:
@@ -44,6 +41,7 @@ except ImportError as error:
 
 from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_errors import check_options, lost, said, translated
+from langgraph_wyrd.storage.postgres_pipeline import Pipeline, Rows
 
 T = TypeVar("T")
 
@@ -110,10 +108,11 @@ class PostgresDriver:
         self._shared = False
         self.age = 0
         self._texts: dict[str, bytes] = {}
+        self._guards: dict[str, bytes] = {}
         self._prefix = "" if schema is None else f"{quoting.Identifier(schema).as_string(None)}."
 
     def text(self, sql: str) -> bytes:
-        """A statement as this database takes it: `%s` for `?`, the schema before our tables."""
+        """A statement as this database takes it: `$1` for the first `?`, our tables' schema."""
         found = self._texts.get(sql)
         if found is None:
             if self._portable and "pg_snapshot_xmin" in sql:
@@ -121,20 +120,19 @@ class PostgresDriver:
                     f"{self._where} was set up with portable tables, whose transactions have no "
                     "order: there is no feed of events"
                 )
-            adapted = (
-                sql.replace("%", "%%").replace("?", "%s").replace("wyrd_", f"{self._prefix}wyrd_")
-            )
-            found = self._texts[sql] = adapted.encode()
+            first, *others = sql.replace("wyrd_", f"{self._prefix}wyrd_").split("?")
+            marked = [f"${number}{each}" for number, each in enumerate(others, 1)]
+            found = self._texts[sql] = "".join([first, *marked]).encode()
         return found
 
     def guard(self, sql: str) -> bytes:
         """A statement that fails unless it hits one row, so that the transaction ends there."""
-        found = self._texts.get("must " + sql)
+        found = self._guards.get(sql)
         if found is None:
             inner = self.text(sql).decode()
             returned = inner if inner.lstrip().startswith("SELECT") else f"{inner} RETURNING 1"
             text = f"WITH hit AS ({returned}) SELECT 1 / count(*) FROM hit"
-            found = self._texts["must " + sql] = text.encode()
+            found = self._guards[sql] = text.encode()
         return found
 
     # ---- opening
@@ -147,12 +145,8 @@ class PostgresDriver:
         second = partial(self._dial, postgres_watch.SECOND)
         watch = postgres_watch.Watch(raw, self._patience, second)
         try:
-            raw.prepare_threshold = 0 if self.prepares else None
-            raw.prepared_max = 400
             raw.adapters.register_dumper(int, Int8BinaryDumper)
             if self.prepares:
-                # Behind a pooler, what others prepared must not pass for ours.
-                raw._prepared._prepared_idx = secrets.randbits(62)
                 raw.execute(f"SET {self._limit}".encode(), prepare=False)
             with self._lock:
                 if not self._ready:
@@ -250,7 +244,8 @@ class PostgresDriver:
                 for statement in schema.statements("postgres"):
                     run(schema.placed(statement, self._prefix))
                 for each in wanted:
-                    run(self.text(schema.RECORD).decode(), (*each, _now()))
+                    record = self.text(schema.RECORD)
+                    psycopg.RawCursor(raw).execute(record, (*each, _now()), prepare=False)
         if official and not self._adopting:
             with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
                 if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
@@ -359,7 +354,7 @@ class PostgresConnection:
         # The number of the transaction that is about to be committed, since when its server is
         # there, and what its script returns.
         self._ending: tuple[Row, Any] | None = None
-        self._cursor = raw.cursor(binary=True)
+        self._pipeline = Pipeline(raw)
 
     def close(self) -> None:
         self._raw.close()
@@ -408,96 +403,58 @@ class PostgresConnection:
                     self._ending = rows[0], result
         return result
 
-    def _execute(self, statements: Sequence[Any]) -> list[list[Row] | None]:
+    def _execute(self, statements: Sequence[Any]) -> list[Rows | None]:
         """Send everything, then collect what has an answer."""
-        sent: list[psycopg.Cursor[Any] | None] = []
+        text, send = self._driver.text, self._pipeline.send
+        found: list[Rows | None] = []
         for statement in statements:
-            cursor = self._raw.cursor(binary=True)
-            text = self._driver.text(statement.sql)
+            rows: Rows | None = None
             if type(statement) is Query:
-                cursor.execute(text, statement.params)
-                sent.append(cursor)
+                rows = []
+                send(text(statement.sql), statement.params, rows)
             else:
                 for row in statement.rows:
-                    cursor.execute(text, row)
-                sent.append(None)
-        return [None if cursor is None else cursor.fetchall() for cursor in sent]
+                    send(text(statement.sql), row)
+            found.append(rows)
+        self._pipeline.collect()
+        return found
 
     def merge(self, writes: Sequence[Sequence[Step]]) -> None:
         """All in one round trip: where something is stale, the server itself refuses to go on."""
-        text, guard, execute = self._driver.text, self._driver.guard, self._cursor.execute
-        try:
-            with self._transaction(_WRITE):
-                for steps in writes:
-                    for sql, params, must in steps:
-                        execute(guard(sql) if must else text(sql), params)
-        except psycopg.errors.DivisionByZero as error:
-            raise Stale from error
+        text, guard, send = self._driver.text, self._driver.guard, self._pipeline.send
+        with self._transaction(_WRITE):
+            for steps in writes:
+                for sql, params, must in steps:
+                    send(guard(sql) if must else text(sql), params)
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Generator[None, None, None]:
-        raw, driver = self._raw, self._driver
+        raw, driver, pipeline = self._raw, self._driver, self._pipeline
         if self._age != driver.age:
             raw.close()
-        raw.prepare_threshold = 0 if driver.prepares else None
         try:
             if driver._shared:
                 raw.execute(begin.encode(), prepare=False)
-            with _pipeline(raw):
-                if not driver._shared:
-                    raw.execute(begin.encode())
-                if not driver.prepares:  # the session may be anybody's
-                    raw.execute(f"SET LOCAL {driver._limit}".encode())
-                yield
-                raw.execute(b"COMMIT")
+            pipeline.open(prepares=driver.prepares)
+            if not driver._shared:
+                pipeline.send(begin.encode())
+            if not driver.prepares:  # the session may be anybody's
+                pipeline.send(f"SET LOCAL {driver._limit}".encode())
+            yield
+            pipeline.send(b"COMMIT")
+            pipeline.close()
         except BaseException as error:
-            if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
-                with contextlib.suppress(psycopg.Error):
-                    raw.rollback()
-            if isinstance(error, psycopg.errors.UniqueViolation):
+            pipeline.abandon()
+            if isinstance(error, (psycopg.errors.UniqueViolation, psycopg.errors.DivisionByZero)):
                 raise Stale from error
             if isinstance(error, _CLASHES):
                 raise Clash(said(error)) from error
-            if isinstance(error, psycopg.errors.DivisionByZero):
-                raise
             if isinstance(error, _UNPREPARED):
                 driver.stop_preparing(error)
             if isinstance(error, psycopg.Error):
                 driver.refuse_silence(self._watch)
                 raise driver.translated(error) from error
             raise
-
-
-@contextlib.contextmanager
-def _pipeline(raw: psycopg.Connection[Any]) -> Generator[None, None, None]:
-    """A pipeline that is in order again when it ends, so that psycopg does not complain."""
-    failed: BaseException | None = None
-    try:
-        with raw.pipeline() as pipeline:
-            # psycopg sends a Flush behind the last Sync: where that reaches PgBouncer after it took
-            # the session back, it lends one again, and waits for a Sync that never comes.
-            pipeline._exit_gen = partial(_last_sync, pipeline)  # type: ignore[method-assign]
-            try:
-                yield
-            except BaseException as error:
-                failed = error
-                pipeline.sync()
-    except psycopg.Error:
-        if failed is None:
-            raise
-    if failed is not None:
-        raise failed
-
-
-def _last_sync(pipeline: Any) -> Generator[Any, Any, None]:
-    """What `Pipeline._exit_gen` does, without the Flush."""
-    try:
-        pipeline._enqueue_sync()
-        yield from pipeline._communicate_gen()
-    finally:
-        if pipeline.pgconn.status != ConnStatus.BAD:
-            yield from generators.send(pipeline.pgconn)  # what is large is not all on its way yet
-            yield from pipeline._fetch_gen(flush=False)
 
 
 def _not_a_connection(made: Any) -> InvalidInput:
