@@ -7,7 +7,7 @@ found in the messages, follow the path of the checkpoint at which they were said
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -194,15 +194,14 @@ def leave(
 
 def of_events(
     codec: Codec, key: Key, seq: int, ns: str, id: str, run_id: str | None, at: str | None,
-    events: Sequence[Event], before: Callable[[], WorkingState] | None,
+    events: Sequence[Event], before: Sequence[OpenLoop],
 ) -> list[Step]:  # fmt: skip
-    """The rows for what a put read of facts: decisions of tool calls, and how facts ended."""
-    if not any(event.pillar == "loop" for event in events):
-        return []
+    """The rows for what a put read of facts: decisions of tool calls, and how facts ended.
+    `before` are the loops that were known."""
     known = {
         loop.id: loop.kind
-        for loop in (() if before is None else before().loops)
-        if loop.kind == "decision" or loop.elsewhere
+        for loop in before
+        if loop.kind == "decision" or (loop.extra and loop.elsewhere)
     }
     said = []
     for event in events:
@@ -210,7 +209,7 @@ def of_events(
             continue
         if event.op == "open" and event.body.get("kind") == "decision":
             known[event.item] = "decision"
-        elif event.op == "base" or event.item not in known:
+        elif event.item not in known:
             continue
         said.append(event)
     if not said:

@@ -296,17 +296,15 @@ def _read(
         is not None
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
-    held = () if before is None else before.writes
     after.joins = working.joins(codec, space.joins, changes)
-    view = working.view_of(
-        put, space, names, fresh, held, after.joins, sealed=codec.sealer is not None
-    )
     known: ThreadState = thread.state
     if put.parent is not None:
         known.early.pop((put.ns, put.parent), None)
     early = known.early.setdefault((put.ns, put.id), [])
     name = given(put.thread_id)
-    state, events = working.of_put(reader, view, before, put.root, name, early)
+    state, events = working.of_put(
+        reader, put, space, names, fresh, after.joins, early, sealed=codec.sealer is not None
+    )
     if space.checkpoint is None and before is not None:
         events = (*events, working.base_of(state.lasting))
     if fork is not None:
@@ -359,7 +357,7 @@ def _read(
             )
     steps += journal.of_events(
         codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
-        None if before is None else before.seen,
+        () if before is None else before.declared(),
     )  # fmt: skip
     moved.state = ThreadState(shown, known.early, unlabelled)
     return working.pack_events(events, said), ahead, columns, steps

@@ -18,15 +18,16 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.due import CONTROL as CONTROL
 from langgraph_wyrd.extraction.due import JOIN, SENDS, due, remaining
 from langgraph_wyrd.extraction.messages import has_results
-from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
+from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View, without_left
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.model import Due, WorkingState
+from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState
 from langgraph_wyrd.state.namespaces import join
-from langgraph_wyrd.state.pending import advance, overlaid, rank
+from langgraph_wyrd.state.pending import advance, is_edit, overlaid, rank
 from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.status import with_status
+from langgraph_wyrd.storage.names import given
 
 if TYPE_CHECKING:
     from langgraph_wyrd.extraction import extracting
@@ -77,6 +78,13 @@ class NamespaceState:
         """The state as it is now, with what its tasks said."""
         return overlaid(self.lasting, self.pending)
 
+    def declared(self) -> tuple[OpenLoop, ...]:
+        """The loops among which those that somebody declared are: only edits add to them."""
+        for at, _ in self.pending:
+            if is_edit(at):
+                return self.seen().loops
+        return self.lasting.loops
+
     def ahead(self) -> tuple[Due, ...]:
         """What is due and has not finished yet; all of it where only the next step is missing."""
         return remaining(self.due, self.writes) or self.due
@@ -124,23 +132,68 @@ class ThreadState:
 
 def of_put(
     reader: Reader,
-    view: View,
-    before: NamespaceState | None,
-    root: str | None,
-    thread_id: str,
+    put: Any,
+    space: Namespace,
+    names: Iterable[str],
+    fresh: Mapping[str, Sequence[int]],
+    joins: Mapping[str, Any],
     early: list[TaskWrite],
+    *,
+    sealed: bool,
 ) -> tuple[NamespaceState, tuple[Event, ...]]:
-    """The state at a checkpoint, and the events that lead there."""
-    at = Moment(view.checkpoint_id, view.ns, view.ts)
-    state = WorkingState(thread_id=thread_id) if before is None else before.lasting
-    start = advance(state, () if before is None else before.pending, at)
-    view = view.after(start, reader.channels, () if before is None else before.due)
+    """The state at a checkpoint that is put behind `space`, and the events that lead there.
+
+    `names` are the channels that changed, `fresh` says what is new in those that are lists.
+    """
+    before: NamespaceState | None = space.state
+    at = Moment(put.id, put.ns, put.ts)
+    thread_id = given(put.thread_id)
+    if before is None:
+        start = WorkingState(thread_id=thread_id)
+    else:
+        start = advance(before.lasting, before.pending, at)
+    view = _view_of(reader, put, space, names, fresh, joins, start, sealed)
     facts, failures = reader.extractors(view, thread_id)
     state, events = fold(start, facts, at)
     if failures:
         events += tuple(map(_failed, failures))
-    found = NamespaceState(at.checkpoint_id, state, tuple(due(view)), root, (), early)
-    return found, events
+    return NamespaceState(at.checkpoint_id, state, tuple(due(view)), put.root, (), early), events
+
+
+def _view_of(
+    reader: Reader,
+    put: Any,
+    space: Namespace,
+    changed: Iterable[str],
+    fresh: Mapping[str, Sequence[int]],
+    joins: Mapping[str, Any],
+    start: WorkingState,
+    sealed: bool,
+) -> View:
+    values = put.values
+    if joins:
+        values = {**values, **{name: held for name, held in joins.items() if name in values}}
+    gone = [
+        name
+        for name, known in space.channels.items()
+        # A DeltaChannel goes on after a snapshot: its value is in what tasks write.
+        if name not in values and name not in space.owners
+        and not (known.snapshot and name in put.versions)
+    ]  # fmt: skip
+    news = {name: Fresh(values[name], places) for name, places in fresh.items()}
+    names = frozenset(changed)
+    if (remembered := extracting.messages_of(values)) is not None:  # a functional graph's
+        values = {**values, "messages": remembered}
+        news["messages"] = Fresh(remembered, range(len(remembered)))
+        names |= {"messages"}
+    before: NamespaceState | None = space.state
+    writes, ran = ((), ()) if before is None else (before.writes, before.due)
+    previous, found = without_left(start)
+    return View(
+        put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
+        put.seen, names, frozenset(gone), news, writes, True, previous, reader.channels, ran,
+        sealed, found,
+    )  # fmt: skip
 
 
 def of_early(
@@ -176,12 +229,14 @@ def of_writes(
     meta: Mapping[str, Any],
 ) -> tuple[Event, ...]:
     """What a task's writes say at a checkpoint that is the newest of its namespace."""
+    seen = state.seen()
+    previous, found = without_left(seen)
     view = View(
         state.checkpoint, ns, ts=state.lasting.ts, metadata=meta, versions=versions,
-        values=state.sends(), writes=writes, putting=False,
+        values=state.sends(), writes=writes, putting=False, previous=previous,
+        channels=reader.channels, found=found,
     )  # fmt: skip
-    seen = state.seen()
-    facts, failures = reader.extractors(view.after(seen, reader.channels), thread_id)
+    facts, failures = reader.extractors(view, thread_id)
     _, events = fold(seen, facts, Moment(view.checkpoint_id, ns, view.ts, task))
     return events + tuple(map(_failed, failures))
 
@@ -207,41 +262,6 @@ def joins(codec: Codec, held: dict[str, Any], changes: Mapping[str, Operation]) 
             if change[0] == "w":
                 held[name] = codec.load(*change[2:])
     return held
-
-
-def view_of(
-    put: Any,
-    space: Namespace,
-    changed: Sequence[str],
-    fresh: Mapping[str, Sequence[int]],
-    writes: Sequence[TaskWrite],
-    joins: Mapping[str, Any],
-    *,
-    sealed: bool,
-) -> View:
-    """What extractors see of a checkpoint that is put behind `space`."""
-    values = put.values
-    if joins:
-        values = {**values, **{name: held for name, held in joins.items() if name in values}}
-    gone = frozenset(
-        [
-            name
-            for name, known in space.channels.items()
-            # A DeltaChannel goes on after a snapshot: its value is in what tasks write.
-            if name not in values and name not in space.owners
-            and not (known.snapshot and name in put.versions)
-        ]
-    )  # fmt: skip
-    news = {name: Fresh(values[name], places) for name, places in fresh.items()}
-    names = frozenset(changed)
-    if (remembered := extracting.messages_of(values)) is not None:  # a functional graph's
-        values = {**values, "messages": remembered}
-        news["messages"] = Fresh(remembered, range(len(remembered)))
-        names |= {"messages"}
-    return View(
-        put.id, put.ns, put.parent, put.ts, put.source, put.step, put.meta, values, put.versions,
-        put.seen, names, gone, news, writes, sealed=sealed,
-    )  # fmt: skip
 
 
 # ---- a thread

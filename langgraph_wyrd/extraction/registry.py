@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction import aims, context, conversation, declared, promises, tasks, todos
+from langgraph_wyrd.extraction.messages import digest
 from langgraph_wyrd.state.facts import Fact
 from langgraph_wyrd.state.model import shortened
 
@@ -39,6 +40,9 @@ VERSION = 3
 # NULL is the first reading that there was, all default ones of version 3; "" is none at all.
 _FIRST: dict[str, Any] = {"wyrd": 3}
 
+# What an extractor looks at: a task's writes, a checkpoint's new messages, its other channels.
+WRITES, MESSAGES, CHANNELS = 1, 2, 4
+
 # In the order in which they run: what is over comes before what is new.
 DEFAULTS: dict[str, Extractor] = {
     "tasks": tasks.tasks,
@@ -52,6 +56,20 @@ DEFAULTS: dict[str, Extractor] = {
     "declared": declared.declared,
     "context": context.context,
 }
+LOOKS_AT = {
+    "tasks": WRITES,
+    "conversation": WRITES | MESSAGES | CHANNELS,
+    "promises": MESSAGES,
+    "todos": WRITES | MESSAGES | CHANNELS,
+    "background": WRITES | CHANNELS,
+    "aims": CHANNELS,
+    "rubric": CHANNELS,
+    "steps": MESSAGES,
+    "declared": MESSAGES,
+    "context": CHANNELS,
+}
+_ROUTING = ("branch:to:", "join:")
+_NO_NEWS = frozenset(("messages", "__start__", "__input__", "__pregel_tasks"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +109,10 @@ class Extractors:
         if unknown:
             raise InvalidInput(f"no extractor is called {unknown[0]!r}: {', '.join(DEFAULTS)}")
         self._defaults = tuple((name, run) for name, run in DEFAULTS.items() if name not in off)
+        self._looking = tuple(  # those that look at any of this
+            tuple(each for each in self._defaults if LOOKS_AT[each[0]] & kinds)
+            for kinds in range((WRITES | MESSAGES | CHANNELS) + 1)
+        )
         names = {name for name, _ in self._defaults}
         mine: list[tuple[str, Extractor, str]] = []
         for run in own:
@@ -152,7 +174,7 @@ class Extractors:
         """What they find, and which of them failed. Never raises."""
         found: list[Fact] = []
         failures: list[Failure] = []
-        for name, run in self._defaults:
+        for name, run in self._looking[_kinds(view)]:
             try:
                 facts = run(view)
                 if facts:
@@ -208,6 +230,21 @@ class Extractors:
             name, took * 1000, self._budget * 1000, sum(past), len(past),
         )  # fmt: skip
         return True
+
+
+def _kinds(view: View) -> int:
+    """What there is to look at in a view."""
+    if not view.putting:
+        return WRITES
+    try:
+        kinds = MESSAGES if digest(view).news else 0
+    except Exception:  # a channel whose values can't be looked at: the extractors say so
+        return MESSAGES | CHANNELS
+    every = view.channels.context is not None
+    for name in (*view.changed, *view.gone):
+        if every or not (name in _NO_NEWS or name.startswith(_ROUTING)):
+            return kinds | CHANNELS
+    return kinds
 
 
 def chosen(given: Extractors | Iterable[Extractor] | None) -> Extractors:

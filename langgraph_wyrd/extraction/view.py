@@ -102,19 +102,12 @@ class View:
         nodes = {each.node for each in self.ran}
         return None if len(nodes) != 1 or "__start__" in nodes else nodes.pop()
 
-    def after(self, previous: WorkingState, channels: Channels, ran: Sequence[Due] = ()) -> View:
-        """The same, with the state before it. Written out, as it is made at every put.
 
-        What happened on branches that were left is not of it: those loops are in `found["left"]`.
-        """
-        found: dict[str, Any] = {}
-        left = [loop for loop in previous.loops if loop.source.rule == LEFT and loop.elsewhere]
-        if left:
-            found["left"] = left
-            loops = tuple([loop for loop in previous.loops if not loop.left])
-            previous = replace(previous, loops=loops)
-        return View(
-            self.checkpoint_id, self.ns, self.parent_id, self.ts, self.source, self.step,
-            self.metadata, self.values, self.versions, self.seen, self.changed, self.gone,
-            self.fresh, self.writes, self.putting, previous, channels, ran, self.sealed, found,
-        )  # fmt: skip
+def without_left(previous: WorkingState) -> tuple[WorkingState, dict[str, Any]]:
+    """The state before a view, without what happened on branches that were left; and what goes
+    into the view's `found`: those loops, as `left`."""
+    left = [loop for loop in previous.loops if loop.source.rule == LEFT and loop.elsewhere]
+    if not left:
+        return previous, {}
+    loops = tuple([loop for loop in previous.loops if not loop.left])
+    return replace(previous, loops=loops), {"left": left}

@@ -216,7 +216,10 @@ class Groups:
 def size_of(data: bytes) -> int | None:
     """Which groups a row belongs to; None: it is too large to share one."""
     length = len(data)
-    return next((at for at, most in enumerate(SIZES) if length <= most), None)
+    for at, most in enumerate(SIZES):
+        if length <= most:
+            return at
+    return None
 
 
 def fresh(name: str | None = None) -> Group:

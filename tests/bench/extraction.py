@@ -10,6 +10,7 @@ import argparse
 import cProfile
 import pstats
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 from time import thread_time
 from typing import Any
@@ -19,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph_wyrd.extraction.due import due, remaining
 from langgraph_wyrd.extraction.policy import DEFAULT
 from langgraph_wyrd.extraction.registry import Extractors
-from langgraph_wyrd.extraction.view import Fresh, View
+from langgraph_wyrd.extraction.view import Fresh, View, without_left
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import WorkingState
@@ -91,7 +92,8 @@ def run(turns: int, first: int = 1000) -> tuple[list[float], WorkingState]:
         began = thread_time()
         at = Moment(view.checkpoint_id, view.ns, view.ts)
         start = advance(state, (), at)
-        view = view.after(start, DEFAULT)
+        previous, found = without_left(start)
+        view = replace(view, previous=previous, channels=DEFAULT, found=found)
         facts, _ = extractors(view, "thread")
         state, _ = fold(start, facts, at)
         ahead = remaining(due(view), ())
