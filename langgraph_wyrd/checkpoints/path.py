@@ -150,7 +150,9 @@ UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
 UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
   ON w.thread = {key} AND w.ns = ?n AND w.checkpoint = {chosen}
 UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = {key} AND g.first <= {at} AND g.last >= {at}"""
+  ON g.thread = {key} AND g.closed = 0 AND g.first <= {at} AND g.last >= {at}
+UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
+  ON g.thread = {key} AND g.closed = 1 AND g.first <= {at} AND g.last >= {at}"""
     return _MARK.sub("?", text), "".join(_MARK.findall(text))
 
 

@@ -69,7 +69,9 @@ _NAMED = {
     "sqlite": "SELECT thread FROM wyrd_parity WHERE name = ?",
     "postgres": "SELECT thread FROM wyrd_parity WHERE thread = ? LIMIT 1",
 }
-_BETWEEN = "SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND first <= ? AND last >= ?"
+_GROUPS = "SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND closed = {}"
+_IN_TIME = "AND first <= ? AND last >= ?"
+_BETWEEN = [f"{_GROUPS.format(closed)} {_IN_TIME}" for closed in (0, 1)]
 _SUMS = "SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND id >= ? AND id <= ?"
 
 
@@ -120,7 +122,7 @@ def headed(key: Key, head: str | None) -> Script[None]:
 def present(key: Key, low: str, high: str) -> Script[None]:
     """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids, or the
     group that names it."""
-    groups = yield Query(_BETWEEN, (key, high, low))
+    groups = yield from groups_between(key, low, high)
     first = min([low, *(row[0] for row in groups)])
     last = max([high, *(row[1] for row in groups)])
     sums = yield Query(_SUMS, (key, first, last))
@@ -134,6 +136,12 @@ def present(key: Key, low: str, high: str) -> Script[None]:
         raise CheckpointDamaged("the row of a checkpoint is missing")
     if any(tag not in named and low <= id <= high for tag, id in held.items()):
         raise CheckpointDamaged("a checkpoint is in no group of its thread's parity")
+
+
+def groups_between(key: Key, low: str, high: str) -> Script[list[Any]]:
+    """The parity groups that may have a checkpoint with an id between these."""
+    open_, closed = yield [Query(text, (key, high, low)) for text in _BETWEEN]
+    return [*open_, *closed]
 
 
 def complete(found: Found) -> None:
@@ -150,7 +158,7 @@ def all_written(
     key: Key, ns: str, low: str, high: str, rows: Mapping[str, list[WriteRow]], ids: Sequence[str]
 ) -> Script[None]:
     """The same for several checkpoints, of which these are the writes."""
-    groups = [row[2] for row in (yield Query(_BETWEEN, (key, high, low)))]
+    groups = [row[2] for row in (yield from groups_between(key, low, high))]
     for id in ids:
         _written_at(ns, id, rows.get(id, ()), groups)
 

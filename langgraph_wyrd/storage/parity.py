@@ -53,10 +53,10 @@ _LOW = 0xFFFFFFFF
 _pack = ormsgpack.packb
 
 INSERT = insert(PARITY)
-UPDATE = (
-    "UPDATE wyrd_parity SET first = ?, last = ?, sum = ?, tags = ?, data = ? "
-    "WHERE thread = ? AND n = ? AND sum = ?"
-)
+_CHANGE = "UPDATE wyrd_parity SET first = ?, last = ?, sum = ?, tags = ?, data = ?"
+_WHICH = "WHERE thread = ? AND n = ? AND sum = ?"
+UPDATE = f"{_CHANGE} {_WHICH}"
+CLOSE = f"{_CHANGE}, closed = 1 {_WHICH}"
 
 
 class Group(NamedTuple):
@@ -187,7 +187,7 @@ class Groups:
         if not group.sum:
             return Step(INSERT, row)
         return Step(
-            UPDATE,
+            CLOSE if row.closed else UPDATE,
             (row.first, row.last, row.sum, row.tags, row.data, row.thread, row.n, group.sum),
             must=True,
         )
@@ -240,11 +240,12 @@ def joined(group: Group, number: int, row: Any, data: bytes) -> Group:
     return Group(n, name, first, last, tags, max(length, len(data)), xor, sum)
 
 
-def stored(key: Key, group: Group) -> ParityRow:
-    """The row of a group, without its checksum."""
-    size = min(group.length + 4, SIZES[-1] + 4) if group.length <= SIZES[-1] else PIECE
+def stored(key: Key, group: Group, *, ends: bool = False) -> ParityRow:
+    """The row of a group, without its checksum. `ends`: nothing joins it from now on."""
+    size = group.length + 4 if group.length <= SIZES[-1] else PIECE
+    closed = ends or len(group.tags) >= 8 * MEMBERS or group.length > SIZES[-1]
     return ParityRow(
-        key, group.n, group.name, group.first, group.last, 0, group.tags,
+        key, group.n, group.name, group.first, group.last, int(closed), 0, group.tags,
         group.xor.to_bytes(size, "little"),
     )  # fmt: skip
 
@@ -274,13 +275,14 @@ def grouped(
         done.append(fresh()._replace(last=LAST, tags=tags))
     if name is not None:
         done = [done[0]._replace(name=name), *done[1:]] if done else [fresh(name)]
-    return [summed(PARITY, stored(key, group)) for group in done]
+    return [summed(PARITY, stored(key, group, ends=True)) for group in done]
 
 
 def alone(table: Table, row: Any) -> ParityRow:
     """A group of one row, which so is stored twice."""
     number = PROTECTED.index(table)
-    return summed(PARITY, stored(row[0], joined(fresh(), number, row, packed(number, row))))
+    group = joined(fresh(), number, row, packed(number, row))
+    return summed(PARITY, stored(row[0], group, ends=True))
 
 
 def regroup(

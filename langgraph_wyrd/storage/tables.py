@@ -528,6 +528,7 @@ class ParityRow(NamedTuple):
     name: str | None
     first: str
     last: str
+    closed: int  # 1: it has all its members
     sum: int
     tags: bytes
     data: bytes
@@ -539,9 +540,15 @@ PARITY = Table(
     ParityRow,
     role="service",
     on_damage="rebuild",
-    sums={"sum": ("thread", "n", "name", "first", "last", "tags", "data")},
+    sums={"sum": ("thread", "n", "name", "first", "last", "closed", "tags", "data")},
     copied=False,
     rowid=True,
+    # A long thread has hundreds of groups, of which a load asks for the few of its checkpoint. What
+    # is still filled changes with every write, so its place in no index may depend on that.
+    indexes=(
+        Index("wyrd_parity_open", "thread", "closed = 0"),
+        Index("wyrd_parity_closed", "thread, last", "closed = 1"),
+    ),
 )
 
 
