@@ -46,6 +46,18 @@ def is_question(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=64)
+def only_asks(text: str) -> bool:
+    """Whether a person only asks a question: nothing is to be done."""
+    words = own_words(text)
+    tables = languages(words[:400])[:1]
+    said = list(sentences(words))
+    if len(said) != 1 or said[0][-1] not in MARKS or _SPLIT.search(said[0]):
+        return False  # "the build fails, can you look?"
+    line = lowered(said[0], tables)
+    return all(not each.wishes(line) or each.WH.search(line) for each in tables)
+
+
 def searches(text: str) -> bool:
     """Whether a person looks for something to have: talk about what is found goes on with it."""
     return _SEARCHES.search(own_words(text)[:300].lower()) is not None
@@ -98,6 +110,14 @@ _WORDING = re.compile(
 def asks_for_words(text: str) -> bool:
     """Whether a person wants a text of some kind written."""
     return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
+
+
+_YES = re.compile(r"(?:yes|yeah|yep|ja|jo|oui|si|sim)\b|是的|要的?$|需要|はい|お願い|ぜひ")
+
+
+def is_yes(text: str) -> bool:
+    """Whether a few words take up what was only mentioned: a yes, and not "ok" or "great"."""
+    return _YES.match(plain_latin(text)) is not None
 
 
 def is_open_ended(question: str) -> bool:
@@ -271,7 +291,10 @@ def _first(found: Iterator[str]) -> Iterator[str]:
 
 
 def _wishes(tables: Tables, line: str) -> bool:
-    return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
+    if tables.wishes(line) or tables.wishes(beyond_nods(tables, line)):
+        return True
+    yes = tables.agreement.match(line)
+    return yes is not None and tables.wishes(line[yes.end() :].lstrip(ENDS))
 
 
 _SPLIT = re.compile(

@@ -38,9 +38,14 @@ _ANSWERED = ("answered", _DELIVERED, PERHAPS)
 _GIVEN_UP = ("refused", "called off")
 _PLEASE = 40  # characters of what an agent adds to its question
 _MOST_PARTS = 5  # questions of one message that are loops of their own
+_FEW = 3  # words of a yes that only takes up an offer
+_SHORT = 90  # characters
+_BARE = 16
 _VAGUE = 4  # words of a request that says little
 _WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
 _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
+_HINTS = "hints"  # an offer that asks nothing
+_FREE = ("offers", _HINTS)  # need no answer
 _ASIDE = "aside"  # a request that leaves what was wanted as it is
 
 
@@ -139,8 +144,8 @@ class Owed:
     ) -> None:
         """A request or a question, unless it is known to be open."""
         held = self.requests if kind == "request" else self.questions
-        context = {"form": form} if form in ("proposes", "instead", "offers", _ASIDE) else {}
-        confidence: Confidence = "heuristic" if form == "offers" else "structural"
+        context = {"form": form} if form not in ("", "asks") else {}
+        confidence: Confidence = "heuristic" if form in _FREE else "structural"
         self._again(kind, ref, "replies" if kind == "request" else "answers")
         index = self._add(Opens(kind, text, source, ref, context, confidence), kind)
         for each in held:
@@ -207,6 +212,7 @@ class Owed:
                 return  # the same once more
         form = self._left_open(place, fresh)
         asked = " ".join(each.text for each in self.questions)
+        hinted = any(each.form == _HINTS for each in self.questions)
         waited = form in _WAITED  # for an answer
         self._take_back("question")
         self._settle(self.questions, "answered", source, "answers")
@@ -215,13 +221,25 @@ class Owed:
         praises = said.praise and self.wanted and not self.requests and not waited
         if praises and not (is_english(text) and wants(own_words(text), "tells")):
             return
-        if not said.content and (text.strip() or not message.blocks):
+        goes_on = (
+            said.proceed
+            and self.used_tools
+            and len(text) <= _SHORT
+            and not (said.wish or said.questions or said.redirect)
+        )  # "The build is fine. Go on."
+        if (goes_on or not said.content) and (text.strip() or not message.blocks):
+            if hinted and asking.is_yes(text) and not self.requests:
+                form = "offers"
             self._small(message, said, form, asked, line, shown, source)
             return
         taken = said.agrees and not said.questions and not said.redirect
         if form == "offers" and taken and not self.requests:
             self._ask(message, said, shown, source)
-            self._resume(source)
+            own = said.wish or (len(line.split()) > _FEW and share(line, asked))
+            if own and not self._talk(said, text):
+                self._aims(message, line, source)
+            else:
+                self._resume(source)
             return
         asked_for = form == "instead" or (
             form == "offers" and (bool(self.requests) or not self.used_tools)
@@ -396,13 +414,19 @@ class Owed:
         words = message.text.strip()
         turn = speech.turn(message.text)
         form = turn.form
-        if form == "offers" and self.requests:
-            about = " ".join(each.text for each in self.requests)
+        about = " ".join(each.text for each in self.requests) if form in _OPEN else ""
+        if form == "asks" and turn.leave and self._is_more(turn, about):
+            form = "offers"
+        elif form == "offers" and self.requests:
             if turn.progress == "refuses":
                 form = "instead"
             elif any(each.form == _ASIDE for each in self.requests):
                 form = "asks"  # what was asked back is answered, what is wanted is not
-            elif not turn.done and (turn.failed or not self._is_extra(turn, about)):
+            elif self._is_more(turn, about):
+                pass
+            elif not (turn.done or (turn.long and self._worked_on(about))) and (
+                turn.failed or not self._is_extra(turn, about)
+            ):
                 form = "asks"
         if turn.leaves and self.requests and self._is_left_to_them(message.text):
             form = "asks"
@@ -426,7 +450,7 @@ class Owed:
             return
         if form == "courtesy" and turn.bare and self.aim:
             return  # "you're welcome" answers nothing
-        if len(words) <= _PLEASE and any(each.form != "offers" for each in self.questions):
+        if len(words) <= _PLEASE and any(each.form not in _FREE for each in self.questions):
             return  # "please": it waits for an answer still
         outcome = _DELIVERED if turn.long else "answered"
         asides = [each for each in self.requests if each.form == _ASIDE]
@@ -440,14 +464,27 @@ class Owed:
             self._settle(self.requests, outcome, source, "replies", asides)
             return
         self._answers(message, "refused" if turn.progress == "refuses" else outcome)
+        if form == "courtesy" and turn.text:
+            source = self._source("question", message)
+            self._opens("question", ref, short(turn.text, _LINE), source, _HINTS)
+
+    def _worked_on(self, about: str) -> bool:
+        """Whether many words can be the end of what was asked for: they tell, or follow a call."""
+        if self.called or asking.asks_to_know(about):
+            return True
+        return self._called_since(self.requests[0])
+
+    def _called_since(self, request: Waiting) -> bool:
+        """Whether a tool was called since a request, before this walk."""
+        loops = self.view.previous.loops
+        since = loops[loops.index(request.loop) + 1 :] if request.loop is not None else ()
+        return any(loop.kind in CALLS for loop in since)
 
     def _answers_at_once(self, message: Message, aside: Waiting) -> bool:
         """Whether nothing was called since a question was asked back, and nothing is reported."""
         if self.called or speech.reports(message.text):
             return False
-        loops = self.view.previous.loops
-        since = loops[loops.index(aside.loop) + 1 :] if aside.loop is not None else ()
-        return not any(loop.kind in CALLS for loop in since)
+        return not self._called_since(aside)
 
     def _is_left_to_them(self, text: str) -> bool:
         """Whether what is to be done is not done, and waits for the person's word."""
@@ -530,6 +567,17 @@ class Owed:
         if turn.also:
             return True
         return turn.informs and bool(stems(turn.text)) and asking.asks_to_know(about)
+
+    def _is_more(self, turn: speech.Turn, about: str) -> bool:
+        """Whether leave is asked for something beyond what was asked for, which is done."""
+        if not self.requests or any(each.form == _ASIDE for each in self.requests):
+            return False
+        if len(turn.text) <= _BARE or not stems(turn.text):
+            return False  # "shall I go on?" is about the work itself
+        if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
+            return True
+        told = turn.done or (turn.long and asking.asks_to_know(about))
+        return told and not share(turn.text, about)
 
     def _answers(self, message: Message, outcome: str) -> None:
         self.handed_over = outcome in _OVER

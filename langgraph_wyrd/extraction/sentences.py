@@ -89,6 +89,7 @@ WH = Phrases(
 _FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
 _QUOTED = re.compile(r"(?m)^[ \t]*>.*$")
+_LAST_QUOTE = re.compile(r"(?m)(?:^[ \t]*>[^\n]*\n?)+\s*\Z")
 _DRAFT = re.compile(
     r"(?im)^[ \t*_>]*(?:subject|betreff|objet|asunto|assunto|oggetto|onderwerp|主题|主旨|件名)"
     r"[*_ ]*[:\uff1a].*?(?=^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\Z)",
@@ -119,6 +120,10 @@ def prose_of(text: str) -> str:
     if "`" in text or "~~~" in text:
         text = _INLINE.sub(" x ", _FENCED.sub("\n", text))
     if ">" in text:
+        last = _LAST_QUOTE.search(text)
+        before = text[: last.start()].rstrip(" *_\n") if last is not None else ""
+        if last is not None and before and before[-1] not in ":\uff1a":
+            text = text[: last.start()] + last.group().replace(">", " ")  # set off, not quoted
         text = _QUOTED.sub("", text)
     if ":" in text or "\uff1a" in text:
         draft = _DRAFT.search(text)

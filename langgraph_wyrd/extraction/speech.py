@@ -48,6 +48,7 @@ class Turn(NamedTuple):
     told: str = ""  # where something is begun: what is not, and what is
     next: str = ""
     numbers: frozenset[int] = frozenset()  # of a numbered list
+    leave: bool = False  # whether all that they ask is leave to go on
     leaves: bool = False  # whether they leave it to the person what, or whether
 
 
@@ -91,10 +92,11 @@ def turn(text: str) -> Turn:
     eased: list[str] = []
     lines: list[str] = []  # what only tells
     courtesy = False
+    offered = ""  # the last offer that asks nothing
     last_mark = max((n for n, each in enumerate(said) if each[-1] in MARKS), default=-1)
     lower = any(each.cjk for each in tables)
     coded = "```" in text
-    after_code = text.rpartition("```")[2] if coded else ""
+    after_code = prose_of(text.rpartition("```")[2]) if coded else ""
     drafted = goes_on = False
     chosen = -1  # the question that a list of choices follows
     report = 0  # sentences before the last section of a report
@@ -113,6 +115,8 @@ def turn(text: str) -> Turn:
     for place, sentence in enumerate(said):
         line = sentence.lower() if lower else plain_latin(sentence)
         form = _form(sentence, line, tables)
+        if form == "asks" and offers and _IF_SO.match(line):
+            form = "offers"
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
         if form == "tells":
@@ -120,6 +124,8 @@ def turn(text: str) -> Turn:
         elif form == "courtesy":
             courtesy = True
             eased.append(sentence)
+            if any(each.OFFERS.search(line) for each in tables):
+                offered = sentence
             if sentence[-1] not in MARKS and any(each.DONE.search(line) for each in tables):
                 lines.append(line)  # "It is booked, have a nice trip!"
             elif any(
@@ -149,11 +155,14 @@ def turn(text: str) -> Turn:
                 (asks if form == "asks" else proposes).append(sentence)
     if lines and not (asks or proposes) and _awaits(said[-1], tables):
         asks.append(said[-1])  # "I'll start once you confirm"
+    long = coded or len(text) > _LONG or "\n\n" in text.strip() or len(_ITEM.findall(text)) > 2
     if asks or proposes:
         informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
         form = "asks" if asks else "proposes"
-        return Turn(form, " ".join((*asks, *proposes)), informs=informs)
-    long = coded or len(text) > _LONG or "\n\n" in text.strip() or len(_ITEM.findall(text)) > 2
+        leave = bool(asks) and not proposes and all(_asks_leave(each, tables) for each in asks)
+        done = leave and _is_over(said[0], tables)
+        text = " ".join((*asks, *proposes))
+        return Turn(form, text, done=done, informs=informs, long=long, leave=leave)
     # What was announced before code is done in it.
     after = after_code.strip() if coded else words
     progress: Progress = "answers"
@@ -165,7 +174,7 @@ def turn(text: str) -> Turn:
         elif after and _does(after, lines, tables):
             progress = "does"
     if offers:
-        done = long or any(_reports(each, line) for line in lines for each in tables)
+        done = any(_reports(each, line) for line in lines for each in tables)
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
         text = " ".join(offers)
@@ -189,7 +198,22 @@ def turn(text: str) -> Turn:
             leaves=leaves,
         )  # fmt: skip
     bare = not any(beyond_nods(each, line) for line in lines for each in tables[:1])
-    return Turn("courtesy", "", progress, long=long, bare=bare, leaves=leaves)
+    return Turn("courtesy", offered, progress, long=long, bare=bare, leaves=leaves)
+
+
+def _asks_leave(question: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether a question asks whether to do a thing, and for nothing that only they know."""
+    line = lowered(question, tables)
+    return question[-1] in MARKS and any(
+        each.APPROVAL.search(line) or each.OFFERS.search(line) for each in tables
+    )
+
+
+def _is_over(first: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether a turn begins with the word that all is done: "Done.", "C'est fait !"."""
+    return len(first.split()) <= 2 and any(
+        each.DONE.search(lowered(first, tables)) for each in tables if not each.cjk
+    )
 
 
 def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) -> bool:
@@ -285,6 +309,8 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
         return _form_in_english(sentence, line, marked)
     if tables.COURTESY.search(line):
         return "courtesy"
+    if not marked and tables.NEEDS.search(line):
+        return "asks"
     if tables.APPROVAL.search(line) and (marked or tables.DEMANDS.search(line)):
         return "proposes" if tables.PROPOSES.search(line) else "asks"
     if tables.OFFERS.search(line):
@@ -319,7 +345,7 @@ _WAITS = re.compile(
 
 
 def _form_in_english(sentence: str, line: str, marked: bool) -> Form:
-    if _UNDER_TERMS.match(line):
+    if _UNDER_TERMS.match(line) or (not marked and ENGLISH.NEEDS.match(line)):
         return "asks"
     form = asked_in_english(sentence)
     if form == "courtesy":
@@ -464,6 +490,10 @@ def translates(wanted: str, text: str) -> bool:
     )
 
 
+_IF_SO = re.compile(  # goes on with an offer: "if so, which?"
+    r"if (?:so|yes)\b|(?:wenn|falls) ja\b|si oui\b|si es asi\b|(?:en|em|in) caso a\w+\b|se sim\b"
+    r"|se si\b|(?:zo|indien) ja\b|如果(?:是|需要)|もしそう"
+)
 _LEFT_TO_THEM = re.compile(  # "nebula or star drift", "that's twenty dollars ok"
     r"^\w+(?: \w+){0,3} or (?:\w+ ?){1,4}$|^\w+(?: \S+){3,} (?:ok|okay|right|correct)$"
     r"|\b(?:does (?:that|it) work|is (?:that|it) (?:ok|okay|fine|right)|sound good)(?: for you)?$"

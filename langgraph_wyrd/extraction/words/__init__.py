@@ -17,6 +17,7 @@ A table holds words of any conversation, never those of one domain.
 | `SOON` | agent | a condition that comes true by itself ("as soon as they reply") |
 | `SECOND` | agent | the person: a promise that waits for them is none |
 | `DEMANDS` | agent | asks without a question mark |
+| `NEEDS` | agent | asks for it in so many words, whatever else the sentence says |
 | `OPEN` | agent | asks what is wanted at all: the answer is the request |
 | `BARE` | agent | asks by its words alone, where no mark is written |
 | `OR` | agent | joins two choices: an offer with it is a question |

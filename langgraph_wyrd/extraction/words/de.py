@@ -39,6 +39,8 @@ OFFERS = (
     r"^(?:mochten|mochtest|wollen|willst) (?:sie|du) (?:auch |noch |zusatzlich |mehr )",
     r"^ich kann (?:auch|gern|dir gern|ihnen gern|zusatzlich|noch)",
     r"^interesse an\b",
+    r"^(?:mochten|mochtest|wollen|willst) (?:sie|du) (?:eine?n?|die|den|das|mehr|"
+    r"solche?) .*\b(?:sehen|haben|wissen|erfahren)\b",
 )
 APPROVAL = (
     r"\b(?:soll|darf|kann) ich (?:so |damit |jetzt |nun |das |es |die |den )*(?:fortfahren|"
@@ -89,6 +91,14 @@ DEMANDS = (
     r"^such(?:en sie)? (?:dir|sich)\b",
     r"^(?:wenn|falls) (?:sie|du) (?:mir |uns )?.{3,80}\bkonnte(?:n|st)\b",
     r"^(?:noch )?(?:offen|es fehlen|es fehlt|fehlt|fehlen|gebraucht werden)(?: noch| sind)?: ",
+)
+NEEDS = (
+    r"^(?:wenn|falls|sobald) (?:das|es|du|sie|alles|dir|ihnen|der plan) .{0,30}(?:passt|ok|okay|"
+    r"stimmt|in ordnung|einverstanden|recht|bestatigs?t|freigibst|zustimmst|freigeben|"
+    r"bestatigen|zustimmen)\b.{0,20}, \w+e ich\b"
+    r"|\b(?:sag|sage|sagen sie|gib|geben sie|schreib|schick|schicken sie) mir (?:dann |bitte |"
+    r"kurz |anschliessend )*(?:bescheid,? )?(?:was|welche[rsmn]?|wie|wo|wann|ob (?!ich|du noch|sie "
+    r"noch))\b"
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",

@@ -114,6 +114,11 @@ DEMANDS = (
     r"^(?:still |what's )?(?:open|missing|needed|required|left to (?:decide|clarify)): ",
     r"^for [\w ]{2,30},? (?:i|we)(?:'d|'ll| will| would)? (?:still )?need (?!to\b)(?:\w+ ){1,3}",
 )
+NEEDS = (
+    r"^(?:if|once|when|as soon as) (?:that|this|it|everything|you)(?:'s|'re| is| are| looks?| "
+    r"sounds?| works?)? ?(?:ok|okay|fine|good|right|correct|happy|confirm|approve|agree|give me)"
+    r"\b.{0,40}\b(?:i'll|i will|i can|we'll|we will|we can)\b"
+)
 BEGINS = (
     r"\b(?:one|a|just a|give me a|1) (?:moment|minute|sec|min|few (?:minutes|moments))\b",
     r"\b(?:one|a|just a|give me a|1) second\b(?! (?!please|while|to\b)\w)",

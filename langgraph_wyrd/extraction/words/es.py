@@ -28,6 +28,7 @@ COURTESY = (
     r"\bmejor (?:asi|ahora)\W*$|\basi (?:esta |va )?mejor\W*$",
 )
 OFFERS = (
+    r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria) \w+[aei]r(?:lo|la|los|las)?\b",
     r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?|quisieras?|"
     r"quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
     r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria) (?:tambien|ver|un ejemplo|mas|"
@@ -88,14 +89,22 @@ DEMANDS = (
     r"deja)\b.{1,60}\b(?:y (?:yo )?(?:lo|la|te|le|\w+o)\b|aqui\W*$)",
     r"^si (?:me |nos )?(?:pudieras?|pudiera)\b",
 )
+NEEDS = (
+    r"^(?:si|cuando|en cuanto) (?:te parece bien|le parece bien|estas de acuerdo|esta de acuerdo|"
+    r"todo esta bien|esta bien|confirmas|confirme|me confirmas|apruebas|das el visto bueno)"
+    r"\b.{0,20},? \w+o\b"
+    r"|\b(?:dime|digame|cuentame|cuenteme|avisame|mandame|pasame|enviame|pegame|compartime) "
+    r"(?:que|cual|como|donde|cuando|el|la|los|las|lo que)\b"
+)
 BEGINS = (
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"
     r"permitame|dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
     r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:mismo )?(?:lo |"
     r"la )?(?:reviso|verifico|busco|consulto|compruebo|ejecuto|hago|miro)\b",
     r"\b(?:lo |la |los |las |te |le )?(?:reviso|verifico|busco|consulto|compruebo|analizo|"
-    r"investigo|empiezo|comienzo|me (?:pongo|encargo|ocupo)|transfiero|derivo|paso|preparo|"
-    r"ejecuto|miro|continuo con|inicio|reviento)\b",
+    r"investigo|empiezo|comienzo|me (?:pongo|encargo|ocupo)|transfiero|derivo|preparo|"
+    r"ejecuto|miro|continuo con)\b",
+    r"(?:^|[,;:] |\by )(?:(?:ahora|ya|enseguida|lo|la|los|las|te|le) )*(?:paso|inicio)\b",
     r"\b(?:revisare|verificare|buscare|consultare|comprobare|analizare|investigare|empezare|"
     r"comenzare|me encargare|te avisare|le avisare|te aviso|le aviso|transferire|preparare|"
     r"ejecutare|hare|creare|enviare|informare|implementare|corregire|volvere|contactare|"
@@ -104,7 +113,8 @@ BEGINS = (
     r"\b(?:estoy|estamos) \w+(?:ando|iendo|yendo)\b|\bestoy (?:revisando|verificando|"
     r"buscando|consultando|comprobando|analizando|trabajando|procesando|ejecutando|en ello|"
     r"preparando|investigando)\b",
-    r"^\w+(?:ando|iendo|yendo)\b(?!,)",
+    r"^(?!(?:considerando|sabiendo|teniendo|siendo|resumiendo|dependiendo|suponiendo|"
+    r"recordando|cuando|comparando|mirando|segun)\b)\w+(?:ando|iendo|yendo)\b(?!,)",
     r"^(?:revisando|verificando|buscando|consultando|procesando|trabajando)\b",
     r"\b(?:tengo|tenemos) que (?:\w+r(?:lo|la|los|las)?)\b",
     r"^en cuanto [^,]{3,90}, (?!podra|veras?|recibir)",

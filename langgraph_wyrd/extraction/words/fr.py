@@ -81,6 +81,12 @@ DEMANDS = (
     r"^si (?:vous pouviez|tu pouvais|vous pourriez)\b",
     r"\bil ne (?:me )?manque (?:plus )?que\b",
 )
+NEEDS = (
+    r"^(?:si|des que) (?:ca|cela|tout|c'est|le plan|tu|vous) .{0,25}(?:va|convient|bon|ok|"
+    r"d'accord|valide[sz]?|confirme[sz]?|approuve[sz]?)\b.{0,20}, (?:je|j'|on)\b"
+    r"|\b(?:dis|dites)[- ]moi (?:ce qu|quel|ou\b|comment|combien|lequel|laquelle)"
+    r"|\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- ](?:le |la |les )?moi\b"
+)
 BEGINS = (
     r"\b(?:un (?:instant|moment)|une (?:minute|seconde)|patiente[zr]?|ne quittez pas|"
     r"deux minutes)\b",
@@ -253,7 +259,7 @@ SECOND = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes)\b|\bt'"
 SOON = r"^(?:des que|une fois|quand|lorsque|apres)\b"
 WH = (
     r"^(?:\w+,? ){0,2}(?:quel(?:le)?s?|quand|ou|qui|combien|comment|pourquoi|lequel|laquelle|"
-    r"que|qu'est-ce|qu'est ce|quoi)\b"
+    r"que|qu'est-ce|qu'est ce|quoi|est-ce que (?!(?:tu|vous|je|on)\b))\b"
 )
 THEN = r"^(?:maintenant|ensuite|aussi|et|pour|avec|en|puis|sans)\b"
 KNOW = (

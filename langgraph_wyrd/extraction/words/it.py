@@ -26,6 +26,7 @@ COURTESY = (
     r"\b(?:va )?meglio (?:cosi|adesso|ora)\W*$|\bcosi (?:va )?meglio\W*$",
 )
 OFFERS = (
+    r"^(?:e |o )?(?:vuoi|vuole|desideri|desidera) \w+[aei]r(?:e|lo|la|li|le)\b",
     r"^(?:e |o )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti piacerebbe|"
     r"le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
     r"^(?:e |o )?(?:vuoi|vuole|desideri|desidera) (?:anche|vedere|un esempio|altro|saperne|"
@@ -55,11 +56,12 @@ APPROVAL = (
     r"acquist\w+|ordin\w+|invi\w+|annull\w+|elimin\w+|pubblic\w+|cancell\w+)\b",
 )
 DEMANDS = (
-    r"\b(?:per favore,? )?(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|"
-    r"specifichi|scriva)|indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|"
-    r"specificami|scrivimi|condividi|condivida|indica|indichi|fornisci|fornisca|specifica|"
-    r"specifichi|scegli|scelga|seleziona|selezioni|descrivi|descriva|incolla|incolli|allega|"
-    r"alleghi|inserisci|inserisca|carica|carichi|chiarisci|chiarisca|"
+    r"\b(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|specifichi|scriva)|"
+    r"indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|specificami|"
+    r"scrivimi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
+    r"(?:^|[,;:] |\be |\bper favore )(?:condividi|condivida|indica|indichi|fornisci|fornisca|"
+    r"specifica|specifichi|scegli|scelga|seleziona|selezioni|descrivi|descriva|incolla|"
+    r"incolli|allega|alleghi|inserisci|inserisca|carica|carichi|chiarisci|chiarisca|"
     r"rispondi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
     r"\b(?:puoi|puo|potresti|potrebbe|potete) (?:per favore |cortesemente )?(?:indicar|dir|"
     r"fornir|inviar|condivider|mandar|confermar|specificar|dar|chiarir|descriver|verificar|"
@@ -69,6 +71,7 @@ DEMANDS = (
     r"che)(?! (?:verificare|controllare|cercare|un (?:momento|attimo)|qualche (?:minuto|"
     r"secondo)))",
     r"\bmi (?:serve|servono|servirebbe|servirebbero|manca|mancano|occorre|occorrono)\b",
+    r"\b(?:fammi|mi faccia|fatemi) sapere(?::| \()",
     r"\b(?:fammi|mi faccia|fatemi) sapere (?:quale|quali|quando|dove|come|quanto|chi|cosa|"
     r"che)",
     r"^(?:a |di |in |per |da |con )?(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|"
@@ -81,6 +84,12 @@ DEMANDS = (
     r"^(?:rispondi|risponda|scrivi|scriva|digita|digiti|invia|mandi|manda|trascina|"
     r"carica)\b.{1,60}\b(?:e (?:io )?(?:lo|la|ti|procedo|\w+o)\b|qui\W*$)",
     r"^se (?:mi |ci )?(?:potesse|potessi)\b",
+)
+NEEDS = (
+    r"^(?:se|quando|appena) (?:va bene|ti va bene|le va bene|sei d'accordo|e d'accordo|confermi|"
+    r"mi confermi|conferma|approvi|per te va bene|e tutto ok)\b.{0,20},? (?:\w+o)\b"
+    r"|\b(?:dimmi|mi dica|mandami|inviami|incollami|passami|fammi sapere) (?:cosa|quale|quali|"
+    r"come|dove|quando|il|lo|la|i|gli|le|l')"
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"

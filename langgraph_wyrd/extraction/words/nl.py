@@ -64,6 +64,12 @@ DEMANDS = (
     r"we)\b|\bhier(?:heen|naartoe)?\W*$)",
     r"^als (?:u|je) .{3,80}\b(?:zou(?:dt)? kunnen|kon)\b",
 )
+NEEDS = (
+    r"^(?:als|zodra|wanneer) (?:dat|dit|het|je|u|alles) .{0,25}(?:goed|akkoord|ok|oke|klopt|"
+    r"bevestigt|goedkeurt|bevestig)\b.{0,20}, (?:\w+ )?ik\b"
+    r"|\b(?:vertel|zeg|stuur|plak|geef) (?:me|mij) (?:dan |even |daarna )*(?:wat|welke?|hoe|waar|"
+    r"wanneer|de|het)\b"
+)
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
     r"seconde|wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\b",

@@ -14,6 +14,7 @@ YOU = (
 COURTESY = (
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
+    r"\balgum outro\b|\balguma outra\b",
     r"\bmais (?:algo|alguma coisa|alguma (?:duvida|pergunta|questao))\b",
     r"\bnao hesite\b|\bfique a vontade\b|\besteja a vontade\b|\bsinta-se a vontade\b",
     r"\b(?:estou|fico|estamos|ficamos|continuo) (?:a (?:sua |tua )?disposicao|aqui|"
@@ -27,6 +28,7 @@ COURTESY = (
     r"\bmelhor (?:assim|agora)\W*$|\bassim (?:esta |fica |ficou )?melhor\W*$",
 )
 OFFERS = (
+    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de) \w+[aei]r\b",
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
     r"nos)\b",
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de)(?: tambem| ver| um exemplo|"
@@ -37,6 +39,7 @@ OFFERS = (
     r"quiser|desejar|deseja|preferir|precisa|precisar|gostaria|devo|posso)",
     r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
     r"^tambem posso\b",
+    r"^quando (?:voce )?(?:quiser|quiseres|preferir|puder)\b",
 )
 APPROVAL = (
     r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|"
@@ -51,11 +54,12 @@ APPROVAL = (
     r"compr(?:e|ar)|agend(?:e|ar)|marc(?:ar)|marque|public(?:ar)|publique|delet(?:e|ar))\b",
 )
 DEMANDS = (
-    r"\b(?:por favor,? )?(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|"
-    r"confirme|da|de)|informe|informe-me|diga-me|envie|envie-me|forneca|forneca-me|"
-    r"compartilhe|partilhe|indique|indique-me|especifique|escolha|selecione|descreva|cole|"
-    r"confirme|anexe|responda|esclareca|mande|diz-me|envia-me|informa)\b(?! se (?:quer|"
-    r"quiser|precisar|desejar))",
+    r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de)|"
+    r"(?:informe|diga|envie|forneca|indique|diz|envia)-me)\b(?! se (?:quer|quiser|precisar|"
+    r"desejar))",
+    r"(?:^|[,;:] |\be |\bpor favor )(?:informe|envie|forneca|compartilhe|partilhe|indique|"
+    r"especifique|escolha|selecione|descreva|cole|confirme|anexe|responda|esclareca|mande|"
+    r"informa)\b(?! se (?:quer|quiser|precisar|desejar))",
     r"\b(?:voce )?(?:pode|poderia|podes|poderias|consegue) (?:por favor |me |nos |"
     r"-me )*(?:informar|dizer|fornecer|enviar|compartilhar|passar|confirmar|especificar|dar|"
     r"esclarecer|descrever|verificar|indicar|mandar|partilhar|detalhar)",
@@ -78,6 +82,13 @@ DEMANDS = (
     r"subir|colocar|digitar|escrever)\b",
     r"^se (?:voce )?(?:puder|pudesse)\b(?! me avisar se)",
 )
+NEEDS = (
+    r"^(?:se|quando|assim que) (?:estiver|estiver tudo|tudo estiver|concordar|voce concordar|"
+    r"confirmar|voce confirmar|aprovar|voce aprovar|me confirmar|ok|for ok) ?(?:ok|certo|bem|"
+    r"bom|de acordo)?\b.{0,20},? (?:eu )?(?:\w+o|vou|posso)\b"
+    r"|\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
+    r"qual|quais|como|onde|quando|o que)\b"
+)
 BEGINS = (
     r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
     r"deixa eu|me deixe|permita-me|ja volto|ja ja)\b(?! saber)|^(?:por favor,? )?(?:aguarde|"
@@ -91,7 +102,8 @@ BEGINS = (
     r"buscando|consultando|analisando|trabalhando|processando|executando|procurando|"
     r"preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|consultar|"
     r"tratar))\b",
-    r"^\w{3,}(?:ando|endo|indo)\b(?!,)",
+    r"^(?!(?:considerando|sabendo|tendo|sendo|resumindo|segundo|dependendo|supondo|lembrando|"
+    r"quando|comparando|olhando)\b)\w{3,}(?:ando|endo|indo)\b(?!,)",
     r"^(?:verificando|buscando|consultando|analisando|processando|executando|"
     r"agora (?:verifico|procuro|executo))\b",
     r"\b(?:encaminhando|transferindo|passo (?:para|ao|a palavra)|comeco (?:por|a|agora)|"
