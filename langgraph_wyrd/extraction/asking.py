@@ -213,6 +213,8 @@ def said(text: str) -> Said:
             asking = kind in ("question", "wish")
             answered = number > 0 and (content or agrees) and not (wish or questions)
             adds = adds or (asking and answered and _ADDS.match(line) is not None)
+            adds = adds or (answered and _ADDS_WISH.match(line) is not None)
+            adds = adds or (" " in line and any(_goes_on(each, line) for each in tables))
             content = True
             if kind == "question":
                 questions.append(sentence)
@@ -258,6 +260,10 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
         if len(parts) < 2 or tables.praise.fullmatch(parts[-1].strip(ENDS)) is None:
             return False
     rest = tables.gratitude.sub(" ", line[praised.end() :] if praised is not None else line)
+    if praised is not None and rest[:1] == "," and not thanks and 0 < len(rest.split()) <= 3:
+        bare = beyond_nods(tables, rest)
+        if bare and not tables.praise.match(bare):
+            return False  # "perfect, commit it"
     return not tables.MORE.search(rest) and not tables.THEN.match(rest.strip(ENDS))
 
 
@@ -370,6 +376,24 @@ _ADDS = re.compile(
     r"|en|ook)\b"
     "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b"
 )
+_ADDS_WISH = re.compile(  # "and I want a discount"
+    r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?(?:want|need|will|mochte|brauche|veux|voudrais"
+    r"|quiero|necesito|quero|preciso|voglio|vorrei|wil)\b"
+)
+
+
+def _goes_on(tables: Tables, line: str) -> bool:
+    """Whether a sentence answers first, and then asks for more: "red is fine, and could you …?"."""
+    first, *others = _SPLIT.split(line)
+    if _kind_of(tables, first, False) not in ("content", "nod"):
+        return False
+    return any(
+        (found := _ADDS.match(part)) is not None
+        and (tables.wishes(part[found.end() :].strip(ENDS)) or _ADDS_WISH.match(part) is not None)
+        for part in others
+    )
+
+
 _JOINS = re.compile(r"\s*(?:and|und|et|y|e|ed|en)\b")
 
 

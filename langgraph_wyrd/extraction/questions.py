@@ -18,7 +18,7 @@ _SOFT = (
     r"no problem|no worries|you(?:'re| are) (?:very |most )?welcome|my pleasure|so|and|also|okay|ok"
     r"|sure(?: thing)?|certainly|great|perfect|alright|all right|understood|got it|thanks"
     r"|thank you|sorry|well|then|now|first|again|absolutely|of course|yes|no|sounds good"
-    r"|very well|good|fine|hi|hello|but|or|excellent|i understand|i see"
+    r"|very well|good|fine|hi|hello|but|or|excellent|i understand(?=[,.!])|i see(?=[,.!])"
 )
 _LEAD = Phrases(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
 

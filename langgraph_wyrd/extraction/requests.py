@@ -241,6 +241,12 @@ class Owed:
             else:
                 self._resume(source)
             return
+        if (
+            form == "offers"
+            and said.denies
+            and not (said.wish or said.questions or said.redirect or self.requests)
+        ):
+            return  # "no, I am only collecting opinions"
         asked_for = form == "instead" or (
             form == "offers" and (bool(self.requests) or not self.used_tools)
         )
@@ -255,7 +261,7 @@ class Owed:
             or not may_be_english(text)
         )
         if said.denies and waited and asking.approves(asked):  # "no, list them first"
-            moves = moves or not may_be_english(text)
+            moves = moves or not may_be_english(text) or len(text) > 2 * _SHORT
         concrete = waited and said.wish and (asking.is_open_ended(asked) or self._spells_out(line))
         if waited and said.questions and not concrete:
             concrete = asking.asks_for_questions(asked)

@@ -169,6 +169,8 @@ def turn(text: str) -> Turn:
     if lines:
         if after and _begins(after, lines, tables):
             progress = "begins"
+        elif after and len(lines) > _SHORT and _does(after, lines, tables):
+            progress = "does"  # "I can't do that. … Proceeding without it."
         elif _refuses("\n".join(lines), tables):
             progress = "refuses"
         elif after and _does(after, lines, tables):
@@ -177,6 +179,7 @@ def turn(text: str) -> Turn:
         done = any(_reports(each, line) for line in lines for each in tables)
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
+        also = also and _THAT_TOO.search(offers[-1]) is None
         text = " ".join(offers)
         failed = any(each.FAILED.search(line) for line in lines for each in tables)
         return Turn(
@@ -267,6 +270,8 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
     marked = sentence[-1] in MARKS
     if sentence[0] in "#@" or (not marked and len(sentence) > 400):
         return "tells"
+    if marked and _TO_AGENT.match(sentence):
+        return "tells"
     if len(tables) == 1:
         return _form_in(tables[0], sentence, line, marked)
     for each in tables:
@@ -278,6 +283,9 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
     return "asks" if marked else "tells"
 
 
+_TO_AGENT = re.compile(  # "SearchAgent, what did you find?"
+    r"(?:\w+: )?@?(?:[A-Z]\w*)?(?:[Aa]gent|Bot|Analyst|Coder|Writer|Reviewer|Planner|Researcher)\d*[,:] "
+)
 _BARE = 160  # characters: a longer sentence without an end is no speech
 
 
@@ -425,7 +433,8 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
 
 
 _UPON_YOU = re.compile(  # what the person has to do before the agent goes on
-    r"\b(?:once|when|as soon as|after) you\b(?! (?:have (?:any|more)|need|want|like|run into))"
+    r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b(?! (?:have (?:any|more)|need|want|like|run into))"
+    r"|\bwhen you(?:'re|'ve| are| have)? (?:ready|confirm|repl|send|approve|done|give|tell|decide)"
     r"|\b(?:sobald|wenn|nachdem) (?:du|ihr|sie (?:\S+ ){0,4}\w+en)\b"
     r"|\b(?:des que|quand) (?:vous|tu)\b"
     r"|\b(?:en cuanto|cuando) (?:usted|tu|me)\b|\b(?:assim que|quando) (?:voce|me)\b"
@@ -490,6 +499,7 @@ def translates(wanted: str, text: str) -> bool:
     )
 
 
+_THAT_TOO = re.compile(r"\b(?:that one|this one|those|these|it|them) (?:too|as well)\b")
 _IF_SO = re.compile(  # goes on with an offer: "if so, which?"
     r"if (?:so|yes)\b|(?:wenn|falls) ja\b|si oui\b|si es asi\b|(?:en|em|in) caso a\w+\b|se sim\b"
     r"|se si\b|(?:zo|indien) ja\b|如果(?:是|需要)|もしそう"

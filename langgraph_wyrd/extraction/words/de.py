@@ -8,6 +8,8 @@ COMMON = (
 )
 YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte|mir)\b"
 COURTESY = (
+    r"^(?:bitte |jetzt |nun )*(?:test|probier|pruf|schau|lad|starte)\w*\b.{0,80}\b(?:ob|wie es)\b(?! (?:sie|du) )",
+    r"\b(?:sag|gib|melde)\w*\b.{0,20}\bob (?:es|das|alles)\b",
     r"\bgefallt (?:es|das|dir|ihnen)\b",
     r"\b(?:sonst|ansonsten) noch\b",
     r"\bnoch (?:etwas|was|weitere?|irgendetwas|mehr|fragen|anderes)\b",
@@ -99,6 +101,8 @@ NEEDS = (
     r"|\b(?:sag|sage|sagen sie|gib|geben sie|schreib|schick|schicken sie) mir (?:dann |bitte |"
     r"kurz |anschliessend )*(?:bescheid,? )?(?:was|welche[rsmn]?|wie|wo|wann|ob (?!ich|du noch|sie "
     r"noch))\b"
+    r"|\b(?:kann|konnte|konnten) (?:ich|wir) (?:ihnen|dir) .{3,80}\boder\b.{3,60}\banbieten\b"
+    r"|\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|dir) .{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",

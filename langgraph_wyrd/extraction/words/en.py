@@ -7,6 +7,7 @@ COMMON = (
 )
 YOU = r"\b(?:you|your|i|we|please|me|us)\b"
 COURTESY = (
+    r"^(?:please |now |then )*(?:test|try|give it a (?:try|go)|check|verify|refresh|reload|rebuild|restart|rerun)\b.{0,80}\b(?:let me know|tell me|see) (?:if|whether|how)\b",
     r"^(?:do you like (?:it|this|that)|how does (?:it|this|that) look|"
     r"what do you think)\b.{0,10}$",
     r"\bfeel free\b",
@@ -118,6 +119,7 @@ NEEDS = (
     r"^(?:if|once|when|as soon as) (?:that|this|it|everything|you)(?:'s|'re| is| are| looks?| "
     r"sounds?| works?)? ?(?:ok|okay|fine|good|right|correct|happy|confirm|approve|agree|give me)"
     r"\b.{0,40}\b(?:i'll|i will|i can|we'll|we will|we can)\b"
+    r"|^(?:i|we) (?:can|could) offer you\b.{3,80}\bor\b"
 )
 BEGINS = (
     r"\b(?:one|a|just a|give me a|1) (?:moment|minute|sec|min|few (?:minutes|moments))\b",
@@ -290,6 +292,8 @@ STOP = (
     r"nvm)(?: (?:it|that|this|all|everything|about|here|there|right|now|the (?:task|run|work|"
     r"request)|"
     r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself))*",
+    r"(?:ok,? |ugh,? |oh,? |well,? )*(?:never ?mind|forget) (?:about )?(?:the|that|this|those|my) "
+    r"[\w ]{1,25}",
     r"(?:it|that)(?:'s| is) (?:no longer|not) (?:needed|necessary|relevant|"
     r"required)[^,;\u3001\uff0c]{0,40}",
     r"(?:i|we) (?:no longer|don't) (?:need|want) (?:it|that|this|"
@@ -328,7 +332,7 @@ REDIRECT = (
     r"\bi (?:actually|really) (?:need|want|meant)\b",
     r"^(?:no\W+)*(?:(?:wait|hang on|hold on)\W+)?i (?:meant|was (?:talking about|referring to))\b",
     r"^(?:scratch|scrap) (?!that\b|it\b)\w+",
-    r"\brather than\b",
+    r"(?<!sooner )\brather than\b",
     r"^hang on\b",
 )
 WISHES = (

@@ -11,6 +11,7 @@ YOU = (
     r"quiere|prefieres|prefiere|tienes|tiene|deseas?)\b"
 )
 COURTESY = (
+    r"^(?:prueba|pruebe|proba|probalo|pruebalo|verifica|recarga|refresca|intenta)\b.{0,100}\b(?:si (?:funciona|ya|ahora|todo|sigue)|para ver si)\b",
     r"\b(?:te|le) (?:gusta|gustan)(?: asi)?\W*$",
     r"\b(?:algo|alguna (?:otra )?(?:cosa|pregunta|duda|consulta)|en que|en algo) (?:mas|"
     r"otra?)\b",
@@ -93,8 +94,9 @@ NEEDS = (
     r"^(?:si|cuando|en cuanto) (?:te parece bien|le parece bien|estas de acuerdo|esta de acuerdo|"
     r"todo esta bien|esta bien|confirmas|confirme|me confirmas|apruebas|das el visto bueno)"
     r"\b.{0,20},? \w+o\b"
-    r"|\b(?:dime|digame|cuentame|cuenteme|avisame|mandame|pasame|enviame|pegame|compartime) "
-    r"(?:que|cual|como|donde|cuando|el|la|los|las|lo que)\b"
+    r"|\b(?:dime|digame|decime|cuentame|cuenteme|contame|avisame|mandame|pasame|enviame|pegame|"
+    r"compartime) (?:que|si (?:se|aparece|sale|te|le|da)|cual|como|donde|cuando|el|la|los|las|lo que)\b"
+    r"|\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
 )
 BEGINS = (
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"

@@ -9,6 +9,7 @@ COMMON = (
 )
 YOU = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes|je|nous|me|moi)\b|-(?:vous|tu|je|nous)\b"
 COURTESY = (
+    r"^(?:teste|essaie|essaye|verifie|recharge|relance)[sz]?\b.{0,100}\b(?:si (?:ca|cela|c'est|tout|le|la|les)|pour voir si)\b",
     r"\b(?:ca|cela|ils|elles?) (?:te|vous) plai(?:t|sent)\W*$",
     r"\b(?:autre chose|d'autres? (?:questions?|demandes?|besoins?|choses?))\b",
     r"\bn'hesite[zs]? pas\b",
@@ -86,6 +87,7 @@ NEEDS = (
     r"d'accord|valide[sz]?|confirme[sz]?|approuve[sz]?)\b.{0,20}, (?:je|j'|on)\b"
     r"|\b(?:dis|dites)[- ]moi (?:ce qu|quel|ou\b|comment|combien|lequel|laquelle)"
     r"|\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- ](?:le |la |les )?moi\b"
+    r"|\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
 )
 BEGINS = (
     r"\b(?:un (?:instant|moment)|une (?:minute|seconde)|patiente[zr]?|ne quittez pas|"

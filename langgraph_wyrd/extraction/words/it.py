@@ -11,6 +11,7 @@ YOU = (
     r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
 )
 COURTESY = (
+    r"^(?:prova|provi|testa|verifica|ricarica|riavvia)\b.{0,100}\b(?:se (?:funziona|ora|adesso|va|tutto|e)|per vedere se)\b",
     r"\b(?:ti|le) (?:piace|piacciono)(?: cosi)?\W*$",
     r"\b(?:altro|qualcos'altro|qualche altra|altre|ulteriori) ?(?:domand[ae]|dubbi|"
     r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
@@ -90,6 +91,7 @@ NEEDS = (
     r"mi confermi|conferma|approvi|per te va bene|e tutto ok)\b.{0,20},? (?:\w+o)\b"
     r"|\b(?:dimmi|mi dica|mandami|inviami|incollami|passami|fammi sapere) (?:cosa|quale|quali|"
     r"come|dove|quando|il|lo|la|i|gli|le|l')"
+    r"|\b(?:posso|potrei) (?:offrir|propor)(?:le|ti)\b.{3,80}\bo\b"
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"

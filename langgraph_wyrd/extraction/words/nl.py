@@ -8,6 +8,7 @@ COMMON = (
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
+    r"^(?:test|probeer|controleer|check|herlaad|ververs)\b.{0,100}\b(?:of|laat (?:het )?(?:me|mij) weten of)\b",
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
     r"\baarzel\b",
     r"\b(?:ik )?(?:sta|staan|ben|blijf) (?:graag |altijd )?(?:voor (?:je|u)|klaar|"
@@ -69,6 +70,7 @@ NEEDS = (
     r"bevestigt|goedkeurt|bevestig)\b.{0,20}, (?:\w+ )?ik\b"
     r"|\b(?:vertel|zeg|stuur|plak|geef) (?:me|mij) (?:dan |even |daarna )*(?:wat|welke?|hoe|waar|"
     r"wanneer|de|het)\b"
+    r"|\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
 )
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
@@ -220,7 +222,7 @@ MORE = (
     r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"
     r"graag)\b|\b(?:nodig|wil|willen|zou)\b"
 )
-OR = r"\bof\b"
+OR = r"\bof\b(?! (?:het|de|dit|dat|deze|die|je|u|ik|er|alles|hij|ze|we)\b)"
 DOING = (
     r"^(?:ik|we|wij) (?!heb|hebben|had|ben\b|was\b|zijn|denk|vind|hoop|zou|raad|begrijp|zie\b|"
     r"weet|wens|kan\b|kon|kunnen|snap|stel|geloof|adviseer|mis\b|wacht|wil\b|"

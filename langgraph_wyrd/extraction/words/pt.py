@@ -12,6 +12,7 @@ YOU = (
     r"gostaria|deseja|queres|preferes|tem)\b"
 )
 COURTESY = (
+    r"^(?:testa|teste|tenta|tente|verifica|verifique|recarrega|recarregue|roda|rode)\b.{0,100}\b(?:se (?:funciona|funcionou|deu|agora|ficou|esta|ainda)|pra ver se|para ver se)\b",
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
     r"\balgum outro\b|\balguma outra\b",
@@ -88,6 +89,7 @@ NEEDS = (
     r"bom|de acordo)?\b.{0,20},? (?:eu )?(?:\w+o|vou|posso)\b"
     r"|\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
     r"qual|quais|como|onde|quando|o que)\b"
+    r"|\b(?:posso|podemos) (?:te |lhe )?oferecer\b.{3,80}\bou\b"
 )
 BEGINS = (
     r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
