@@ -278,7 +278,12 @@ _WITHDRAWS = re.compile(
 )
 
 
+_BEFORE = re.compile(r"\bbefore (?:we|you|that|doing)\b|\bbevor (?:wir|du)\b|\bavant (?:de|ca)\b")
+
+
 def _redirects(tables: Tables, line: str) -> bool:
+    if _BEFORE.search(line):
+        return False  # "actually, before we do that": it comes on top
     if tables is ENGLISH and _TURNS.search(line) is None:
         return False
     return tables.REDIRECT.search(line) is not None
@@ -307,6 +312,7 @@ _SPLIT = re.compile(
     r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
 )
 _WHY = 7  # words that say why something is to stop
+_WHY_CJK = 16  # characters
 _SUBJECT = re.compile(r"(?:i|we|he|she|they|it|the|my|our|your|there|because|since)\b")
 _MUST = re.compile(
     r"(?:i|we) (?:need to|have to|must|should|'?ll) (?:first )?"
@@ -332,10 +338,14 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
             if (
                 all(each != "wish" or _MUST.match(part) for part, each in both)
                 and not any(map(tables.REDIRECT.search, why))
-                and len(" ".join(why).split()) <= _WHY
+                and (len("".join(why)) <= _WHY_CJK if tables.cjk else _few(why))
             ):
                 return small  # "never mind, plans changed"
     return kind
+
+
+def _few(why: list[str]) -> bool:
+    return len(" ".join(why).split()) <= _WHY
 
 
 def _kind_of(tables: Tables, line: str, marked: bool) -> str:
@@ -377,8 +387,8 @@ _ADDS = re.compile(
     "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b"
 )
 _ADDS_WISH = re.compile(  # "and I want a discount"
-    r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?(?:want|need|will|mochte|brauche|veux|voudrais"
-    r"|quiero|necesito|quero|preciso|voglio|vorrei|wil)\b"
+    r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?"
+    r"(?:want|need|will|mochte|brauche|veux|voudrais|quiero|necesito|quero|preciso|voglio|vorrei|wil)\b"
 )
 
 

@@ -260,7 +260,9 @@ class Owed:
             or not waited
             or not may_be_english(text)
         )
-        if said.denies and waited and asking.approves(asked):  # "no, list them first"
+        if (
+            said.denies and waited and (asking.approves(asked) or said.wish)
+        ):  # "no, list them first"
             moves = moves or not may_be_english(text) or len(text) > 2 * _SHORT
         concrete = waited and said.wish and (asking.is_open_ended(asked) or self._spells_out(line))
         if waited and said.questions and not concrete:
@@ -430,7 +432,7 @@ class Owed:
                 form = "asks"  # what was asked back is answered, what is wanted is not
             elif self._is_more(turn, about):
                 pass
-            elif not (turn.done or (turn.long and self._worked_on(about))) and (
+            elif not (turn.done or (turn.long and self._worked_on(turn, about))) and (
                 turn.failed or not self._is_extra(turn, about)
             ):
                 form = "asks"
@@ -474,11 +476,12 @@ class Owed:
             source = self._source("question", message)
             self._opens("question", ref, short(turn.text, _LINE), source, _HINTS)
 
-    def _worked_on(self, about: str) -> bool:
+    def _worked_on(self, turn: speech.Turn, about: str) -> bool:
         """Whether many words can be the end of what was asked for: they tell, or follow a call."""
-        if self.called or asking.asks_to_know(about):
+        if asking.asks_to_know(about):
             return True
-        return self._called_since(self.requests[0])
+        called = self.called or self._called_since(self.requests[0])
+        return called and not share(turn.text, about)
 
     def _called_since(self, request: Waiting) -> bool:
         """Whether a tool was called since a request, before this walk."""

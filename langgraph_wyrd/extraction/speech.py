@@ -238,7 +238,9 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     )
 
 
-_MINE = re.compile(r"\b(?:i|we|me|ich|wir|mir|je|nous|puedo|posso|ik)\b|\bsay the word\b|\u6211")
+_MINE = re.compile(
+    r"\b(?:i|we|(?<!let )me|ich|wir|mir|je|nous|puedo|posso|ik)\b|\bsay the word\b|\u6211"
+)
 
 
 def reports(text: str) -> bool:
@@ -284,7 +286,8 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
 
 
 _TO_AGENT = re.compile(  # "SearchAgent, what did you find?"
-    r"(?:\w+: )?@?(?:[A-Z]\w*)?(?:[Aa]gent|Bot|Analyst|Coder|Writer|Reviewer|Planner|Researcher)\d*[,:] "
+    r"(?:\w+: )?@?(?:[A-Z]\w*)?"
+    r"(?:[Aa]gent|Bot|Analyst|Coder|Writer|Reviewer|Planner|Researcher)\d*[,:] "
 )
 _BARE = 160  # characters: a longer sentence without an end is no speech
 
@@ -397,9 +400,10 @@ def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
     ends = _ends(words, lines)
     for each in tables:
-        for line in ends:
+        for place, line in enumerate(ends):
             if each.BEGINS.search(line) and not _is_up_to_them(each, line):
-                if line is not ends[-1] and (_reports(each, ends[-1]) or _reports(each, ends[0])):
+                over = (ends[0], *ends[place + 1 :])
+                if line is not ends[-1] and any(_reports(each, other) for other in over):
                     continue  # "Let me see. It is done."
                 return True
     lead = _LEAD.search(words) if ":" in words or "\uff1a" in words else None
@@ -433,7 +437,8 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
 
 
 _UPON_YOU = re.compile(  # what the person has to do before the agent goes on
-    r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b(?! (?:have (?:any|more)|need|want|like|run into))"
+    r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
+    r"(?! (?:have (?:any|more)|need|want|like|run into))"
     r"|\bwhen you(?:'re|'ve| are| have)? (?:ready|confirm|repl|send|approve|done|give|tell|decide)"
     r"|\b(?:sobald|wenn|nachdem) (?:du|ihr|sie (?:\S+ ){0,4}\w+en)\b"
     r"|\b(?:des que|quand) (?:vous|tu)\b"

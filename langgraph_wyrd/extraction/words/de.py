@@ -8,7 +8,10 @@ COMMON = (
 )
 YOU = r"\b(?:sie|ihnen|ihre?[nmrs]?|du|dir|dich|deine?[nmrs]?|euch|ich|wir|bitte|mir)\b"
 COURTESY = (
-    r"^(?:bitte |jetzt |nun )*(?:test|probier|pruf|schau|lad|starte)\w*\b.{0,80}\b(?:ob|wie es)\b(?! (?:sie|du) )",
+    r"^(?:mochtest|willst|mochten|wollen) (?:du|sie) (?:es|das) (?:mal |gleich |jetzt )*(?:testen|"
+    r"ausprobieren)",
+    r"^(?:bitte |jetzt |nun )*(?:test|probier|pruf|schau|lad|starte)\w*\b.{0,80}\b(?:ob|wie "
+    r"es)\b(?! (?:sie|du) )",
     r"\b(?:sag|gib|melde)\w*\b.{0,20}\bob (?:es|das|alles)\b",
     r"\bgefallt (?:es|das|dir|ihnen)\b",
     r"\b(?:sonst|ansonsten) noch\b",
@@ -98,11 +101,14 @@ NEEDS = (
     r"^(?:wenn|falls|sobald) (?:das|es|du|sie|alles|dir|ihnen|der plan) .{0,30}(?:passt|ok|okay|"
     r"stimmt|in ordnung|einverstanden|recht|bestatigs?t|freigibst|zustimmst|freigeben|"
     r"bestatigen|zustimmen)\b.{0,20}, \w+e ich\b"
-    r"|\b(?:sag|sage|sagen sie|gib|geben sie|schreib|schick|schicken sie) mir (?:dann |bitte |"
+    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:sag|sage|sagen sie|gib|geben sie|schreib|schick|schicken "
+    r"sie) mir (?:dann |bitte |"
     r"kurz |anschliessend )*(?:bescheid,? )?(?:was|welche[rsmn]?|wie|wo|wann|ob (?!ich|du noch|sie "
     r"noch))\b"
-    r"|\b(?:kann|konnte|konnten) (?:ich|wir) (?:ihnen|dir) .{3,80}\boder\b.{3,60}\banbieten\b"
-    r"|\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|dir) .{3,80}\boder\b.{3,60}\banbieten\b"
+    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:kann|konnte|konnten) (?:ich|wir) (?:ihnen|dir) "
+    r".{3,80}\boder\b.{3,60}\banbieten\b"
+    r"|^(?!(?:wenn|falls|sofern) ).*\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|dir) "
+    r".{3,80}\boder\b.{3,60}\banbieten\b"
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",
@@ -266,6 +272,7 @@ REDIRECT = (
     r"^streich(?:e|en sie)?\b",
 )
 WISHES = (
+    r"(?:ich|wir) (?:will|wollen|mochten?),? das?s? (?:du|sie|ihr|wir)\b",
     r"(?:konnen|konnten|konntest|kannst|wurden|wurdest|durfte|darf|kann|konnte) (?:sie|du|"
     r"ihr|ich|wir|man)\b",
     r"bitte (?!nicht\b|schon\b|sehr\b|um\b)\w+",

@@ -7,7 +7,9 @@ COMMON = (
 )
 YOU = r"\b(?:you|your|i|we|please|me|us)\b"
 COURTESY = (
-    r"^(?:please |now |then )*(?:test|try|give it a (?:try|go)|check|verify|refresh|reload|rebuild|restart|rerun)\b.{0,80}\b(?:let me know|tell me|see) (?:if|whether|how)\b",
+    r"^(?:do you |would you )?(?:want|like) to (?:try|test) (?:it|this|that|them)\b",
+    r"^(?:please |now |then )*(?:test|try|give it a (?:try|go)|check|verify|refresh|reload|"
+    r"rebuild|restart|rerun)\b.{0,80}\b(?:let me know|tell me|see) (?:if|whether|how)\b",
     r"^(?:do you like (?:it|this|that)|how does (?:it|this|that) look|"
     r"what do you think)\b.{0,10}$",
     r"\bfeel free\b",

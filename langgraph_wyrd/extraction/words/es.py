@@ -11,7 +11,9 @@ YOU = (
     r"quiere|prefieres|prefiere|tienes|tiene|deseas?)\b"
 )
 COURTESY = (
-    r"^(?:prueba|pruebe|proba|probalo|pruebalo|verifica|recarga|refresca|intenta)\b.{0,100}\b(?:si (?:funciona|ya|ahora|todo|sigue)|para ver si)\b",
+    r"^(?:quieres?|te gustaria) (?:probarlo|probarla|probar|testearlo)\b",
+    r"^(?:prueba|pruebe|proba|probalo|pruebalo|verifica|recarga|refresca|"
+    r"intenta)\b.{0,100}\b(?:si (?:funciona|ya|ahora|todo|sigue)|para ver si)\b",
     r"\b(?:te|le) (?:gusta|gustan)(?: asi)?\W*$",
     r"\b(?:algo|alguna (?:otra )?(?:cosa|pregunta|duda|consulta)|en que|en algo) (?:mas|"
     r"otra?)\b",
@@ -94,16 +96,19 @@ NEEDS = (
     r"^(?:si|cuando|en cuanto) (?:te parece bien|le parece bien|estas de acuerdo|esta de acuerdo|"
     r"todo esta bien|esta bien|confirmas|confirme|me confirmas|apruebas|das el visto bueno)"
     r"\b.{0,20},? \w+o\b"
-    r"|\b(?:dime|digame|decime|cuentame|cuenteme|contame|avisame|mandame|pasame|enviame|pegame|"
-    r"compartime) (?:que|si (?:se|aparece|sale|te|le|da)|cual|como|donde|cuando|el|la|los|las|lo que)\b"
-    r"|\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
+    r"|^(?!si ).*\b(?:dime|digame|decime|cuentame|cuenteme|contame|avisame|mandame|pasame|enviame|"
+    r"pegame|"
+    r"compartime) (?:que|si (?:se|aparece|sale|te|le|da)|cual|como|donde|cuando|el|la|los|las|lo "
+    r"que)\b"
+    r"|^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
 )
 BEGINS = (
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"
     r"permitame|dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
     r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:mismo )?(?:lo |"
     r"la )?(?:reviso|verifico|busco|consulto|compruebo|ejecuto|hago|miro)\b",
-    r"\b(?:lo |la |los |las |te |le )?(?:reviso|verifico|busco|consulto|compruebo|analizo|"
+    r"(?:^|[,;:] |\by |\bahora |\bya |\bsi |\b(?:lo|la|los|las|te|le|me) )(?:reviso|verifico|"
+    r"busco|consulto|compruebo|analizo|"
     r"investigo|empiezo|comienzo|me (?:pongo|encargo|ocupo)|transfiero|derivo|preparo|"
     r"ejecuto|miro|continuo con)\b",
     r"(?:^|[,;:] |\by )(?:(?:ahora|ya|enseguida|lo|la|los|las|te|le) )*(?:paso|inicio)\b",
@@ -271,6 +276,9 @@ BARE = (
 )
 OR = r"\b[ou]\b"
 DOING = (
+    r"^(?:ahora |ya |entonces,? |luego )*(?!\w+(?:ado|ido|cho|sto|rto|lto|eto|nto) |como|cuando|"
+    r"pero|segundo|todo|tengo|creo|mismo|recomiendo|necesito|puedo|veo|espero|supongo|"
+    r"tiempo)\w{3,}o (?:ahora|primero|tambien|el |la |los |las |un |una )",
     r"^(?:ahora |ya |entonces,? |enseguida |a continuacion,? |asi que )*(?:lo|la|los|"
     r"las) (?!siento|lamento|tengo|veo|se\b|creo|recomiendo|puedo|agradezco)\w{3,}o\b",
     r"^(?:ahora |ya )*(?:sigo|continuo|paso|procedo)\b",

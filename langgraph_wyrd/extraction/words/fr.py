@@ -9,7 +9,9 @@ COMMON = (
 )
 YOU = r"\b(?:vous|votre|vos|tu|te|toi|ton|ta|tes|je|nous|me|moi)\b|-(?:vous|tu|je|nous)\b"
 COURTESY = (
-    r"^(?:teste|essaie|essaye|verifie|recharge|relance)[sz]?\b.{0,100}\b(?:si (?:ca|cela|c'est|tout|le|la|les)|pour voir si)\b",
+    r"^(?:tu veux|veux-tu|voulez-vous|vous voulez) (?:le |la |l')?(?:tester|essayer)\b",
+    r"^(?:teste|essaie|essaye|verifie|recharge|relance)[sz]?\b.{0,100}\b(?:si (?:ca|cela|c'est|"
+    r"tout|le|la|les)|pour voir si)\b",
     r"\b(?:ca|cela|ils|elles?) (?:te|vous) plai(?:t|sent)\W*$",
     r"\b(?:autre chose|d'autres? (?:questions?|demandes?|besoins?|choses?))\b",
     r"\bn'hesite[zs]? pas\b",
@@ -85,8 +87,10 @@ DEMANDS = (
 NEEDS = (
     r"^(?:si|des que) (?:ca|cela|tout|c'est|le plan|tu|vous) .{0,25}(?:va|convient|bon|ok|"
     r"d'accord|valide[sz]?|confirme[sz]?|approuve[sz]?)\b.{0,20}, (?:je|j'|on)\b"
-    r"|\b(?:dis|dites)[- ]moi (?:ce qu|quel|ou\b|comment|combien|lequel|laquelle)"
-    r"|\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- ](?:le |la |les )?moi\b"
+    r"|^(?!(?:si |s'il )).*\b(?:dis|dites)[- ]moi (?:ce qu|quel|ou\b|comment|combien|lequel|"
+    r"laquelle)"
+    r"|^(?!(?:si |s'il )).*\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- "
+    r"](?:le |la |les )?moi\b"
     r"|\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
 )
 BEGINS = (

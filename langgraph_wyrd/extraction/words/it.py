@@ -11,7 +11,9 @@ YOU = (
     r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
 )
 COURTESY = (
-    r"^(?:prova|provi|testa|verifica|ricarica|riavvia)\b.{0,100}\b(?:se (?:funziona|ora|adesso|va|tutto|e)|per vedere se)\b",
+    r"^(?:vuoi|vuole) (?:provar|testar)\w+\b",
+    r"^(?:prova|provi|testa|verifica|ricarica|riavvia)\b.{0,100}\b(?:se (?:funziona|ora|adesso|va|"
+    r"tutto|e)|per vedere se)\b",
     r"\b(?:ti|le) (?:piace|piacciono)(?: cosi)?\W*$",
     r"\b(?:altro|qualcos'altro|qualche altra|altre|ulteriori) ?(?:domand[ae]|dubbi|"
     r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
@@ -89,9 +91,10 @@ DEMANDS = (
 NEEDS = (
     r"^(?:se|quando|appena) (?:va bene|ti va bene|le va bene|sei d'accordo|e d'accordo|confermi|"
     r"mi confermi|conferma|approvi|per te va bene|e tutto ok)\b.{0,20},? (?:\w+o)\b"
-    r"|\b(?:dimmi|mi dica|mandami|inviami|incollami|passami|fammi sapere) (?:cosa|quale|quali|"
+    r"|^(?!se ).*\b(?:dimmi|mi dica|mandami|inviami|incollami|passami|fammi sapere) (?:cosa|quale|"
+    r"quali|"
     r"come|dove|quando|il|lo|la|i|gli|le|l')"
-    r"|\b(?:posso|potrei) (?:offrir|propor)(?:le|ti)\b.{3,80}\bo\b"
+    r"|^(?!se ).*\b(?:posso|potrei) (?:offrir|propor)(?:le|ti)\b.{3,80}\bo\b"
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"
@@ -99,7 +102,8 @@ BEGINS = (
     r"aspetti)\b",
     r"\b(?:sto|stiamo) \w+ndo\b|\bsto per\b|\b(?:adesso|ora) (?:verifico|controllo|cerco|"
     r"procedo|eseguo|guardo|passo|faccio)\b",
-    r"\b(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
+    r"(?:^|[,;:] |\be |\bpoi |\bora |\badesso |\bsubito |\bintanto |\b(?:lo|la|li|le|ti|vi) )"
+    r"(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
     r"analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
     r"ci penso)\b(?! (?:e|ed) )",
     r"\b(?:verifichero|controllero|cerchero|procedero|analizzero|faro|inviero|tornero|"
@@ -256,6 +260,9 @@ BARE = (
 )
 OR = r"\bo(?:ppure)?\b"
 DOING = (
+    r"^(?:ora |adesso |quindi |poi |intanto )*(?!\w+[ts]o |ecco|sono|ho |posso|quando|dopo|solo|"
+    r"credo|spero|penso|secondo|tutto|mezzo)\w{3,}o (?:subito|direttamente|il |lo |la |i |gli |le "
+    r"|l'|un |una )",
     r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"
     r"prego|invito|ritengo|consiglio|ricordo|saluto|\w+iamo\b)\w{3,}o\b",
     r"^(?:ora |adesso |intanto |quindi )+(?!posso|ho\b|sono|credo|spero|penso)\w{3,}o\b",

@@ -8,7 +8,9 @@ COMMON = (
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
-    r"^(?:test|probeer|controleer|check|herlaad|ververs)\b.{0,100}\b(?:of|laat (?:het )?(?:me|mij) weten of)\b",
+    r"^(?:wil|wilt) (?:je|u) (?:het|dit|dat) (?:even |eerst )?(?:testen|proberen)\b",
+    r"^(?:test|probeer|controleer|check|herlaad|ververs)\b.{0,100}\b(?:of|laat (?:het )?(?:me|"
+    r"mij) weten of)\b",
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
     r"\baarzel\b",
     r"\b(?:ik )?(?:sta|staan|ben|blijf) (?:graag |altijd )?(?:voor (?:je|u)|klaar|"
@@ -68,7 +70,8 @@ DEMANDS = (
 NEEDS = (
     r"^(?:als|zodra|wanneer) (?:dat|dit|het|je|u|alles) .{0,25}(?:goed|akkoord|ok|oke|klopt|"
     r"bevestigt|goedkeurt|bevestig)\b.{0,20}, (?:\w+ )?ik\b"
-    r"|\b(?:vertel|zeg|stuur|plak|geef) (?:me|mij) (?:dan |even |daarna )*(?:wat|welke?|hoe|waar|"
+    r"|^(?!(?:als|mocht) ).*\b(?:vertel|zeg|stuur|plak|geef) (?:me|mij) (?:dan |even |daarna "
+    r")*(?:wat|welke?|hoe|waar|"
     r"wanneer|de|het)\b"
     r"|\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
 )

@@ -12,7 +12,10 @@ YOU = (
     r"gostaria|deseja|queres|preferes|tem)\b"
 )
 COURTESY = (
-    r"^(?:testa|teste|tenta|tente|verifica|verifique|recarrega|recarregue|roda|rode)\b.{0,100}\b(?:se (?:funciona|funcionou|deu|agora|ficou|esta|ainda)|pra ver se|para ver se)\b",
+    r"^(?:voce )?(?:quer|queres) (?:testar|experimentar)\b",
+    r"^(?:testa|teste|tenta|tente|verifica|verifique|recarrega|recarregue|roda|"
+    r"rode)\b.{0,100}\b(?:se (?:funciona|funcionou|deu|agora|ficou|esta|ainda)|pra ver se|para "
+    r"ver se)\b",
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
     r"\balgum outro\b|\balguma outra\b",
@@ -89,7 +92,7 @@ NEEDS = (
     r"bom|de acordo)?\b.{0,20},? (?:eu )?(?:\w+o|vou|posso)\b"
     r"|\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
     r"qual|quais|como|onde|quando|o que)\b"
-    r"|\b(?:posso|podemos) (?:te |lhe )?oferecer\b.{3,80}\bou\b"
+    r"|^(?!(?:se|caso) ).*\b(?:posso|podemos) (?:te |lhe )?oferecer\b.{3,80}\bou\b"
 )
 BEGINS = (
     r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
@@ -258,6 +261,9 @@ BARE = (
 )
 OR = r"\bou\b"
 DOING = (
+    r"^(?:agora |ja |entao |depois )*(?!\w+(?:ado|ido|ito|sto|rto|eto|nto) |como|quando|segundo|"
+    r"tudo|todo|tenho|acho|mesmo|recomendo|preciso|posso|vejo|espero|suponho|tempo|pelo|"
+    r"caso)\w{3,}o (?:agora|primeiro|o |a |os |as |um |uma )",
     r"^(?:agora |ja |entao |a seguir |em seguida )+(?:(?:o|a|os|as|isso) )?(?!posso|preciso|"
     r"acho|tenho|estou|recomendo|consigo|funciona)\w{3,}o\b",
     r"^(?:sigo|continuo|passo|prossigo)\b",
