@@ -226,6 +226,8 @@ def said(text: str) -> Said:
         content = False  # "stop. wrong branch"
     if content and not wish and not questions and _GOODBYE.search(plain_latin(words)):
         content, farewell = False, True
+    if withdraws and content and not (wish or questions or _SPLIT.search(words)):
+        content, stop = False, True  # "never mind the cc then"
     praise = not ((wish and not cjk) or questions or redirect)
     praise = praise and content and _is_praise(words, tables, thanks and not wish)
     return Said(
@@ -262,7 +264,7 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     rest = tables.gratitude.sub(" ", line[praised.end() :] if praised is not None else line)
     if praised is not None and rest[:1] == "," and not thanks and 0 < len(rest.split()) <= 3:
         bare = beyond_nods(tables, rest)
-        if bare and not tables.praise.match(bare):
+        if bare and not tables.praise.match(bare) and not bare.endswith("ed"):
             return False  # "perfect, commit it"
     return not tables.MORE.search(rest) and not tables.THEN.match(rest.strip(ENDS))
 
@@ -274,7 +276,7 @@ _TURNS = re.compile(
 
 
 _WITHDRAWS = re.compile(
-    r"(?:(?:no|ok|okay|oh|actually)\W+)*(?:forget|never ?mind|scrap|drop|scratch)\b"
+    r"(?:(?:no|ok|okay|oh|ugh|actually)\W+)*(?:forget|never ?mind|scrap|drop|scratch)\b"
 )
 
 

@@ -294,8 +294,6 @@ STOP = (
     r"nvm)(?: (?:it|that|this|all|everything|about|here|there|right|now|the (?:task|run|work|"
     r"request)|"
     r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself))*",
-    r"(?:ok,? |ugh,? |oh,? |well,? )*(?:never ?mind|forget) (?:about )?(?:the|that|this|those|my) "
-    r"[\w ]{1,25}",
     r"(?:it|that)(?:'s| is) (?:no longer|not) (?:needed|necessary|relevant|"
     r"required)[^,;\u3001\uff0c]{0,40}",
     r"(?:i|we) (?:no longer|don't) (?:need|want) (?:it|that|this|"

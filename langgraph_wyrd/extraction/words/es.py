@@ -107,7 +107,8 @@ BEGINS = (
     r"permitame|dejame|dejeme|enseguida)\b(?! saber)|^(?:espera|espere|aguarda|aguarde)\b",
     r"\b(?:voy|vamos) a \w+|\bprocedo a\b|\bprocedere\b|\bahora (?:mismo )?(?:lo |"
     r"la )?(?:reviso|verifico|busco|consulto|compruebo|ejecuto|hago|miro)\b",
-    r"(?:^|[,;:] |\by |\bahora |\bya |\bsi |\b(?:lo|la|los|las|te|le|me) )(?:reviso|verifico|"
+    r"(?:^|[,;:] |\b(?:y|ahora|ya|si|luego|mientras|tanto|tambien|entonces|yo|lo|la|los|las|te|le|"
+    r"me) )(?:reviso|verifico|"
     r"busco|consulto|compruebo|analizo|"
     r"investigo|empiezo|comienzo|me (?:pongo|encargo|ocupo)|transfiero|derivo|preparo|"
     r"ejecuto|miro|continuo con)\b",

@@ -102,7 +102,9 @@ BEGINS = (
     r"aspetti)\b",
     r"\b(?:sto|stiamo) \w+ndo\b|\bsto per\b|\b(?:adesso|ora) (?:verifico|controllo|cerco|"
     r"procedo|eseguo|guardo|passo|faccio)\b",
-    r"(?:^|[,;:] |\be |\bpoi |\bora |\badesso |\bsubito |\bintanto |\b(?:lo|la|li|le|ti|vi) )"
+    r"(?:^|[,;:] |\b(?:e|poi|ora|adesso|subito|intanto|frattempo|quindi|allora|anche|io|lo|la|li|"
+    r"le|ti|"
+    r"vi) )"
     r"(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
     r"analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
     r"ci penso)\b(?! (?:e|ed) )",
