@@ -280,7 +280,7 @@ class WyrdSaver(
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
-        self._changed(put, self._writing.store(self._writing.put(self._codec, put)))
+        self._changed(put, self._writing.store(self._writing.put, self._codec, put))
         if self._keeper is not None:
             fire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
@@ -294,7 +294,8 @@ class WyrdSaver(
     ) -> RunnableConfig:
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
-        await self._achanged(put, await self._writing.astore(self._writing.put(self._codec, put)))
+        change = await self._writing.astore(self._writing.put, self._codec, put)
+        await self._achanged(put, change)
         if self._keeper is not None:
             await afire(self, *self._keeper.wrote(put.thread_id, put.ns))
         return config_of(place(config), checkpoint["id"], self._user)
@@ -308,7 +309,7 @@ class WyrdSaver(
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = self._written(config, writes, task_id, task_path)
-        self._changed(made, self._writing.store(self._writing.put_writes(self._codec, made)))
+        self._changed(made, self._writing.store(self._writing.put_writes, self._codec, made))
 
     async def aput_writes(
         self,
@@ -319,8 +320,8 @@ class WyrdSaver(
     ) -> None:
         """Async version of `put_writes`."""
         made = self._written(config, writes, task_id, task_path)
-        flow = self._writing.put_writes(self._codec, made)
-        await self._achanged(made, await self._writing.astore(flow))
+        change = await self._writing.astore(self._writing.put_writes, self._codec, made)
+        await self._achanged(made, change)
 
     def _changed(self, made: Put | PutWrites, change: Change | None) -> None:
         """Call the hooks with what a write changed."""

@@ -66,13 +66,13 @@ class Writing:
 
     # ---- the two ways to wait
 
-    def store(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
-        """Run a flow, waiting for each of its jobs."""
-        return finish(drive(flow(self._engine.job), self._waited))
+    def store(self, flow: Callable[..., Flow], *given: Any) -> Any:
+        """Run a flow with what it is given, waiting for each of its jobs."""
+        return finish(drive(flow(self._engine.job, *given), self._waited))
 
-    async def astore(self, flow: Callable[[Callable[..., Job]], Flow]) -> Any:
+    def astore(self, flow: Callable[..., Flow], *given: Any) -> Awaitable[Any]:
         """Async version of `store`."""
-        return await drive(flow(self._engine.ajob), self._awaited)
+        return drive(flow(self._engine.ajob, *given), self._awaited)
 
     async def _waited(self, job: Job | Fire) -> Any:
         if isinstance(job, Fire):
@@ -86,63 +86,57 @@ class Writing:
 
     # ---- checkpoints
 
-    def put(self, codec: Codec, wanted: Put) -> Callable[[Callable[..., Job]], Flow]:
-        """The flow that stores a checkpoint."""
+    def put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
+        """Store a checkpoint."""
+        flow = self._put(make, codec, wanted)
+        return flow if wanted.run is None else self._letting_go(make, flow, wanted)
 
-        def flow(make: Callable[..., Job]) -> Flow:
-            for attempt in range(_TRIES):
-                if wanted.run is not None:
-                    yield from self._claimed(make, wanted)
-                slot = self._cache.slot(wanted.thread_id)
-                if attempt >= _PATIENCE:
-                    self._cache.drop(wanted.thread_id)
-                    try:
-                        at_once = make("write", lambda: self._at_once(codec, wanted))
-                        return self._ended(wanted, (yield self._posted(at_once)))
-                    except Stale:  # another one began the thread
-                        continue
-                    finally:
-                        self._cache.drop(wanted.thread_id)
-                job = self._planned(codec, make, slot, wanted, None)
-                if job is None:
-                    loaded: Loaded = yield from self._load(codec, make, wanted)
-                    if self._reader is not None and self._reader.has_to_read(loaded.thread):
-                        yield from self._read_first(codec, make, wanted.thread_id)
-                        continue
-                    if loaded.stamp == wanted.stamp:
-                        return  # the answer to the first try's commit was lost
-                    if loaded.stamp is not None:
-                        put.refuse_others(loaded.thread, wanted.owner)
-                        self._cache.drop(wanted.thread_id)
-                        yield self._posted(
-                            make(
-                                "write",
-                                lambda: put_again.replaced(
-                                    self._engine, codec, self._reader, wanted
-                                ),
-                            )
-                        )
-                        return
-                    job = self._planned(codec, make, slot, wanted, loaded)
-                    if job is None:  # what was read is older than what is on its way
-                        yield from self._pause(make, attempt + 1)
-                        continue
+    def _put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
+        for attempt in range(_TRIES):
+            if wanted.run is not None:
+                yield from self._claimed(make, wanted)
+            slot = self._cache.slot(wanted.thread_id)
+            if attempt >= _PATIENCE:
+                self._cache.drop(wanted.thread_id)
                 try:
-                    return self._ended(wanted, (yield job))
-                except Stale:
-                    self._doubt(wanted)
+                    at_once = make("write", partial(self._at_once, codec, wanted))
+                    return self._ended(wanted, (yield self._posted(at_once)))
+                except Stale:  # another one began the thread
+                    continue
+                finally:
                     self._cache.drop(wanted.thread_id)
-                    if attempt > 3:
-                        yield from self._pause(make, attempt)
-                except BaseException:
+            job = self._planned(codec, make, slot, wanted, None)
+            if job is None:
+                loaded: Loaded = yield from self._load(codec, make, wanted)
+                if self._reader is not None and self._reader.has_to_read(loaded.thread):
+                    yield from self._read_first(codec, make, wanted.thread_id)
+                    continue
+                if loaded.stamp == wanted.stamp:
+                    return  # the answer to the first try's commit was lost
+                if loaded.stamp is not None:
+                    put.refuse_others(loaded.thread, wanted.owner)
                     self._cache.drop(wanted.thread_id)
-                    raise
-            raise DatabaseBusy(
-                f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
-                "while a checkpoint was being stored: nothing of it was stored. Try again"
-            )
-
-        return flow if wanted.run is None else self._letting_go(flow, wanted)
+                    again = partial(put_again.replaced, self._engine, codec, self._reader, wanted)
+                    yield self._posted(make("write", again))
+                    return
+                job = self._planned(codec, make, slot, wanted, loaded)
+                if job is None:  # what was read is older than what is on its way
+                    yield from self._pause(make, attempt + 1)
+                    continue
+            try:
+                return self._ended(wanted, (yield job))
+            except Stale:
+                self._doubt(wanted)
+                self._cache.drop(wanted.thread_id)
+                if attempt > 3:
+                    yield from self._pause(make, attempt)
+            except BaseException:
+                self._cache.drop(wanted.thread_id)
+                raise
+        raise DatabaseBusy(
+            f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
+            "while a checkpoint was being stored: nothing of it was stored. Try again"
+        )
 
     def _planned(
         self,
@@ -222,21 +216,18 @@ class Writing:
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
         """Read what a checkpoint builds on."""
-        loaded: Loaded = yield from self._read(
-            make,
-            wanted.thread_id,
-            lambda strict: load(self._dialect, codec, wanted, self._reader, strict=strict),
-        )
+        look = partial(load, self._dialect, codec, wanted, self._reader)
+        loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
         late_writes.refuse(wanted, loaded)
         return loaded
 
     def _read(
-        self, make: Callable[..., Job], thread_id: str, script: Callable[[bool], Script[Any]]
+        self, make: Callable[..., Job], thread_id: str, script: Callable[..., Script[Any]]
     ) -> Flow:
         """Run a script that reads; where it meets damage, heal that and run it again."""
         for attempt in range(3):
             try:
-                return (yield self._posted(make("read", lambda n=attempt: script(n < 2))))
+                return (yield self._posted(make("read", partial(script, strict=attempt < 2))))
             except Exception as error:
                 if self.heal is None or attempt == 2 or not read.is_damage(error):
                     raise
@@ -264,22 +255,16 @@ class Writing:
             run.held = wanted.claimed = True
             run.attend()
 
-    def _letting_go(
-        self, flow: Callable[[Callable[..., Job]], Flow], wanted: Put | PutWrites
-    ) -> Callable[[Callable[..., Job]], Flow]:
-        """A flow that gives back what it claimed, if it fails."""
-
-        def led(make: Callable[..., Job]) -> Flow:
-            try:
-                return (yield from flow(make))
-            except Exception as error:
-                wanted.run.deleted |= isinstance(error, ThreadDeleted)
-                if wanted.claimed or wanted.run.deleted:
-                    wanted.run.held = False
-                    yield self._posted(make("write", lambda: leases.leave([wanted.run])))
-                raise
-
-        return led
+    def _letting_go(self, make: Callable[..., Job], flow: Flow, wanted: Put | PutWrites) -> Flow:
+        """Run a flow that gives back what it claimed, if it fails."""
+        try:
+            return (yield from flow)
+        except Exception as error:
+            wanted.run.deleted |= isinstance(error, ThreadDeleted)
+            if wanted.claimed or wanted.run.deleted:
+                wanted.run.held = False
+                yield self._posted(make("write", lambda: leases.leave([wanted.run])))
+            raise
 
     def _ended(self, wanted: Put | PutWrites, change: Any) -> Any:
         if wanted.run is not None:
@@ -316,92 +301,79 @@ class Writing:
 
     # ---- task writes
 
-    def put_writes(self, codec: Codec, wanted: PutWrites) -> Callable[[Callable[..., Job]], Flow]:
-        """The flow that stores what a task wrote."""
+    def put_writes(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
+        """Store what a task wrote."""
+        flow = self._put_writes(make, codec, wanted)
+        if _answers(wanted):
+            flow = self._answering(flow, wanted)
+        return flow if wanted.run is None else self._letting_go(make, flow, wanted)
 
-        def flow(make: Callable[..., Job]) -> Flow:
-            payload = packed_writes(codec, wanted)
-            tried: list[int] = []
-            for attempt in range(_TRIES):
-                if wanted.run is not None:
-                    yield from self._claimed(make, wanted)
-                slot = self._cache.slot(wanted.thread_id)
-                if slot.answering and _waits(wanted.writes) and not _answers(wanted):
-                    yield from self._after_answers(make, slot)
-                thread = slot.thread
-                if (
-                    thread is None
-                    or thread.deleted
-                    or (thread.buried is not None and wanted.checkpoint <= thread.buried)
-                ):
-                    yield from self._known(make, slot, wanted)
-                sure = attempt >= _PATIENCE
+    def _put_writes(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
+        payload = packed_writes(codec, wanted)
+        tried: list[int] = []
+        for attempt in range(_TRIES):
+            if wanted.run is not None:
+                yield from self._claimed(make, wanted)
+            slot = self._cache.slot(wanted.thread_id)
+            if slot.answering and _waits(wanted.writes) and not _answers(wanted):
+                yield from self._after_answers(make, slot)
+            thread = slot.thread
+            if (
+                thread is None
+                or thread.deleted
+                or (thread.buried is not None and wanted.checkpoint <= thread.buried)
+            ):
+                yield from self._known(make, slot, wanted)
+            sure = attempt >= _PATIENCE
+            job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
+            if late:  # it says something about a checkpoint of which too little is known
+                row = yield self._posted(
+                    make("read", partial(thread_row, self._dialect, wanted.thread_id))
+                )
+                if self._reader is not None and self._reader.has_to_read(row):
+                    yield from self._read_first(codec, make, wanted.thread_id)
+                yield from self._load_state(make, codec, wanted)
                 job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
-                if late:  # it says something about a checkpoint of which too little is known
-                    row = yield self._posted(
-                        make("read", lambda: thread_row(self._dialect, wanted.thread_id))
-                    )
-                    if self._reader is not None and self._reader.has_to_read(row):
-                        yield from self._read_first(codec, make, wanted.thread_id)
-                    yield from self._read(
-                        make,
-                        wanted.thread_id,
-                        lambda _: writes_to_history.loaded(self, codec, wanted),
-                    )
-                    job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
-                    if late:
-                        self._cache.drop(wanted.thread_id)
-                        yield self._posted(
-                            make(
-                                "write",
-                                lambda: writes_to_history.stored(self, codec, wanted, payload),
-                            )
-                        )
-                        return self._ended(wanted, None)
-                if job is None:
-                    continue
-                try:
-                    return self._ended(wanted, (yield job))
-                except Stale:
-                    self._doubt(wanted)
+                if late:
                     self._cache.drop(wanted.thread_id)
-                    tried.append(wanted.seq)
-                    look = partial(are_stored, self._dialect, wanted, tried)
-                    if (yield self._posted(make("read", look))):
-                        return  # the answer to an earlier try's commit was lost
-                    if attempt > 3:
-                        yield from self._pause(make, attempt)
-                except BaseException:
-                    self._cache.drop(wanted.thread_id)
-                    raise
-            raise DatabaseBusy(
-                f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
-                "while a task's writes were being stored: nothing of them was stored. Try again"
-            )
+                    older = partial(writes_to_history.stored, self, codec, wanted, payload)
+                    yield self._posted(make("write", older))
+                    return self._ended(wanted, None)
+            if job is None:
+                continue
+            try:
+                return self._ended(wanted, (yield job))
+            except Stale:
+                self._doubt(wanted)
+                self._cache.drop(wanted.thread_id)
+                tried.append(wanted.seq)
+                look = partial(are_stored, self._dialect, wanted, tried)
+                if (yield self._posted(make("read", look))):
+                    return  # the answer to an earlier try's commit was lost
+                if attempt > 3:
+                    yield from self._pause(make, attempt)
+            except BaseException:
+                self._cache.drop(wanted.thread_id)
+                raise
+        raise DatabaseBusy(
+            f"thread {given(wanted.thread_id)!r} was changed by other writers {_TRIES} times "
+            "while a task's writes were being stored: nothing of them was stored. Try again"
+        )
 
-        led = self._answering(flow, wanted) if _answers(wanted) else flow
-        return led if wanted.run is None else self._letting_go(led, wanted)
-
-    def _answering(
-        self, flow: Callable[[Callable[..., Job]], Flow], wanted: PutWrites
-    ) -> Callable[[Callable[..., Job]], Flow]:
-        """A flow that stores an answer: what tasks ask after it waits until it is stored.
+    def _answering(self, flow: Flow, wanted: PutWrites) -> Flow:
+        """Run a flow that stores an answer: what tasks ask after it waits until it is stored.
 
         An answer is for what was asked before it. One that another writer made stale is planned
         anew, and would else be taken for the answer to what was asked meanwhile.
         """
-
-        def led(make: Callable[..., Job]) -> Flow:
-            slot = self._cache.slot(wanted.thread_id)
+        slot = self._cache.slot(wanted.thread_id)
+        with slot.lock:
+            slot.answering += 1
+        try:
+            return (yield from flow)
+        finally:
             with slot.lock:
-                slot.answering += 1
-            try:
-                return (yield from flow(make))
-            finally:
-                with slot.lock:
-                    slot.answering -= 1
-
-        return led
+                slot.answering -= 1
 
     def _after_answers(self, make: Callable[..., Job], slot: Slot) -> Flow:
         """Wait until the answers that were given before are stored, though not for ever."""
@@ -410,10 +382,16 @@ class Writing:
                 return
             yield from self._pause(make, 1)
 
+    def _load_state(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
+        """Have the cache know the thread's working state as of its head."""
+        yield from self._read(
+            make, wanted.thread_id, lambda strict: writes_to_history.loaded(self, codec, wanted)
+        )
+
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
         """Read the thread's row, and refuse what a deleted thread's run sends late."""
         row: Thread = yield from self._read(
-            make, wanted.thread_id, lambda _: thread_row(self._dialect, wanted.thread_id)
+            make, wanted.thread_id, lambda strict: thread_row(self._dialect, wanted.thread_id)
         )
         if row.buried is not None and wanted.checkpoint <= row.buried:
             there = yield self._posted(
