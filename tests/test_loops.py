@@ -249,6 +249,22 @@ def test_closing_while_calls_run(backend: Any) -> None:
             assert all(head_tokens(again, name) == ["a"] for name in stored)
 
 
+@pytest.mark.parametrize("kind", ["read", "store"])
+def test_a_call_between_the_look_and_the_close(
+    backend: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A job that found the saver open, and hands itself over when it was closed, is refused: the
+    threads that would have served it have stopped."""
+    saver = backend.open()
+    append(saver, "t0", "first")
+    engine = saver._engine
+    saver.close()
+    monkeypatch.setattr(engine, "_start", lambda: None)  # it looked before the close
+    job = engine.post(engine.job(kind, [], "t0"))
+    with pytest.raises(errors.SaverClosed):
+        engine.wait(job)
+
+
 # ---- a loop that dies
 
 

@@ -475,8 +475,12 @@ class Engine:
         if not self._ready or self._pid != os.getpid():
             self._start()
         if job.kind == "read" and self.driver.readers:
-            self._read_queue.put([job])
-            if not self._read_queue.empty() and len(self._workers) < self._most:
+            with self._guard:  # a thread that was told to stop takes nothing after that
+                if is_open := self._ready:
+                    self._read_queue.put([job])
+            if not is_open:
+                job.end(None, _closed())
+            elif not self._read_queue.empty() and len(self._workers) < self._most:
                 self.add_reader()
         else:
             self._hand_over(job, urgent=True)
@@ -493,15 +497,20 @@ class Engine:
 
     def send(self, jobs: list[Job]) -> None:
         """Put jobs into the queue of their writer."""
-        queues = self._write_queues
-        if len(queues) == 1:
-            queues[0].put(jobs)
-            return
-        shares: dict[int, list[Job]] = {}
+        with self._guard:  # as in `post`
+            queues = self._write_queues
+            if len(queues) == 1:
+                queues[0].put(jobs)
+                return
+            if queues:
+                shares: dict[int, list[Job]] = {}
+                for job in jobs:
+                    shares.setdefault(hash(job.key) % len(queues), []).append(job)
+                for at, share in shares.items():
+                    queues[at].put(share)
+                return
         for job in jobs:
-            shares.setdefault(hash(job.key) % len(queues), []).append(job)
-        for at, share in shares.items():
-            queues[at].put(share)
+            job.end(None, _closed())
 
     # ---- life
 
@@ -512,9 +521,7 @@ class Engine:
             self._reset()
         with self._guard:
             if self._closed:
-                raise SaverClosed(
-                    "this saver is closed: make a new one, or enter it again with `with`"
-                )
+                raise _closed()
             if self._ready:
                 return
             for _ in range(self.driver.writers):
@@ -645,6 +652,10 @@ class Engine:
         for _ in queues:
             paused.acquire(timeout=timeout)
         return go_on
+
+
+def _closed() -> SaverClosed:
+    return SaverClosed("this saver is closed: make a new one, or enter it again with `with`")
 
 
 def _ignore(job: Job) -> None:
