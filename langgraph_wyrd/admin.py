@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.configs import several
@@ -19,12 +19,11 @@ from langgraph_wyrd.errors import (
     InvalidInput,
     ReadOnlyDatabase,
     ThreadNotFound,
-    WyrdError,
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
-from langgraph_wyrd.saver_base import SaverBase
+from langgraph_wyrd.saver_base import Bound, SaverBase
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.status import not_read
 from langgraph_wyrd.storage.names import given, stored
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd import retention as rules
     from langgraph_wyrd.checkpoints import copy, delete, sweep
     from langgraph_wyrd.checkpoints import reextract as reading
-    from langgraph_wyrd.checkpoints.copy import Arrived, Carried
+    from langgraph_wyrd.checkpoints.copy import Carried
     from langgraph_wyrd.recovery import verify as verification
     from langgraph_wyrd.recovery.verify import Report
     from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
@@ -48,6 +47,7 @@ else:
     files, copy = lazy("transfer.files", "checkpoints.copy")
 
 
+T = TypeVar("T")
 Progress = Callable[[int, int], object]
 Jobs = Generator[tuple[Callable[[], Any], bool], Any, Any]  # a script, and whether it writes
 
@@ -58,10 +58,6 @@ _ALL = 1 << 31
 _MOST_NOTED = 10_000  # threads whose writes are counted
 _MINUTE = 60.0
 _EXPIRED = 4  # idle threads that go in one minute
-
-
-class _Unread(WyrdError):
-    """The working state was not read out of all checkpoints of a thread yet."""
 
 
 class Admin(SaverBase):
@@ -91,7 +87,7 @@ class Admin(SaverBase):
             if dry_run:
                 found = yield Read(engine, expire)
             else:
-                found = yield Write(engine, expire, partial(self._cache.drop, id))
+                found = yield from self._write(expire, id)
                 yield Fire(self, _discarded(id, found.checkpoints, "sweep"))
             if found.threads:
                 expired.add(id)
@@ -123,16 +119,16 @@ class Admin(SaverBase):
 
     def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
         """Let one thread's checkpoints go; what was found."""
-        engine, dialect, codec = self._engine, self._dialect, self._codec
-        found: SweepReport = yield Read(engine, partial(sweep.weigh, dialect, codec, id, rule))
+        dialect, codec = self._dialect, self._codec
+        found = yield from self._read(partial(sweep.weigh, dialect, codec, id, rule))
         step = partial(sweep.step, dialect, codec, id, rule)
         more, gone = not dry_run and found != rules.SweepReport(), 0
         try:
             while more:
-                some, more = yield Write(engine, step, partial(self._cache.drop, id))
+                some, more = yield from self._write(step, id)
                 gone += some
                 if more:
-                    yield Read(engine, sweep.pause)
+                    yield from self._read(sweep.pause)
         finally:
             if gone:
                 yield Fire(self, _discarded(id, gone, "sweep"))
@@ -160,11 +156,9 @@ class Admin(SaverBase):
             raise InvalidInput(
                 "this saver was opened with pillars=False: it does not read the working state"
             )
-        engine = self._engine
         name = None if thread_id is None else stored(str(thread_id), "thread_id")
-        found = yield Read(
-            engine, partial(reading.threads, self._dialect, name), () if name is None else (name,)
-        )
+        script = partial(reading.threads, self._dialect, name)
+        found = yield from self._read(script, *(() if name is None else (name,)))
         if name is not None and not found:
             raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
         done, total = 0, sum(count for _, count in found)
@@ -176,36 +170,35 @@ class Admin(SaverBase):
 
     areextract = asynchronous(reextract)
 
-    def _read_of(self, id: str, script: Callable[[], Script[Any]]) -> Operation[Any]:
+    def _read_of(self, id: str, script: Bound[T]) -> Operation[T]:
         """What a script reads of a thread, once its working state was read out of all of it."""
-        engine, dialect, reader = self._engine, self._dialect, self._reader
+        dialect, reader = self._dialect, self._reader
+        script = self._of_thread(id, script)
 
-        def if_read() -> Script[Any]:
+        def if_read() -> Script[T | None]:
             if reader is not None and reader.has_to_read((yield from thread_row(dialect, id))):
-                raise _Unread
+                return None
             return (yield from script())
 
-        try:
-            return (yield Read(engine, if_read, (id,)))
-        except _Unread:  # savers that read none of it stored it, or such that read less
-            try:
-                yield from self._reextract(id)
-            except ReadOnlyDatabase:
-                found = yield Read(engine, script, (id,))
-                return not_read(found) if isinstance(found, WorkingState) else found
-            return (yield Read(engine, script, (id,)))
+        found = yield from self._read(self._of_thread(id, if_read), id)
+        if found is not None:
+            return found
+        try:  # savers that read none of it stored it, or such that read less
+            yield from self._reextract(id)
+        except ReadOnlyDatabase:
+            found = yield from self._read(script, id)
+            return cast("T", not_read(found)) if isinstance(found, WorkingState) else found
+        return (yield from self._read(script, id))
 
     def _reextract(self, id: str) -> Operation[None]:
         assert self._reader is not None
-        engine = self._engine
         script = partial(reading.reextract, self._dialect, self._codec, self._reader, id)
-        yield Write(engine, script, partial(self._cache.drop, id), (id,))
+        yield from self._write(script, id)
 
     @operation
     def size_report(self, limit: int = 20) -> Operation[SizeReport]:
         """Where the bytes are: by table, and by table of the largest threads. Reads every row."""
-        found: SizeReport = yield Read(self._engine, partial(sweep.sizes, self._dialect, limit))
-        return found
+        return (yield from self._read(partial(sweep.sizes, self._dialect, limit)))
 
     asize_report = asynchronous(size_report)
 
@@ -224,7 +217,7 @@ class Admin(SaverBase):
         runs = [stored(run_id, "a run id") for run_id in several(run_ids, "run_ids")]
         if not runs:
             return
-        threads = yield Read(self._engine, partial(delete.threads_of_runs, runs))
+        threads = yield from self._read(partial(delete.threads_of_runs, runs))
         script = partial(delete.delete_runs, self._dialect, self._codec, run_ids=runs)
         yield from self._each(threads, script, "delete_for_runs", run_ids=tuple(run_ids))
 
@@ -258,13 +251,14 @@ class Admin(SaverBase):
         old = stored(str(source_thread_id), "thread_id")
         new = stored(str(target_thread_id), "thread_id")
         codec, dialect = self._codec, self._dialect
+        yield from self._may_begin(new)
 
         def script() -> Script[None]:
             yield from rows.copied(dialect, codec, old, new)
             if latest_only:
                 yield from delete.keep_latest(dialect, codec, new)
 
-        yield Write(self._engine, script, partial(self._forget, old, new), (old, new))
+        yield from self._write(script, old, new)
 
     acopy_thread = asynchronous(copy_thread)
 
@@ -279,14 +273,9 @@ class Admin(SaverBase):
     ) -> Operation[None]:
         """Run a script on each thread; the hooks are called with what went."""
         for name in names:
-            self._cache.drop(name)
-            forget = partial(self._forget, name)
-            count = yield Write(self._engine, partial(script, name), forget, (name,))
+            self._forget(name)
+            count = yield from self._write(partial(script, name), name)
             yield Fire(self, _discarded(name, count, how, **detail))
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self._cache.drop(name)
 
     # ---- damage
 
@@ -354,8 +343,8 @@ class Admin(SaverBase):
         sealer = self._access.ring
         if sealer is None:
             raise InvalidInput("this saver was opened without keys=: there are none to rotate")
-        engine = self._engine
-        steps = keys.rotation(self._dialect, self._access, sealer, plain, progress, engine.mend)
+        mend = self._engine.mend
+        steps = keys.rotation(self._dialect, self._access, sealer, plain, progress, mend)
         found: Any = None
         while True:
             try:
@@ -363,7 +352,7 @@ class Admin(SaverBase):
             except StopIteration as end:
                 done: Rotation = end.value
                 return done
-            found = yield Write(engine, script)
+            found = yield from self._write(script)
 
     arotate_keys = asynchronous(rotate_keys)
 
@@ -386,16 +375,12 @@ class Admin(SaverBase):
             PayloadTooNew: A newer release wrote it.
             InvalidInput: It holds no payloads, or another thread has that id here.
         """
-        saver: Any = self
-        read = partial(files.read, path, saver._codec)
+        read = partial(files.read, path, self._codec)
         carried: Carried = yield Call(read, partial(asyncio.to_thread, read))
         id = given(carried.thread.thread_id) if thread_id is None else thread_id
         name = stored(str(id), "thread_id")
-        made: Arrived = yield Write(
-            saver._engine,
-            partial(copy.arrive, saver._dialect, saver._codec, name, carried),
-        )
-        saver._cache.drop(name)
+        script = partial(copy.arrive, self._dialect, self._codec, name, carried)
+        made = yield from self._write(script, name)
         if made.why is not None:
             raise InvalidInput(
                 f"thread {id!r} is here already, and is not the one in the file: import it under "

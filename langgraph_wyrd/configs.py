@@ -34,7 +34,8 @@ class Pages:
         limit: int | None,
     ) -> None:
         self._saver = saver
-        self._thread_id: Any = None
+        self._given: Any = None  # the thread's id as the caller gave it
+        self.thread_id: str | None = None  # … and as it is stored
         self._filter = filter or {}
         self._left = limit
         self._after: read.Page | None = None
@@ -44,11 +45,10 @@ class Pages:
         if saver._user is not None:
             where.append(("t.user_id = ?", (saver._user,)))
         if config is not None:
-            self._thread_id = place(config)[0]
-            dialect = saver._dialect
+            self._given, dialect = place(config)[0], saver._dialect
             by = "t.key = ?" if dialect == "postgres" else "t.thread_id = ?"
-            name = stored(str(self._thread_id), "thread_id")
-            where.append((by, (found_by(dialect, name),)))
+            self.thread_id = stored(str(self._given), "thread_id")
+            where.append((by, (found_by(dialect, self.thread_id),)))
             ns = config["configurable"].get("checkpoint_ns")
             if ns is not None:
                 where.append(("c.ns = ?", (stored(ns, "checkpoint_ns"),)))
@@ -76,18 +76,9 @@ class Pages:
         found = yield from read.page(
             saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
         )
-        if not found[0] and self._thread_id is not None and lenient is None:
-            # Raises where the thread's own row is missing.
-            yield from thread_row(saver._dialect, stored(str(self._thread_id), "thread_id"))
+        if not found[0] and self.thread_id is not None and lenient is None:
+            yield from thread_row(saver._dialect, self.thread_id)  # raises if that is missing
         return found
-
-    def again(self, error: Exception) -> Any:
-        """The flow that reads the page once more, round damage."""
-        thread_id = getattr(error, "wyrd_thread", None)
-        if thread_id is None and self._thread_id is not None:
-            thread_id = stored(str(self._thread_id), "thread_id")
-        threads = [] if thread_id is None else [thread_id]
-        return self._saver._again(threads, error, self.script)
 
     def _matches(self, metadata: dict[str, Any]) -> bool:
         return all(metadata.get(name) == value for name, value in self._filter.items())
@@ -99,7 +90,7 @@ class Pages:
             self._left -= len(found)
         self.done = self._after is None or self._left == 0
         user = self._saver._user
-        return [tuple_of(each, self._thread_id, None, user) for each in found]
+        return [tuple_of(each, self._given, None, user) for each in found]
 
 
 def history(found: Any) -> dict[str, DeltaChannelHistory]:
@@ -178,6 +169,25 @@ def tuple_of(
         None if found.parent is None else config_of((name, found.ns, found.parent), None, user),
         found.writes,
     )
+
+
+def checkpoint_config(thread_id: Any, ns: str, id: str | None = None) -> Any:
+    """The config of a checkpoint; without an id, of a namespace's newest."""
+    named = {} if id is None else {"checkpoint_id": id}
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, **named}}
+
+
+def id_of(found: CheckpointTuple) -> str:
+    return str(found.config["configurable"]["checkpoint_id"])
+
+
+def ns_of(found: CheckpointTuple) -> str:
+    return found.config["configurable"].get("checkpoint_ns") or ""
+
+
+def parent_of(found: CheckpointTuple) -> str | None:
+    config = found.parent_config
+    return config["configurable"].get("checkpoint_id") if config else None
 
 
 def addressed(config: Any) -> str | None:

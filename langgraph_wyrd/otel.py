@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
@@ -65,9 +66,8 @@ def instrument(
         trace.get_current_span,
     )
     plain: Any = type(saver)
-    held = {name: each for name, each in vars(_Traced).items() if callable(each)}
-    names = {"_telemetry": telemetry, "_plain": plain, "__module__": plain.__module__}
-    traced: Any = type(plain.__name__, (plain,), {**held, **names})
+    names = {"_telemetry": telemetry, "__module__": plain.__module__}
+    traced: Any = type(plain.__name__, (plain,), {**_methods(plain, telemetry), **names})
     # A class, and not attributes of the object: a clone has the class, and calls its own methods.
     saver.__class__ = traced
     # A saver of one user refuses hooks: they belong to the saver that it was made of.
@@ -102,10 +102,10 @@ class _Telemetry:
 
     @contextmanager
     def call(
-        self, name: str, config: RunnableConfig | None, given: Mapping[str, Any] | None = None
+        self, name: str, config: RunnableConfig | None, about: Mapping[str, Any]
     ) -> Iterator[Span]:
         """A span that is the current one while the call lasts."""
-        attributes = {**_place(config), **(given or {})}
+        attributes = {**_place(config), **about}
         started, error = time.perf_counter(), ""
         try:
             with self._tracer.start_as_current_span(f"wyrd.{name}", attributes=attributes) as span:
@@ -173,87 +173,74 @@ def _place(config: RunnableConfig | None) -> dict[str, Any]:
     return found
 
 
-def _of_put(metadata: Any) -> dict[str, Any]:
-    found = {}
-    for name in ("source", "step", "run_id"):
-        if isinstance(value := metadata.get(name), str | int):
-            found[f"langgraph.{name}"] = value
-    return found
-
-
 def _failed(span: Span, error: BaseException) -> None:
     from opentelemetry.trace import Status, StatusCode
 
     span.set_status(Status(StatusCode.ERROR, f"{type(error).__qualname__}"))
 
 
-class _Traced:
-    """The methods of an instrumented saver. LangGraph reads signatures: they are the saver's own.
+# ---- the methods of an instrumented saver, with the signatures of its own: LangGraph reads them
 
-    They are copied into a class that is made from the saver's, as an object can become one of a
-    class only if that has no other base.
-    """
 
-    _telemetry: _Telemetry
-    _plain: Any  # the saver's own class
+def _given(args: Sequence[Any], kwargs: Mapping[str, Any], name: str, place: int = 0) -> Any:
+    """An argument, by its name or its place."""
+    return kwargs[name] if name in kwargs else args[place] if place < len(args) else None
 
-    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-        with self._telemetry.call("put", config, _of_put(metadata)):
-            return self._plain.put(self, config, checkpoint, metadata, new_versions)
 
-    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-        with self._telemetry.call("put", config, _of_put(metadata)):
-            return await self._plain.aput(self, config, checkpoint, metadata, new_versions)
+def _about(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a span of a call tells, beside its place."""
+    if name == "put_writes":
+        return {"langgraph_wyrd.writes": len(_given(args, kwargs, "writes", 1))}
+    metadata = _given(args, kwargs, "metadata", 2) if name == "put" else {}
+    found = {each: metadata.get(each) for each in ("source", "step", "run_id")}
+    return {f"langgraph.{k}": v for k, v in found.items() if isinstance(v, str | int)}
 
-    def put_writes(
-        self, config: Any, writes: Sequence[Any], task_id: str, task_path: str = ""
-    ) -> None:
-        with self._telemetry.call("put_writes", config, {"langgraph_wyrd.writes": len(writes)}):
-            self._plain.put_writes(self, config, writes, task_id, task_path)
 
-    async def aput_writes(
-        self, config: Any, writes: Sequence[Any], task_id: str, task_path: str = ""
-    ) -> None:
-        with self._telemetry.call("put_writes", config, {"langgraph_wyrd.writes": len(writes)}):
-            await self._plain.aput_writes(self, config, writes, task_id, task_path)
+def _methods(plain: Any, telemetry: _Telemetry) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name in ("put", "put_writes", "get_tuple", "get_delta_channel_history"):
+        made[name] = _call(getattr(plain, name), name, telemetry)
+        made[f"a{name}"] = _acall(getattr(plain, f"a{name}"), name, telemetry)
+    own, aown = plain.list, plain.alist
 
-    def get_tuple(self, config: Any) -> Any:
-        with self._telemetry.call("get_tuple", config) as span:
-            found = self._plain.get_tuple(self, config)
-            span.set_attribute("langgraph_wyrd.found", found is not None)
-            return found
-
-    async def aget_tuple(self, config: Any) -> Any:
-        with self._telemetry.call("get_tuple", config) as span:
-            found = await self._plain.aget_tuple(self, config)
-            span.set_attribute("langgraph_wyrd.found", found is not None)
-            return found
-
-    def list(
-        self, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
-    ) -> Iterator[Any]:
-        with self._telemetry.pages("list", config) as counted:
-            given = {"filter": filter, "before": before, "limit": limit}
-            for found in self._plain.list(self, config, **given):
+    @wraps(own)
+    def listed(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with telemetry.pages("list", _given(args, kwargs, "config")) as counted:
+            for found in own(self, *args, **kwargs):
                 counted()
                 yield found
 
-    async def alist(
-        self, config: Any, *, filter: Any = None, before: Any = None, limit: int | None = None
-    ) -> AsyncIterator[Any]:
-        with self._telemetry.pages("list", config) as counted:
-            async for found in self._plain.alist(
-                self, config, filter=filter, before=before, limit=limit
-            ):
+    @wraps(aown)
+    async def alisted(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        with telemetry.pages("list", _given(args, kwargs, "config")) as counted:
+            async for found in aown(self, *args, **kwargs):
                 counted()
                 yield found
 
-    def get_delta_channel_history(self, *, config: Any, channels: Sequence[str]) -> Any:
-        with self._telemetry.call("get_delta_channel_history", config):
-            return self._plain.get_delta_channel_history(self, config=config, channels=channels)
+    return {**made, "list": listed, "alist": alisted}
 
-    async def aget_delta_channel_history(self, *, config: Any, channels: Sequence[str]) -> Any:
-        with self._telemetry.call("get_delta_channel_history", config):
-            return await self._plain.aget_delta_channel_history(
-                self, config=config, channels=channels
-            )
+
+def _call(method: Any, name: str, telemetry: _Telemetry) -> Any:
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        about = _about(name, args, kwargs)
+        with telemetry.call(name, _given(args, kwargs, "config"), about) as span:
+            return _noted(span, name, method(self, *args, **kwargs))
+
+    return call
+
+
+def _acall(method: Any, name: str, telemetry: _Telemetry) -> Any:
+    @wraps(method)
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        about = _about(name, args, kwargs)
+        with telemetry.call(name, _given(args, kwargs, "config"), about) as span:
+            return _noted(span, name, await method(self, *args, **kwargs))
+
+    return call
+
+
+def _noted(span: Span, name: str, found: Any) -> Any:
+    if name == "get_tuple":
+        span.set_attribute("langgraph_wyrd.found", found is not None)
+    return found

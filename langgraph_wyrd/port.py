@@ -110,19 +110,9 @@ def adopt(
         return copy(theirs, ours, threads, progress)
 
 
-async def aadopt(
-    conn_string: str,
-    into: str | WyrdSaver | None = None,
-    *,
-    serde: SerializerProtocol | None = None,
-    threads: Iterable[str] | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Report:
+async def aadopt(conn_string: str, into: str | WyrdSaver | None = None, **how: Any) -> Report:
     """Async version of `adopt`: a worker thread does it, which calls `progress`, too."""
-    return await asyncio.to_thread(
-        adopt, conn_string, into, serde=serde, threads=threads, progress=progress, **options
-    )
+    return await asyncio.to_thread(adopt, conn_string, into, **how)
 
 
 # ---- copying

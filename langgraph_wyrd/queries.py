@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from langgraph_wyrd.configs import named
+from langgraph_wyrd.configs import named, of_user
 from langgraph_wyrd.errors import (
     CheckpointDamaged,
     InvalidInput,
@@ -25,7 +25,6 @@ from langgraph_wyrd.operations import (
     Fire,
     Operation,
     Read,
-    Write,
     asynchronous,
     called,
     operation,
@@ -104,7 +103,12 @@ class InboxFilters(TypedDict, total=False):
 
 
 class Queries(SaverBase):
-    """The part of a saver that asks across threads."""
+    """The part of a saver that asks across threads.
+
+    Listings come in pages of at most `limit` items, 1 to 1000; `after` is the `next` of the page
+    before, asked for with the same filters. A filter that can't be used raises `InvalidInput`, as
+    does `text` on a store that encrypts.
+    """
 
     # ---- threads
 
@@ -122,9 +126,9 @@ class Queries(SaverBase):
         ```
 
         Args:
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before, asked for with the same filters. A thread that
-                moves on meanwhile moves to the front, before the page.
+            limit: At most so many on a page.
+            after: The `next` of the page before. A thread that moves on meanwhile moves to the
+                front, before the page.
             status: "idle", "interrupted", "error", "due", "done", "quiet" (nothing seems open) or
                 "unread" (not read yet); one or several. Where a lease or a `run_end` hook tells
                 why a thread is due, it is not "due" but "running", "killed", "cancelled",
@@ -135,9 +139,6 @@ class Queries(SaverBase):
             until: … at this time or before.
             text: Only those with this in their title or reason, or with all of its words in one
                 of their messages: see `docs/messages.md`. Case and accents do not matter.
-
-        Raises:
-            InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
         asked = self._threads_asked(filters, limit, after)
         return (yield from self._page((yield from self._also_said(asked))))
@@ -155,14 +156,10 @@ class Queries(SaverBase):
             graph.invoke(Command(resume="yes"), found.config)
         ```
 
-        Args:
-            filters: As for `threads`.
-
-        Raises:
-            InvalidInput: A filter can't be used.
+        The filters are those of `threads`.
         """
         asked = self._threads_asked(filters, _FEW, None)
-        found = resumed((yield from self._newest(asked)))
+        found = self._resumed((yield from self._newest(asked)))
         return None if found is None else (yield from self._looked_at(found))
 
     alatest = asynchronous(latest)
@@ -182,11 +179,10 @@ class Queries(SaverBase):
                 too. None: the `latest` one that the filters let through.
             at: A point of its past, as `thread.working_state` takes it: state and brief are those
                 of then, and the config goes on from there, as a branch.
-            filters: As for `threads`.
+            filters: As for `threads`; not together with a thread.
 
         Raises:
             ThreadNotFound: There is no such thread.
-            InvalidInput: A filter can't be used; or a thread and filters at once.
         """
         asked = self._threads_asked(filters, _FEW, None)
         if thread_id is None:
@@ -194,13 +190,13 @@ class Queries(SaverBase):
                 raise InvalidInput(f"resume(at={at!r}): say of which thread")
             state = yield from self._newest(asked)
         else:
-            if asked.conditions or asked.held is not None or asked.user_ids is not None:
+            if any(each is not None for each in filters.values()):
                 raise InvalidInput("resume() takes a thread_id or filters, not both")
             name = named(thread_id)
             if isinstance(thread_id, Mapping) and thread_id["configurable"].get("checkpoint_id"):
                 at = thread_id if at is None else at
             state = yield from self._state(name, asked_at.checked(at))
-        found = resumed(state, at)
+        found = self._resumed(state, at)
         if found is None:
             raise ThreadNotFound("no thread fits: `threads()` lists what there is")
         found = yield from self._looked_at(found)
@@ -209,6 +205,17 @@ class Queries(SaverBase):
         return found
 
     aresume = asynchronous(resume)
+
+    def _resumed(self, state: WorkingState | None, at: When = None) -> Resumed | None:
+        if state is None or state.thread_id is None:
+            return None
+        config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
+        if at is not None and state.checkpoint_id is not None:
+            config["configurable"].update(checkpoint_ns="", checkpoint_id=state.checkpoint_id)
+        if self._user is not None:
+            config = of_user(config, self._user)
+        brief = state.brief(now=datetime.now(timezone.utc))
+        return Resumed(state.thread_id, config, state, brief)
 
     def _looked_at(self, found: Resumed) -> Operation[Resumed]:
         """Load what the graph would go on with, and say in the brief what is damaged of it."""
@@ -222,7 +229,7 @@ class Queries(SaverBase):
         except (CheckpointDamaged, KeyMissing) as error:
             said.append(str(error))
         script = partial(heals.unseen, self._dialect, stored(found.thread_id, "thread_id"))
-        said += yield Read(self._engine, script)
+        said += yield from self._read(script)
         handle = saver.thread(found.thread_id)
         begun = yield Call(handle.begun_ahead, handle.abegun_ahead)
         told = [f"Damage: {'; '.join(said)}"] if said else []
@@ -251,8 +258,6 @@ class Queries(SaverBase):
             status: "open", "closed" or "any".
             branch: What was declared on other branches of its thread is marked `elsewhere`:
                 "any" lists it too, "head" leaves it out, "elsewhere" lists nothing else.
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before, asked for with the same filters.
             thread_id: In these threads.
             user_id: In the threads of these users.
             node: Of these nodes.
@@ -267,15 +272,11 @@ class Queries(SaverBase):
             until: Opened at this time or before.
             closed_since: Closed at this time or later.
             text: Only those with this in what they say, in upper or lower case.
-
-        Raises:
-            InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        found: Page[OpenLoop] = yield from self._items(
+        return (yield from self._items(
             listing.LIST_LOOPS, filters, limit, after,
             status=filtering.over(status), kind=listing.loop_kinds(kind), branch=branch,
-        )  # fmt: skip
-        return found
+        ))  # fmt: skip
 
     aopen_loops = asynchronous(open_loops)
 
@@ -291,17 +292,10 @@ class Queries(SaverBase):
         Args:
             status: "open" (all but "completed" and "cancelled"), "pending", "in_progress",
                 "completed", "cancelled", one or several, or "any".
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before.
             filters: As for `open_loops`.
-
-        Raises:
-            InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        found: Page[Todo] = yield from self._items(
-            listing.LIST_TODOS, filters, limit, after, status=listing.steps(status)
-        )
-        return found
+        steps = listing.steps(status)
+        return (yield from self._items(listing.LIST_TODOS, filters, limit, after, status=steps))
 
     atodos = asynchronous(todos)
 
@@ -315,18 +309,12 @@ class Queries(SaverBase):
         Args:
             aim: "explicit", "request" or "task"; one or several. A thread may have one of each.
             status: "open" (what it is after now), "closed" (what it was after) or "any".
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before.
             filters: As for `open_loops`.
-
-        Raises:
-            InvalidInput: A filter can't be used; or `text` on a store that encrypts.
         """
-        found: Page[Intention] = yield from self._items(
+        return (yield from self._items(
             listing.LIST_INTENTIONS, {**filters, "aim": aim}, limit, after,
             known=listing.INTENTION_FILTERS, status=filtering.over(status),
-        )  # fmt: skip
-        return found
+        ))  # fmt: skip
 
     aintentions = asynchronous(intentions)
 
@@ -359,12 +347,8 @@ class Queries(SaverBase):
                 done ("loop.open", "loop.close", "todo.change", "thread.fork", …); one or several.
             thread_id: In these threads.
             author: Declared by these.
-            limit: At most so many, 1 to 1000.
 
         On Postgres an event is returned once no older transaction is running.
-
-        Raises:
-            InvalidInput: A filter, or the cursor, can't be used.
         """
         kinds = filtering.words(kind, "kind", feed.KINDS)
         asked = feed.Asked(
@@ -411,47 +395,44 @@ class Queries(SaverBase):
         return (yield from self._page(asked))
 
     def _page(self, asked: listing.Asked) -> Operation[Page[Any]]:
-        engine = self._engine.replica or self._engine
         script = partial(listing.page, self._dialect, self._codec, asked)
-        found: Page[Any] = yield Read(engine, script)
+        found: Page[Any] = yield Read(self._engine.replica or self._engine, script)
         return found
 
     def _also_said(self, asked: listing.Asked) -> Operation[listing.Asked]:
         """The same, with the threads that say the text in a message."""
         if asked.text is None or asked.nothing or not search.wanted(asked.text):
             return asked
-        engine, dialect, codec, text = self._engine, self._dialect, self._codec, asked.text
-        left: list[Any] = yield Read(engine, search.stale)
+        dialect, codec, text = self._dialect, self._codec, asked.text
+        left = yield from self._read(search.stale)
         many, alone = 10, False  # a thread that others hold is waited for
         try:
             while left:
                 some, start = left[: 1 if alone else many], time.monotonic()
-                done = yield Write(engine, partial(search.indexed, dialect, codec, some, alone))
+                done = yield from self._write(partial(search.indexed, dialect, codec, some, alone))
                 left = [key for key in left if key not in done]
                 alone, quick = not done, time.monotonic() - start < _A_MOMENT
                 many = min(many * 2, search.AT_ONCE) if quick else max(many // 2, 1)
-            more = yield Read(engine, partial(search.behind, dialect))
+            more = yield from self._read(partial(search.behind, dialect))
             while more:
-                more = yield Write(engine, partial(search.filled, dialect))
+                more = yield from self._write(partial(search.filled, dialect))
         except ReadOnlyDatabase:  # then what the index lacks is read each time
             pass
-        keys = yield Read(engine, partial(search.said, dialect, text))
+        keys = yield from self._read(partial(search.said, dialect, text))
         if left:
-            keys |= yield Read(engine, partial(search.read_through, codec, text, left))
+            keys |= yield from self._read(partial(search.read_through, codec, text, left))
         return listing.also(dialect, asked, keys) if keys else asked
 
     def _newest(self, asked: listing.Asked) -> Operation[WorkingState | None]:
         asked = yield from self._also_said(asked)
         script = partial(listing.page, self._dialect, self._codec, asked)
-        for info in (yield Read(self._engine, script)):
+        for info in (yield from self._read(script)):
             return (yield from self._state(stored(info.thread_id, "thread_id"), None))
         return None
 
     def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
-        found: WorkingState = yield from cast("WyrdSaver", self)._read_of(
-            thread_id, partial(points.state_at, self._dialect, self._codec, thread_id, at)
-        )
-        return found
+        script = partial(points.state_at, self._dialect, self._codec, thread_id, at)
+        return (yield from cast("WyrdSaver", self)._read_of(thread_id, script))
 
     # ---- what waits for a person
 
@@ -467,8 +448,6 @@ class Queries(SaverBase):
         ```
 
         Args:
-            limit: At most so many on a page, 1 to 1000.
-            after: The `next` of the page before, asked for with the same filters.
             kind: "approval" (of actions, as langchain and Agent Inbox ask for it), "interrupt"
                 (any other), "question" (asked in a message: answer it with a message); one or
                 several.
@@ -478,9 +457,6 @@ class Queries(SaverBase):
             agent: Asked by the agent of this name (`create_agent(name=…)`).
             assigned_to: Assigned to this person, see `thread.assign`.
             older_than: Waiting for longer than this.
-
-        Raises:
-            InvalidInput: A filter can't be used.
         """
         _refuse_unknown(filters, InboxFilters)
         found: Page[InboxEntry] = yield called(waiting.inbox, self, limit, after, **filters)
@@ -541,13 +517,3 @@ class Resumed:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
-
-
-def resumed(state: WorkingState | None, at: When = None) -> Resumed | None:
-    if state is None or state.thread_id is None:
-        return None
-    config: RunnableConfig = {"configurable": {"thread_id": state.thread_id}}
-    if at is not None and state.checkpoint_id is not None:
-        config["configurable"].update(checkpoint_ns="", checkpoint_id=state.checkpoint_id)
-    brief = state.brief(now=datetime.now(timezone.utc))
-    return Resumed(state.thread_id, config, state, brief)

@@ -14,45 +14,42 @@ from langgraph_wyrd.errors import InvalidInput
 
 logger = logging.getLogger("langgraph_wyrd")
 
+Redaction = Callable[[Mapping[str, Any]], dict[str, Any]]  # the metadata to store
 Redact = Iterable[str] | Callable[[dict[str, Any]], Mapping[str, Any]]
 
 # What LangGraph, or we, go on from.
 _NEEDED = ("source", "step", "parents", "run_id", "counters_since_delta_snapshot")
 
 
-class Redaction:
-    """Takes names out of metadata, at any depth; or asks a callable what is to be stored."""
+def redaction(redact: Redact) -> Redaction:
+    """What takes names out of metadata, at any depth; or asks a callable what is to be stored."""
+    if callable(redact):
+        ask = redact
 
-    def __init__(self, redact: Redact) -> None:
-        self._ask: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
-        self._names: frozenset[str] = frozenset()
-        if callable(redact):
-            self._ask = redact
-            return
-        if isinstance(redact, str):
-            raise InvalidInput("redact is one string: pass a set of names")
-        self._names = frozenset(redact)
-        if needed := self._names.intersection(_NEEDED):
-            raise InvalidInput(f"redact={sorted(needed)}: LangGraph needs these to go on")
+        def asked(metadata: Mapping[str, Any]) -> dict[str, Any]:
+            needed = {name: metadata[name] for name in _NEEDED if name in metadata}
+            try:
+                return {**ask(dict(metadata)), **needed}
+            except Exception:
+                logger.exception(
+                    "redact failed: only what LangGraph needs of the metadata is stored"
+                )
+                return needed
 
-    def __call__(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The metadata to store."""
-        if self._ask is None:
-            return {
-                name: value if name in _NEEDED else self._without(value)
-                for name, value in metadata.items()
-                if name not in self._names
-            }
-        needed = {name: metadata[name] for name in _NEEDED if name in metadata}
-        try:
-            return {**self._ask(dict(metadata)), **needed}
-        except Exception:
-            logger.exception("redact failed: only what LangGraph needs of the metadata is stored")
-            return needed
+        return asked
+    if isinstance(redact, str):
+        raise InvalidInput("redact is one string: pass a set of names")
+    names = frozenset(redact)
+    if needed := names.intersection(_NEEDED):
+        raise InvalidInput(f"redact={sorted(needed)}: LangGraph needs these to go on")
 
-    def _without(self, value: Any) -> Any:
+    def without(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {k: self._without(v) for k, v in value.items() if k not in self._names}
-        if type(value) in (list, tuple):
-            return type(value)(map(self._without, value))
-        return value
+            return {k: without(v) for k, v in value.items() if k not in names}
+        return type(value)(map(without, value)) if type(value) in (list, tuple) else value
+
+    return lambda metadata: {
+        name: value if name in _NEEDED else without(value)
+        for name, value in metadata.items()
+        if name not in names
+    }

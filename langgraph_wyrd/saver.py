@@ -37,13 +37,13 @@ from langgraph_wyrd.configs import (
     place,
     stored_place,
     tuple_of,
-)
+)  # fmt: skip
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire, of_loops
 from langgraph_wyrd.hooks import given as given_hooks
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import opening, url
@@ -80,13 +80,10 @@ else:
     registry, verify = lazy("extraction.registry", "recovery.verify")
 
 
-class WyrdSaver(
-    Admin,
-    Queries,
-    HookMethods,
-    Users,
-    BaseCheckpointSaver[str],
-):
+Reading = Callable[..., Any]  # a script; with a `recovery.load.Lenient`, it reads around damage
+
+
+class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     """A LangGraph checkpointer on SQLite or Postgres."""
 
     def __init__(
@@ -198,7 +195,7 @@ class WyrdSaver(
             saver._leases = single_writers.Leases(engine)
             run_ends.listen()
         if redact:
-            saver._redaction = redaction.Redaction(redact)
+            saver._redaction = redaction.redaction(redact)
         saver._where = url.described(address)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)
@@ -225,7 +222,7 @@ class WyrdSaver(
     def setup(self) -> Any:
         """Open the database and make what is missing. Happens by itself on first use."""
         opening.meet(self._engine)
-        return _READY
+        return _Ready()
 
     async def asetup(self) -> None:
         """Async version of `setup`."""
@@ -346,8 +343,7 @@ class WyrdSaver(
         where the thread has gone on."""
         calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
         script = partial(answer.store, self._writing, self._codec, calls)
-        found = yield Write(self._engine, script, threads=(calls[0].thread_id,))
-        self._cache.drop(calls[0].thread_id)
+        found = yield from self._write(script, calls[0].thread_id)
         if found is None:
             return False
         yield Fire(self, tuple(of_loops(found.before, found.after, {"by": "answer"})))
@@ -362,31 +358,30 @@ class WyrdSaver(
         """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
         thread_id, ns, id = stored_place(config)
         script = partial(answer.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
-        found: bool = yield Read(self._engine, script, (thread_id,))
-        return found
+        return (yield from self._read(script, thread_id))
 
     ahas_checkpoint = asynchronous(has_checkpoint)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest; None if there is none."""
-        wanted = self._get(config)
+        wanted, thread_id = self._get(config)
         run = None if self._leases is None else operations.run(self._entering(config))
         try:
             found = self._engine.run(wanted)
         except Exception as error:
-            found = self._writing.store(self._get_again(config, error))
+            found = self._writing.store(self._again(wanted, thread_id, error))
         if self.hooks or run is not None:
             operations.run(self._begins(config, found, run))
         return self._tuple(config, found, run)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
-        wanted = self._get(config)
+        wanted, thread_id = self._get(config)
         run = None if self._leases is None else await operations.arun(self._entering(config))
         try:
             found = await self._engine.arun(wanted)
         except Exception as error:
-            found = await self._writing.astore(self._get_again(config, error))
+            found = await self._writing.astore(self._again(wanted, thread_id, error))
         if self.hooks or run is not None:
             await operations.arun(self._begins(config, found, run))
         return self._tuple(config, found, run)
@@ -405,7 +400,7 @@ class WyrdSaver(
             try:
                 page = self._engine.run(pages.script)
             except Exception as error:
-                page = self._writing.store(pages.again(error))
+                page = self._writing.store(self._again(pages.script, pages.thread_id, error))
             yield from pages.take(page)
 
     async def alist(
@@ -422,7 +417,8 @@ class WyrdSaver(
             try:
                 page = await self._engine.arun(pages.script)
             except Exception as error:
-                page = await self._writing.astore(pages.again(error))
+                again = self._again(pages.script, pages.thread_id, error)
+                page = await self._writing.astore(again)
             for found in pages.take(page):
                 yield found
 
@@ -430,19 +426,21 @@ class WyrdSaver(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
+        wanted, thread_id = self._delta(config, channels)
         try:
-            return history(self._engine.run(self._delta(config, channels)))
+            return history(self._engine.run(wanted))
         except Exception as error:
-            return history(self._writing.store(self._delta_again(config, channels, error)))
+            return history(self._writing.store(self._again(wanted, thread_id, error)))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
+        wanted, thread_id = self._delta(config, channels)
         try:
-            return history(await self._engine.arun(self._delta(config, channels)))
+            return history(await self._engine.arun(wanted))
         except Exception as error:
-            return history(await self._writing.astore(self._delta_again(config, channels, error)))
+            return history(await self._writing.astore(self._again(wanted, thread_id, error)))
 
     # ---- versions
 
@@ -539,29 +537,28 @@ class WyrdSaver(
         meta = config.get("metadata") or {}
         return meta if self._redaction is None else self._redaction(dict(meta))
 
-    def _get(self, config: RunnableConfig) -> Callable[[], Any]:
+    def _get(self, config: RunnableConfig) -> tuple[Reading, str]:
         thread_id, ns, id = stored_place(config)
         codec, dialect = self._codec, self._dialect
-        return lambda: read.get(dialect, codec, thread_id, ns, id)
 
-    def _again(self, thread_ids: Sequence[str], error: Exception, script: Any) -> Any:
-        """The flow that reads once more, round the damage that `error` may come from."""
+        def script(lenient: Any = None) -> Any:
+            if lenient is not None:
+                return lenient.get(thread_id, ns, id)
+            return read.get(dialect, codec, thread_id, ns, id)
+
+        return script, thread_id
+
+    def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> tuple[Reading, str]:
+        where = stored_place(config)
+        asked = (self._dialect, self._codec, *where, [*channels])
+        return partial(delta_channels.history, *asked), where[0]
+
+    def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Any:
+        """The flow that reads once more, around the damage that `error` may come from."""
         if self._healer is None or not read.is_damage(error):
             raise error
-        return self._healer.read(thread_ids, script, self._codec, error)
-
-    def _get_again(self, config: RunnableConfig, error: Exception) -> Any:
-        thread_id, ns, id = stored_place(config)
-        return self._again([thread_id], error, lambda lenient: lenient.get(thread_id, ns, id))
-
-    def _delta_again(
-        self, config: RunnableConfig, channels: Sequence[str], error: Exception
-    ) -> Any:
-        thread_id, ns, id = stored_place(config)
-        codec, dialect, names = self._codec, self._dialect, [*channels]
-        return self._again([thread_id], error, lambda lenient: delta_channels.history(
-            dialect, codec, thread_id, ns, id, names, lenient
-        ))  # fmt: skip
+        damaged = getattr(error, "wyrd_thread", None) or thread_id
+        return self._healer.read([damaged] if damaged else [], script, self._codec, error)
 
     def _entering(self, config: RunnableConfig) -> Operation[Run | None]:
         """Claim the thread for the run that reads it, if it is one that begins."""
@@ -602,17 +599,9 @@ class WyrdSaver(
         asked = config["configurable"].get("checkpoint_id")
         return tuple_of(found, place(config)[0], config if asked else None, self._user)
 
-    def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> Callable[[], Any]:
-        thread_id, ns, id = stored_place(config)
-        codec, dialect, names = self._codec, self._dialect, [*channels]
-        return lambda: delta_channels.history(dialect, codec, thread_id, ns, id, names)
-
 
 class _Ready:
     """What `setup` gives: nothing, which may also be awaited, as the official savers' can."""
 
     def __await__(self) -> Iterator[None]:
         return iter(())
-
-
-_READY = _Ready()

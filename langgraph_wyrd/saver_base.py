@@ -1,8 +1,13 @@
-"""What the parts of a saver share: its database, its cache, its hooks."""
+"""What the parts of a saver share: its database, its cache, its hooks, and how scripts are run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from langgraph_wyrd.operations import Operation, Read, Write
+from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Cache
@@ -12,6 +17,9 @@ if TYPE_CHECKING:
     from langgraph_wyrd.hooks import Hooks
     from langgraph_wyrd.storage.access import Access
     from langgraph_wyrd.storage.engine import Engine
+
+T = TypeVar("T")
+Bound = Callable[[], Script[T]]  # a script with its arguments
 
 
 class SaverBase:
@@ -34,3 +42,27 @@ class SaverBase:
     @property
     def _dialect(self) -> str:
         return self._engine.driver.dialect
+
+    def _read(self, script: Bound[T], *threads: str) -> Operation[T]:
+        """What a script reads. Damage in these threads (stored ids) is healed, if it is met."""
+        found: T = yield Read(self._engine, script, threads)
+        return found
+
+    def _write(self, script: Bound[T], *threads: str) -> Operation[T]:
+        """Run a script that changes these threads; the cache forgets them."""
+        found: T = yield Write(self._engine, script, partial(self._forget, *threads), threads)
+        return found
+
+    def _forget(self, *threads: str) -> None:
+        for thread_id in threads:
+            self._cache.drop(thread_id)
+
+    def _of_thread(
+        self, thread_id: str, script: Callable[[], Script[T]]
+    ) -> Callable[[], Script[T]]:
+        """A script on one thread's rows. One user's saver looks first whose the thread is."""
+        return script
+
+    def _may_begin(self, thread_id: str) -> Operation[None]:
+        """Raise where a thread is there already, and another user's. This saver is for all."""
+        yield from ()

@@ -76,7 +76,7 @@ async def test_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     held: dict[str, Any] = {"__name__": "page"}
     found = blocks("notebook.md", "python")
-    assert len(found) >= 6
+    assert len(found) >= 5
     for block in found:
         code = compile(block, "notebook.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
         ran = eval(code, held)
@@ -85,7 +85,6 @@ async def test_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         last = ast.parse(block).body[-1]
         if isinstance(last, ast.Expr) and isinstance(last.value, ast.Name):
             assert held[last.value.id]._repr_html_().startswith('<div class="wyrd">')
-    assert (tmp_path / "t1.svg").read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize("page", ["terminal.md", "doctor.md"])

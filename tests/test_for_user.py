@@ -14,9 +14,10 @@ from langgraph.types import Command
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
-from langgraph_wyrd.users.scoped import REFUSED
+from langgraph_wyrd.users.scoped import REFUSED, UserSaver
 from tests.conftest import Backend
 from tests.handmade import put
+from tests.outside import raw
 from tests.providers import Strict
 from tests.scripted_agents import asks, plan
 from tests.test_user_data import INPUT, USERS, graph, run, seen, story
@@ -27,8 +28,8 @@ ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}
 
 def at_head(mine: Any) -> Any:
     """A config of bob's newest checkpoint."""
-    found: Any = mine._whole.get_tuple(WHERE)
-    return found.config
+    found: Any = UserSaver._of(mine, "bob").get_tuple(WHERE)
+    return {"configurable": {**found.config["configurable"], "user_id": "ann"}}
 
 
 # What ann's saver answers when it is asked about bob's thread: a value, or what it raises.
@@ -100,6 +101,21 @@ def test_anothers_thread_is_not_there(theirs: WyrdSaver) -> None:
         assert found == wanted, name
         assert seen(theirs, "b") == before, name
     assert [each.thread_id for each in theirs.threads()] == ["b"]
+
+
+def test_what_is_read_around_damage_is_the_users_too(durable: Backend) -> None:
+    """Where the row of bob's thread is gone, ann's saver does not read around that either."""
+    with durable.open() as saver:
+        story(saver, "bob", "b")
+        head = saver.get_tuple(WHERE)
+    with raw(durable.url) as connection:
+        connection.execute("DELETE FROM wyrd_threads WHERE thread_id = 'b'")
+    with durable.open() as saver:
+        mine = saver.for_user("ann")
+        assert mine.get_tuple(WHERE) is None
+        assert list(mine.list(WHERE)) == []
+        assert mine.get_delta_channel_history(config=WHERE, channels=["n"]) == {"n": {"writes": []}}
+        assert saver.get_tuple(WHERE) == head
 
 
 async def test_async_twins(theirs: WyrdSaver) -> None:

@@ -43,7 +43,7 @@ from langgraph_wyrd.views.history import (
 from langgraph_wyrd.views.html import folded, where
 from langgraph_wyrd.views.lists import page_text
 from langgraph_wyrd.views.text import Column, ago, fitted, line, outline, plain, size, table, width
-from langgraph_wyrd.views.thread import MOST, plot, thread_html
+from langgraph_wyrd.views.thread import MOST, thread_html
 from tests.conftest import Backend
 from tests.scripted_agents import Scripted, calls, search
 from tests.test_inbox import RULES, asks, cleaner, graph_of
@@ -161,7 +161,7 @@ def views(says: str) -> Iterator[str]:
     whole = state(says)
     yield whole._repr_html_()  # type: ignore[attr-defined]
     heals = [heal("placeholder", "e5", says, says), heal(says, says, says, says, says)]
-    yield thread_html(whole, history(says), plot(whole.todos, whole.loops), heals)
+    yield thread_html(whole, history(says), heals)
     yield diff(WorkingState(), whole)._repr_html_()  # type: ignore[attr-defined]
     yield diff(whole, state(says, todos=(), context=()))._repr_html_()  # type: ignore[attr-defined]
     other = replace(whole.todos[1], content=says + says, status="completed")
@@ -397,34 +397,14 @@ def test_a_tree_in_a_cell() -> None:
 def test_what_was_healed() -> None:
     """What was met damaged is told of, open as long as nobody has acknowledged it."""
     found = heal("placeholder", "e5", "messages", "message m3 could not be read")
-    html = thread_html(state("x"), history(), None, [found])
+    html = thread_html(state("x"), history(), [found])
     assert "message m3 could not be read" in html
     assert '<details class="w-part" open=""><summary>Healed' in html
-    seen = thread_html(state("x"), history(), None, [replace(found, acknowledged_at=T.format(5))])
+    seen = thread_html(state("x"), history(), [replace(found, acknowledged_at=T.format(5))])
     assert '<details class="w-part"><summary>Healed' in seen
 
 
-# ---- over time
-
-
-def test_a_plot_counts_what_happened() -> None:
-    """Todos done, loops opened and closed, and bytes; guesses don't count; a file of its own."""
-    whole = state("x")
-    made = plot(whole.todos, whole.loops)
-    assert str(made) == "1 of 3 todos done, 3 loops opened, 1 closed"
-    assert made.svg.startswith("<svg")
-    assert 'xmlns="http://www.w3.org/2000/svg"' in made.svg
-    assert made.svg.count("<path") == 2 + 2 * 3
-    assert "nothing happened yet" in plot([], []).svg
-    weighed = plot([], whole.loops, [(T.format(1), 900), (T.format(3), 1100), ("?", 7)])
-    assert str(weighed) == "3 loops opened, 1 closed, 2.0 kB"
-    for said in (">bytes<", ">2.0 kB<", ">loops open<"):
-        assert said in weighed.svg
-    assert ">todos<" not in weighed.svg
-    Seen(weighed._repr_html_())
-    odd = [Todo("t", "x", opened_at="no time", closed_at=None)]
-    assert "nothing happened yet" in plot(odd, []).svg
-    Seen(made._repr_html_())
+# ---- bytes
 
 
 @pytest.mark.parametrize(
@@ -521,9 +501,6 @@ def test_a_thread_in_a_cell(saver: WyrdSaver) -> None:
         thread.working_state().brief().splitlines()[0],
     ):
         assert said in seen
-    assert re.fullmatch(
-        r"1 of 2 todos done, 2 loops opened, 0 closed, \d\.\d kB", thread.plot().text
-    )
     assert repr(thread) == "Thread('t1')"
 
 
@@ -532,7 +509,6 @@ async def test_cells_of_a_running_loop(saver: WyrdSaver) -> None:
     booked(saver, "t1", done=True)
     assert "answered" in saver.thread("t1")._repr_html_()
     assert ">done<" in saver._repr_html_() or ">idle<" in saver._repr_html_()
-    assert await saver.thread("t1").aplot() == saver.thread("t1").plot()
 
 
 def test_a_thread_with_a_history_shows_it(

@@ -11,7 +11,6 @@ import re
 import select
 import shlex
 import shutil
-import signal
 import sqlite3
 import struct
 import subprocess
@@ -127,7 +126,7 @@ def test_the_statements(run: Callable[..., Ran]) -> None:
     "arguments",
     [["threads"], ["show", "t1"], ["brief", "t1"], ["loops"], ["todos"], ["ddl", "sqlite"],
      ["diff", "t1", "2999-01-01"], ["copy", "t1", "t9"], ["re-extract", "t1"],
-     ["prune", "t1", "-y"], ["watch", "--times", "1"], ["labels", "t1"], ["log", "t1"],
+     ["prune", "t1", "-y"], ["labels", "t1"], ["log", "t1"],
      ["size"], ["doctor"], ["sweep", "--keep-last", "9", "--dry-run"], ["completion", "bash"]],
     ids=lambda each: each[0],
 )  # fmt: skip
@@ -135,8 +134,7 @@ def test_json_everywhere(run: Callable[..., Ran], arguments: Sequence[str]) -> N
     """With `--json`, before or after the command, the output is data."""
     code, out, _ = run("--json", *arguments)
     assert code in (0, 1)
-    lines = [out] if arguments[0] != "watch" else out.splitlines()
-    assert all(json.loads(each) is not None for each in lines)
+    assert json.loads(out) is not None
     if arguments[0] not in ("copy", "prune", "re-extract"):
         dead = re.compile(r'"dead": \d+')  # Postgres counts dead rows when it gets to it
         assert dead.sub("", run(*arguments, "--json")[1]) == dead.sub("", out)
@@ -150,7 +148,6 @@ def test_exit_codes(run: Callable[..., Ran], capsys: pytest.CaptureFixture[str])
     for arguments, wanted, says in [
         (["show", "nobody"], 1, "nobody"),
         (["loops", "-n", "0"], 2, "--limit"),
-        (["watch", "--every", "0"], 2, "--every"),
         (["copy", "t1", "t2"], 2, "t2"),
         (["copy", "nobody", "t7"], 1, "nobody"),
         (["fork", "nobody", "t7"], 1, "nobody"),
@@ -344,32 +341,6 @@ def test_pruning_asks(busy: str, answer: bytes) -> None:
         assert "Traceback" not in read(end)
     with opened(busy) as saver:
         assert len(saver.threads()) == 3
-
-
-def test_watching(busy: str) -> None:
-    """The table is drawn over itself as loops open; Ctrl-C ends it quietly."""
-    with terminal(80, "watch", "--every", "0.2", "--url", busy) as (started, end):
-        first = read(end, "Ctrl-C ends")
-        assert "4 open loops" in first
-        with opened(busy) as saver:
-            booked(saver, "t9")
-        assert "6 open loops" in read(end, "6 open loops")
-        started.send_signal(signal.SIGINT)
-        assert started.wait(20) == 130
-        assert "Traceback" not in read(end)
-
-
-def test_watching_into_a_pipe(busy: str) -> None:
-    """There, a line for each loop that opens or closes."""
-    command = python("-m", "langgraph_wyrd", "watch", "--every", "0.2", "--url", busy)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as started:
-        assert started.stdout is not None
-        lines = [started.stdout.readline() for _ in range(4)]
-        assert all(each.startswith("+ ") for each in lines)
-        with opened(busy) as saver:
-            saver.delete_thread("0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111")
-        assert started.stdout.readline().startswith("- 0b7d6f1e")
-        started.terminate()
 
 
 def test_ids_are_shortened_as_git_does(run: Callable[..., Ran]) -> None:

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra, WyrdError
-from langgraph_wyrd.state.records import record
+from langgraph_wyrd.state.results import record
 from langgraph_wyrd.views.data import Plain
 
 if TYPE_CHECKING:

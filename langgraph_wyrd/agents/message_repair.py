@@ -34,11 +34,8 @@ UNKNOWN = "unknown"  # a tool without a name
 EMPTY = "(empty message)"
 
 _CALLING = {
-    "tool_use": "id",
-    "tool_call": "id",
-    "invalid_tool_call": "id",
-    "function_call": "call_id",
-}
+    "tool_use": "id", "tool_call": "id", "invalid_tool_call": "id", "function_call": "call_id",
+}  # fmt: skip
 _THOUGHTS = frozenset(("thinking", "redacted_thinking", "reasoning"))
 # What a message in place of a result says: ours, and deepagents'.
 _NO_RESULT = ("no result was recorded", "arguments were malformed or truncated")
@@ -114,28 +111,23 @@ class _Known:
 
     def said(self, call: _Call) -> ToolMessage:
         """In place of a result that nobody knows."""
-        what = f"`{call.name}` (call {call.id})"
-        if call.malformed is not None:
-            text = (
-                f"{what} was not run: its arguments were malformed or truncated"
-                f"{call.malformed and f' ({call.malformed[:200]})'}. "
-                "If it is still needed, call it again with valid arguments."
-            )
-        else:
-            asked = _plain_time(self.asked.get(call.given))
-            started = self.started.get(call.given)
+        if call.malformed is None:
+            said = self.asked.get(call.given)
+            at = moment(said)
+            asked, started = said if at is None else iso(at), self.started.get(call.given)
             return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
+        text = (
+            f"`{call.name}` (call {call.id}) was not run: its arguments were malformed or truncated"
+            f"{call.malformed and f' ({call.malformed[:200]})'}. "
+            "If it is still needed, call it again with valid arguments."
+        )
         return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
 
 
 def no_result(
-    name: str,
-    id: str,
-    *,
-    asked: str | None = None,
-    started: str | None = None,
+    name: str, id: str, *, asked: str | None = None, started: str | None = None,
     now: datetime | None = None,
-) -> ToolMessage:
+) -> ToolMessage:  # fmt: skip
     """The message in place of a result that nobody knows."""
     text = (
         f"`{name}` (call {id}) was asked for{f' at {asked}' if asked else ''}"
@@ -150,12 +142,6 @@ def iso(moment: datetime) -> str:
     if moment.tzinfo is not None:
         moment = moment.astimezone(timezone.utc)
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _plain_time(said: str | None) -> str | None:
-    """A time as it is written here; what is no time stays as it is."""
-    at = moment(said)
-    return said if at is None else iso(at)
 
 
 # ---- the repair
@@ -188,13 +174,10 @@ class _Repair:
             if isinstance(message, ToolMessage):
                 continue
             out.append(message)
-            calls = self.calls.get(place)
-            if not calls:
-                continue
             last = len(self.messages)
+            calls = self.calls.get(place, [])
             for call in sorted(calls, key=lambda call: last if call.place < 0 else call.place):
-                said = call.result or self.known.said(call)
-                out.append(_as_answer(said, call.id))
+                out.append(_as_answer(call.result or self.known.said(call), call.id))
         return out
 
     # ---- each message for itself
@@ -330,11 +313,8 @@ def _call_of(block: Any) -> dict[str, Any] | None:
         try:
             args = json.loads(args)
         except ValueError:
-            error = "not valid JSON"
-            id, name = block.get("id"), block.get("name")
-            return {
-                "type": "invalid_tool_call", "id": id, "name": name, "args": args, "error": error
-            }  # fmt: skip
+            broken = {"type": "invalid_tool_call", "args": args, "error": "not valid JSON"}
+            return {**broken, "id": block.get("id"), "name": block.get("name")}
     call = {"type": "tool_call", "id": block.get("id"), "name": block.get("name")}
     return {**call, "args": args if isinstance(args, dict) else {}}
 
@@ -428,11 +408,8 @@ class Form:
 _OPENAI, _ANTHROPIC, _BEDROCK = Form(40, 64, False), Form(128, 128, True), Form(64, 64, True)
 # By what LangChain's models call their provider. The ids' characters are the converters' business.
 _FORMS = {
-    "openai": _OPENAI,
-    "azure": _OPENAI,
-    "anthropic": _ANTHROPIC,
-    "amazon_bedrock": _BEDROCK,
-}
+    "openai": _OPENAI, "azure": _OPENAI, "anthropic": _ANTHROPIC, "amazon_bedrock": _BEDROCK,
+}  # fmt: skip
 
 
 def form_of(model: BaseChatModel) -> Form | None:
@@ -462,23 +439,21 @@ def _fitted(message: BaseMessage, form: Form) -> BaseMessage:
     if not isinstance(message, AIMessage):
         return message
 
-    def formed(calls: Iterable[Any]) -> list[Any]:
-        return [
-            {**call, "id": _id(call["id"] or "", form), "name": _name(call["name"] or "", form)}
-            for call in calls
-        ]
+    def formed(call: Any) -> dict[str, Any]:
+        name = _ODD.sub("_", call["name"] or "")[: form.name]
+        return {**call, "id": _id(call["id"] or "", form), "name": name}
 
-    valid, broken = formed(message.tool_calls), formed(message.invalid_tool_calls)
-    before: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
-    after = [*valid, *broken]
-    names = ("id", "name")
-    if all((a[n] or "") == b[n] for a, b in zip(before, after, strict=True) for n in names):
+    old: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
+    new = [*map(formed, old)]
+    pairs = [*zip(old, new, strict=True)]
+    if all((a[name] or "") == b[name] for a, b in pairs for name in ("id", "name")):
         return message
     renamed: dict[str, list[str]] = {}
-    for old, new in zip(before, after, strict=True):
-        if old["id"] != new["id"]:
-            renamed.setdefault(old["id"] or "", []).append(new["id"])
-    return _with_calls(message, message.content, valid, broken, renamed)
+    for a, b in pairs:
+        if a["id"] != b["id"]:
+            renamed.setdefault(a["id"] or "", []).append(b["id"])
+    count = len(message.tool_calls)
+    return _with_calls(message, message.content, new[:count], new[count:], renamed)
 
 
 def _with_calls(
@@ -500,7 +475,3 @@ def _id(id: str, form: Form) -> str:
     if len(id) <= form.id:
         return id
     return f"call_{blake2b(id.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
-
-
-def _name(name: str, form: Form) -> str:
-    return _ODD.sub("_", name)[: form.name]

@@ -10,9 +10,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Calls
 from langgraph_wyrd.saver import WyrdSaver
@@ -46,9 +46,8 @@ class Place:
     node_began: float | None  # the first attempt of this run of the node
     stored: bool  # whether the run's checkpoints are stored as it goes
 
-    def config(self, checkpoint_id: str, ns: str | None = None) -> RunnableConfig:
-        where = {"thread_id": self.thread_id, "checkpoint_id": checkpoint_id}
-        return {"configurable": {**where, "checkpoint_ns": self.ns if ns is None else ns}}
+    def config(self, checkpoint_id: str, ns: str | None = None) -> Any:
+        return checkpoint_config(self.thread_id, self.ns if ns is None else ns, checkpoint_id)
 
 
 def place_of(
@@ -69,17 +68,11 @@ def place_of(
         )
     ns = info.checkpoint_ns.rpartition("|")[0]
     above = inside.get("checkpoint_map") or {}
+    root = str(above.get("", info.checkpoint_id)) if ns else info.checkpoint_id
     return Place(
-        saver,
-        str(info.thread_id),
-        ns,
-        info.checkpoint_id,
-        str(above.get("", info.checkpoint_id)) if ns else info.checkpoint_id,
-        info.task_id,
-        info.checkpoint_ns,
-        info.node_first_attempt_time,
-        inside.get(_DURABILITY) != "exit",
-    )
+        saver, str(info.thread_id), ns, info.checkpoint_id, root, info.task_id,
+        info.checkpoint_ns, info.node_first_attempt_time, inside.get(_DURABILITY) != "exit",
+    )  # fmt: skip
 
 
 def _found(checkpointer: object) -> Saver:
@@ -104,8 +97,7 @@ async def before_input(
     """
     found: CheckpointTuple | None = None
     if not place.stored:  # nothing of this run is there yet
-        head = {"thread_id": place.thread_id, "checkpoint_ns": ns}
-        found = await calls(place.saver, "get_tuple", {"configurable": head})
+        found = await calls(place.saver, "get_tuple", checkpoint_config(place.thread_id, ns))
         return found
     deadline = time.monotonic() + _PATIENCE
     while found is None:

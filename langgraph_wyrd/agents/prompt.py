@@ -96,14 +96,10 @@ class Carried:
     def channel(self) -> list[dict[str, Any]]:
         """As the `todos` channel has them, with where they come from and since when."""
         return [
-            {
-                "content": todo.content,
-                "status": todo.status,
-                "carried_from": todo.extra.get("carried_from") or self.thread_id,
-                "since": since(todo),
-            }
+            {"content": todo.content, "status": todo.status, "since": since(todo),
+             "carried_from": todo.extra.get("carried_from") or self.thread_id}
             for todo in self.todos
-        ]
+        ]  # fmt: skip
 
 
 def since(todo: Todo) -> str | None:

@@ -15,6 +15,7 @@ from langchain_core.messages import ToolMessage
 
 from langgraph_wyrd.agents.message_repair import STARTED, iso, no_result
 from langgraph_wyrd.agents.place import Place
+from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.operations import Calls
 
 
@@ -62,5 +63,5 @@ def _begun(writes: Iterable[Sequence[Any]], task: str, id: str) -> str | None:
 
 async def _goes_on_by_itself(calls: Calls, place: Place) -> bool:
     """Whether the tool is a graph with checkpoints of its own, as deepagents' `task` is."""
-    below = {"thread_id": place.thread_id, "checkpoint_ns": place.task_ns}
-    return await calls(place.saver, "get_tuple", {"configurable": below}) is not None
+    below = checkpoint_config(place.thread_id, place.task_ns)
+    return await calls(place.saver, "get_tuple", below) is not None

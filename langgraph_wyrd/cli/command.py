@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.cli.terminal import Screen
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.state.results import Page
+from langgraph_wyrd.state.results import InboxEntry, Page
 from langgraph_wyrd.storage.keyring import ENV, KeyRing
 from langgraph_wyrd.storage.url import parse
 from langgraph_wyrd.views.text import count, line
@@ -191,17 +191,17 @@ class Asked:
         found = [each for each in entries if each.checkpoint_id.startswith(given.lower())]
         return _single(found, given, "checkpoint", str).checkpoint_id if found else given
 
-    def only(self, items: Sequence[T], given: str, what: str, id_of: Callable[[T], str]) -> T:
-        """The item that an id, or the start of one, means."""
+    def only(self, items: Sequence[T], given: str, what: str) -> T:
+        """The item, or question, that an id, or the start of one, means."""
+
+        def id_of(item: Any) -> str:
+            return (item.loop_id or "") if isinstance(item, InboxEntry) else str(item.id)
+
         found = [each for each in items if id_of(each) == given]
         found = found or [each for each in items if id_of(each).startswith(given)]
         if not found:
             raise ThreadNotFound(f"there is no {what} {given!r}")
-
-        def named(item: T) -> str:
-            return f"{id_of(item)} in {getattr(item, 'thread_id', None)}"
-
-        return _single(found, given, what, named)
+        return _single(found, given, what, lambda each: f"{id_of(each)} in {each.thread_id}")
 
     def all_of(
         self, listing: Callable[..., Page[T]], most: float = float("inf"), **filters: Any
@@ -251,7 +251,7 @@ class Asked:
             return False
 
 
-def _single(found: Sequence[T], given: str, what: str, said: Callable[[T], str]) -> T:
+def _single(found: Sequence[T], given: str, what: str, said: Callable[[Any], str]) -> T:
     """The one thing that was found; raises if there are several."""
     if len(found) == 1:
         return found[0]

@@ -24,11 +24,11 @@ from langgraph_wyrd.cli.command import (
     serde_of_environment,
 )
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.retention import Retention, Size
+from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.state.records import record
+from langgraph_wyrd.state.results import record
 from langgraph_wyrd.storage.url import parse
-from langgraph_wyrd.views.text import Column, count, line, plain, table
+from langgraph_wyrd.views.text import count, line, plain
 
 _CARE = "look after the database"
 
@@ -90,27 +90,19 @@ def erase_user(asked: Asked) -> int:
         what += f", and delete {count(len(theirs), 'thread')} of theirs"
     if not asked.sure(f"{what}?"):
         return NOTHING
-    rows = saver.erase_user(
-        args.user, threads=args.threads, redact=args.redact, vacuum=not args.no_vacuum
-    )
-    gone = [f"{n:,} of {table}" for table, n in rows.items() if n]
-    said = f"erased rows of user {args.user}: {', '.join(gone)}; {rows}"
-    if not gone:
-        said = f"nothing that belongs to user {args.user} was there"
-    code = asked.done(said, user_id=args.user, rows=rows)
-    return code if gone else NOTHING
+    how = {"threads": args.threads, "redact": args.redact, "vacuum": not args.no_vacuum}
+    rows = saver.erase_user(args.user, **how)
+    said = f"nothing that belongs to user {args.user} was there"
+    if gone := [f"{n:,} of {table}" for table, n in rows.items() if n]:
+        said = f"erased rows of user {args.user}: {', '.join(gone)}; {rows}"
+    asked.done(said, user_id=args.user, rows=rows)
+    return FINE if gone else NOTHING
 
 
 @command(_CARE, "size", "where the bytes are", limit(20))
 def size(asked: Asked) -> int:
-    report, screen = asked.saver.size_report(limit=asked.args.limit), asked.screen
-    threads = {id: sum(held.values(), Size()) for id, held in report.threads.items()}
-    lines = [screen.paint(f"{report.on_disk / 1e6:,.1f} MB on disk", "bold")]
-    for name, sizes in (("table", report.tables), ("thread", threads)):
-        columns = [Column(name, most=60), Column("rows", right=True), Column("kB", right=True)]
-        cells = [(id, f"{s.rows:,}", f"{s.bytes / 1e3:,.1f}") for id, s in sizes.items()]
-        lines += ["", plain("\n".join(table(columns, cells, screen.width)))]
-    return asked.show("\n".join(lines), asdict(report))
+    report = asked.saver.size_report(limit=asked.args.limit)
+    return asked.show(plain(str(report)), asdict(report))
 
 
 @command(_CARE, "rotate-keys", "seal everything under the newest key")
@@ -124,16 +116,16 @@ def rotate_keys(asked: Asked) -> int:
     argument("thread", nargs="?", help="one thread; without one, all of them"),
 )  # fmt: skip
 def re_extract(asked: Asked) -> int:
-    read = [0]
-    bar = asked.screen.progress("re-extract")
+    read, bar = 0, asked.screen.progress("re-extract")
 
     def progress(done: int, total: int) -> None:
-        read[0] = done
+        nonlocal read
+        read = done
         if bar is not None:
             bar(done, total)
 
     asked.saver.reextract(asked.args.thread, progress=progress)
-    return asked.done(f"read {count(read[0], 'checkpoint')} again", checkpoints=read[0])
+    return asked.done(f"read {count(read, 'checkpoint')} again", checkpoints=read)
 
 
 # ---- damage

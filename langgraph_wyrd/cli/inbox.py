@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from langgraph_wyrd.cli.command import (
     AT,
@@ -19,10 +20,15 @@ from langgraph_wyrd.cli.command import (
     limit,
 )
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.results import InboxEntry, QuestionKind
+from langgraph_wyrd.state.model import OpenLoop, Todo
+from langgraph_wyrd.state.results import InboxEntry, Page, QuestionKind
 from langgraph_wyrd.views.messages import messages_text
 from langgraph_wyrd.views.text import line, plain
 
+if TYPE_CHECKING:
+    from langgraph_wyrd.thread import Thread
+
+T = TypeVar("T", OpenLoop, Todo)
 _KINDS = get_args(QuestionKind)
 _BY = argument("--by", default="person", metavar="NAME", help="who says so")
 
@@ -101,7 +107,7 @@ def _question(asked: Asked, given: str) -> InboxEntry:
     found = asked.all_of(asked.saver.inbox)
     here = [each for each in found if each.thread_id == given]
     if not here:
-        return asked.only(found, given, "question", lambda each: each.loop_id or "")
+        return asked.only(found, given, "question")
     if len(here) > 1:
         ids = ", ".join(f"{each.loop_id} ({line(each.question, 60)})" for each in here)
         raise InvalidInput(f"thread {given!r} waits for {len(here)} answers: say which: {ids}")
@@ -122,11 +128,9 @@ def _value(text: str) -> Any:
     argument("outcome", nargs="?", help="how it ended"), _BY,
 )  # fmt: skip
 def resolve(asked: Asked) -> int:
-    args = asked.args
-    open = asked.all_of(asked.saver.open_loops, confidence="any")
-    loop = asked.only(open, args.id, "open loop", lambda each: each.id)
-    asked.saver.thread(str(loop.thread_id)).resolve_open_loop(loop.id, args.outcome, by=args.by)
-    return asked.done(f"closed: {loop.description}", thread_id=loop.thread_id, loop_id=loop.id)
+    loop, thread = _open(asked, asked.saver.open_loops, "open loop")
+    thread.resolve_open_loop(loop.id, asked.args.outcome, by=asked.args.by)
+    return asked.done(f"closed: {loop.description}", thread_id=thread.id, loop_id=loop.id)
 
 
 @command(
@@ -134,8 +138,12 @@ def resolve(asked: Asked) -> int:
     argument("id", help="a todo's id, or its start"), _BY,
 )  # fmt: skip
 def complete(asked: Asked) -> int:
-    args = asked.args
-    open = asked.all_of(asked.saver.todos, confidence="any")
-    todo = asked.only(open, args.id, "open todo", lambda each: each.id)
-    asked.saver.thread(str(todo.thread_id)).complete_todo(todo.id, by=args.by)
-    return asked.done(f"done: {todo.content}", thread_id=todo.thread_id, todo_id=todo.id)
+    todo, thread = _open(asked, asked.saver.todos, "open todo")
+    thread.complete_todo(todo.id, by=asked.args.by)
+    return asked.done(f"done: {todo.content}", thread_id=thread.id, todo_id=todo.id)
+
+
+def _open(asked: Asked, listing: Callable[..., Page[T]], what: str) -> tuple[T, Thread]:
+    """The open item that an id, or its start, means; and its thread."""
+    item = asked.only(asked.all_of(listing, confidence="any"), asked.args.id, what)
+    return item, asked.saver.thread(str(item.thread_id))

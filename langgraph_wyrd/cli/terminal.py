@@ -34,11 +34,6 @@ class Screen:
     colours: bool
     json: bool
 
-    @property
-    def live(self) -> bool:
-        """Whether somebody is looking."""
-        return self.out.isatty()
-
     def paint(self, text: str, colour: str) -> str:
         code = _COLOURS.get(colour)
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours and code and text else text

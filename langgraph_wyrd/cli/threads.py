@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import time
-from dataclasses import replace
 from typing import Any, get_args
 
 from langgraph_wyrd.cli.command import (
@@ -19,14 +16,11 @@ from langgraph_wyrd.cli.command import (
     flag,
     limit,
 )
-from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.model import LoopKind, OpenLoop, Status, TodoStatus
-from langgraph_wyrd.state.records import record
-from langgraph_wyrd.state.results import Page
+from langgraph_wyrd.state.model import LoopKind, Status, TodoStatus
+from langgraph_wyrd.state.results import record
 from langgraph_wyrd.views.history import timeline_text
-from langgraph_wyrd.views.lists import page_text
 from langgraph_wyrd.views.state import diff_text, state_lines
-from langgraph_wyrd.views.text import count, fitted, line, plain, shortest
+from langgraph_wyrd.views.text import plain, shortest
 
 _IN_THREAD = argument("--thread", action="append", help="in this thread")
 _OF_USER = argument("--user", action="append", help="in the threads of this user")
@@ -167,61 +161,3 @@ def rewind(asked: Asked) -> int:
     head = asked.thread.rewind(asked.point(to))["configurable"]["checkpoint_id"]
     said = f"{asked.thread_id} stands again where it stood at {to}: {head}"
     return asked.done(said, thread_id=asked.thread_id, checkpoint_id=head)
-
-
-# ---- watching
-
-_MOST = 1000
-_HOME, _REST, _BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
-
-
-@command(
-    "look", "watch", "the open loops of all threads, live", _KIND, _IN_THREAD,
-    argument("--every", type=float, default=2.0, help="seconds between two looks (2)"),
-    argument("--times", type=int, default=0, help="end after so many looks"),
-)  # fmt: skip
-def watch(asked: Asked) -> int:
-    """On a terminal a table that is drawn over itself; elsewhere a line for each change."""
-    args, looks, before = asked.args, 0, dict[tuple[str | None, str], OpenLoop]()
-    if not args.every > 0:
-        raise InvalidInput(f"--every {args.every}: use a number of seconds above 0")
-    while True:
-        page = asked.saver.open_loops(kind=args.kind, thread_id=args.thread, limit=_MOST)
-        now = {(each.thread_id, each.id): each for each in page}
-        if asked.screen.live and not asked.screen.json:
-            _draw(asked, page)
-        else:
-            for key in before.keys() - now.keys():
-                _print_change(asked, "-", before[key])
-            for key in now.keys() - before.keys():
-                _print_change(asked, "+", now[key])
-            asked.screen.out.flush()
-        before, looks = now, looks + 1
-        if looks == args.times:
-            return FINE
-        time.sleep(args.every)
-
-
-def _draw(asked: Asked, page: Page[OpenLoop]) -> None:
-    columns, rows = shutil.get_terminal_size((asked.screen.width, 24))
-    screen = replace(asked.screen, width=columns)
-    head = f"{count(len(page), 'open loop')}, {time.strftime('%H:%M:%S')}, Ctrl-C ends"
-    lines = [screen.paint(fitted(head, columns), "bold"), ""]
-    if page:
-        shown = Page(page[: max(1, rows - 5)])
-        lines += page_text(shown, columns, screen.paint).splitlines()
-        if len(page) > len(shown):
-            lines.append(f"… and {len(page) - len(shown):,} more")
-    drawn = "".join(f"{each}{_REST}\n" for each in lines)
-    screen.out.write(f"{_HOME}{drawn}{_BELOW}")
-    screen.out.flush()
-
-
-def _print_change(asked: Asked, sign: str, loop: OpenLoop) -> None:
-    screen = asked.screen
-    if screen.json:
-        change = "opened" if sign == "+" else "closed"
-        screen.data({"change": change, **record(loop)}, indent=None)
-    else:
-        said = line(f"{sign} {loop.thread_id} {loop.kind}: {loop.description}", 400)
-        screen.say(screen.paint(said, "amber" if sign == "+" else "green"))

@@ -137,8 +137,9 @@ def _is(value: Any, kind: Any) -> bool:
 
 Form = Literal["batched", "per_call", "agent_inbox", "elicitation", "plain"]
 ALL = ("approve", "edit", "reject", "respond")
-_CANONICAL = {"accept": "approve", "ignore": "reject", "response": "respond"}
 _OF_INBOX = {"approve": "accept", "edit": "edit", "reject": "ignore", "respond": "response"}
+_CANONICAL = {inbox: ours for ours, inbox in _OF_INBOX.items()}
+_ALLOWS = {**{each: f"allow_{each}" for each in _CANONICAL}, "response": "allow_respond"}
 _ELICITED = ("accept", "decline", "cancel")
 
 
@@ -212,14 +213,11 @@ def _is_inbox(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("action_request"), Mapping)
 
 
-_INBOX_MAY = {"accept": "accept", "edit": "edit", "ignore": "ignore", "response": "respond"}
-
-
 def _of_inbox(value: Mapping[str, Any]) -> Action:
     call, config = value["action_request"], value.get("config")
     allowed = [_OF_INBOX[each] for each in ALL]
     if isinstance(config, Mapping):
-        allowed = [each for each in allowed if config.get(f"allow_{_INBOX_MAY[each]}") is True]
+        allowed = [each for each in allowed if config.get(_ALLOWS[each]) is True]
     named = {"name": call.get("action") or call.get("name"), "args": call.get("args")}
     return _action({**named, "description": value.get("description")}, allowed)
 

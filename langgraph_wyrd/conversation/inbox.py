@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of
 from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.due import CONTROL, INTERRUPT, JOIN, NULL_TASK, RESUME, SENDS
@@ -103,25 +104,17 @@ def words(asked: Pending) -> str:
 async def waiting(
     calls: Calls, saver: Any, thread_id: str, loops: Iterable[OpenLoop] = ()
 ) -> Waiting | None:
-    """What a thread waits at; None if there is no such thread.
-
-    Args:
-        calls: How methods are called.
-        saver: Whose thread it is.
-        thread_id: Which.
-        loops: Its questions, as they are listed.
-    """
+    """What a thread waits at; None if there is no such thread. `loops`: its listed questions."""
     asking = [loop for loop in loops if loop.kind == "interrupt" and loop.thread_id == thread_id]
     nodes = {loop.source.node for loop in asking if loop.source.node}
-    root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-    head = await calls(saver, "get_tuple", root)
+    head = await calls(saver, "get_tuple", checkpoint_config(thread_id, ""))
     if head is None:
         return None
     found = Waiting(head, _pending(head, nodes), tuple(_notes(head)))
     if found.pending:
         async for inner in _subgraphs(calls, saver, thread_id, head):
             for key, asked in _pending(inner, nodes).items():
-                if key in found.pending and _depth(asked.at) > _depth(found.pending[key].at):
+                if key in found.pending and _depth(asked.of) > _depth(found.pending[key].of):
                     found.pending[key] = asked
     elif head.metadata.get("source") == "fork":
         found.pending.update(await _put_back(calls, saver, head, asking, nodes))
@@ -138,9 +131,9 @@ async def _put_back(
     made: dict[str, Pending] = {}
     for loop in asking:
         at = loop.source.checkpoint_id
-        if loop.elsewhere or loop.ref is None or at is None or at == _id(head):
+        if loop.elsewhere or loop.ref is None or at is None or at == id_of(head):
             continue
-        if loop.resolved and loop.closed_in != _id(head):
+        if loop.resolved and loop.closed_in != id_of(head):
             continue
         here = {**head.config["configurable"], "checkpoint_id": at, "checkpoint_ns": loop.source.ns}
         there = await calls(saver, "get_tuple", {"configurable": here})
@@ -152,33 +145,29 @@ async def _put_back(
     return made
 
 
-def _depth(config: RunnableConfig) -> int:
-    ns = config["configurable"].get("checkpoint_ns") or ""
+def _depth(found: CheckpointTuple) -> int:
+    ns = ns_of(found)
     return ns.count("|") + 1 if ns else 0
 
 
 async def _subgraphs(calls: Calls, saver: Any, thread_id: str, head: CheckpointTuple) -> Any:
     """The newest checkpoint of each subgraph that ran since the head was stored."""
     seen: set[str] = set()
-    last, before = _id(head), None
+    last, before = id_of(head), None
     while True:
         page = await calls.listed(
             saver, {"configurable": {"thread_id": thread_id}}, before=before, limit=_PAGE
         )
         for each in page:
-            if _id(each) <= last:
+            if id_of(each) <= last:
                 return
-            ns = each.config["configurable"].get("checkpoint_ns") or ""
+            ns = ns_of(each)
             if ns and ns not in seen:
                 seen.add(ns)
                 yield each
         if len(page) < _PAGE:
             return
         before = page[-1].config
-
-
-def _id(found: CheckpointTuple) -> str:
-    return str(found.config["configurable"]["checkpoint_id"])
 
 
 # ---- one checkpoint
@@ -202,7 +191,7 @@ def _pending(
             answers[task] = value
         elif channel not in CONTROL:
             finished.add(task)
-    ns = found.config["configurable"].get("checkpoint_ns") or ""
+    ns = ns_of(found)
     names = {*nodes, *_nodes(found)}
     made: dict[str, Pending] = {}
     for task, interrupts in asked.items():
@@ -215,16 +204,9 @@ def _pending(
             key = id if known else task
             place = _place(ns, names, task, key, len(given)) if known else len(given)
             schema = _field(each, "response_schema")
-            made[key] = Pending(
-                key,
-                _field(each, "value", each),
-                schema if isinstance(schema, Mapping) else None,
-                task,
-                tuple(given),
-                found,
-                place,
-                key not in made,
-            )
+            schema = schema if isinstance(schema, Mapping) else None
+            value, alone = _field(each, "value", each), key not in made
+            made[key] = Pending(key, value, schema, task, tuple(given), found, place, alone)
     return made
 
 
@@ -333,7 +315,7 @@ def _entry(loop: OpenLoop, found: Waiting | None) -> InboxEntry | None:
     return InboxEntry(
         kind="approval" if wanted.form in ("batched", "per_call", "agent_inbox") else "interrupt",
         allowed=wanted.allowed,
-        ns=asked.at["configurable"].get("checkpoint_ns") or "",
+        ns=ns_of(asked.of),
         agent=_agent(asked.of) or _agent(head),
         value=asked.value,
         actions=tuple(map(asdict, wanted.actions)),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import (
@@ -23,14 +22,13 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, _messages_delta_reducer
 from langgraph.types import Overwrite
 
+from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of, parent_of
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction import messages as forms
 from langgraph_wyrd.operations import Calls
 from langgraph_wyrd.state.results import HistoryEntry
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from langgraph_wyrd.thread.base import When
 
 DEFAULT = "messages"
@@ -83,16 +81,9 @@ class Entry:
 
 
 async def read(
-    calls: Calls,
-    saver: Any,
-    thread: Any,
-    at: When,
-    *,
-    all: bool,
-    channel: str | None,
-    ns: str,
+    calls: Calls, saver: Any, thread: Any, at: When, *, all: bool, channel: str | None, ns: str,
     limit: int | None,
-) -> list[Entry]:
+) -> list[Entry]:  # fmt: skip
     """The messages at a point, or with `all` everything on the way to it; oldest first."""
     if limit is not None and (type(limit) is not int or limit < 1):
         raise InvalidInput(f"limit={limit!r}: use a number from 1 on, or None")
@@ -116,7 +107,7 @@ async def _checkpoint(calls: Calls, saver: Any, thread: Any, at: When, ns: str) 
     if isinstance(at, HistoryEntry):
         at = at.checkpoint_id
     if at is None or isinstance(at, str):
-        found = await calls(saver, "get_tuple", _config(thread.id, ns, at))
+        found = await calls(saver, "get_tuple", checkpoint_config(thread.id, ns, at))
         if found is not None:
             return found  # type: ignore[no-any-return]
     if ns:
@@ -124,15 +115,10 @@ async def _checkpoint(calls: Calls, saver: Any, thread: Any, at: When, ns: str) 
         raise ThreadNotFound(f"thread {thread.id!r} has{where} no namespace {ns!r}")
     # No checkpoint's id: a label, a run, a time; or nothing, which raises.
     id = (await calls(thread, "working_state", at)).checkpoint_id
-    found = await calls(saver, "get_tuple", _config(thread.id, ns, id))
+    found = await calls(saver, "get_tuple", checkpoint_config(thread.id, ns, id))
     if found is None:
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return found  # type: ignore[no-any-return]
-
-
-def _config(thread_id: str, ns: str, id: str | datetime | None) -> RunnableConfig:
-    named = {} if id is None else {"checkpoint_id": id}
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns, **named}}
 
 
 def _chosen(found: CheckpointTuple, channel: str | None, *, strict: bool) -> str | None:
@@ -171,14 +157,11 @@ async def _is_head(
     """Whether what its tasks wrote is in no other checkpoint. Old ones keep their writes."""
     if at is None or not any(True for _ in _pending(found, name)):
         return True
-    here = found.config["configurable"]
-    if here.get("checkpoint_ns"):
-        (newest,) = await calls.listed(
-            saver, _config(thread.id, here["checkpoint_ns"], None), limit=1
-        )
-        return bool(newest.config["configurable"]["checkpoint_id"] == here["checkpoint_id"])
+    if ns := ns_of(found):
+        (newest,) = await calls.listed(saver, checkpoint_config(thread.id, ns), limit=1)
+        return id_of(newest) == id_of(found)
     (entry,) = await calls(thread, "history", 1)
-    return bool(entry.checkpoint_id == here["checkpoint_id"])
+    return bool(entry.checkpoint_id == id_of(found))
 
 
 # ---- what the channel holds
@@ -202,8 +185,7 @@ def applied(held: Sequence[BaseMessage], writes: Iterable[Any]) -> list[BaseMess
     for write in writes:
         new = _messages(_elements(write))
         if _overwrites(write):
-            now, batch = new, []
-            continue
+            now, batch, new = new, [], []
         for each in new:
             if isinstance(each, RemoveMessage) and each.id == REMOVE_ALL_MESSAGES:
                 now, batch = [], []
@@ -288,7 +270,7 @@ async def _transcript(
         for key in keys.keys() - forms_of.keys():
             forms_of[key] = keys[key]
         if new := keys.keys() - before.keys():
-            ts, id = where.checkpoint.get("ts"), where.config["configurable"]["checkpoint_id"]
+            ts, id = where.checkpoint.get("ts"), id_of(where)
             first.update((key, (-age, n, ts, id)) for n, key in enumerate(keys) if key in new)
 
     age, child, held = 1, found, _keyed(now)
@@ -323,35 +305,21 @@ def _version(found: CheckpointTuple, name: str) -> Any:
 
 async def _path(calls: Calls, saver: Any, found: CheckpointTuple) -> AsyncIterator[CheckpointTuple]:
     """The checkpoints that led to one, newest first, a page at a time."""
-    here = found.config["configurable"]
-    everything = _config(here["thread_id"], here.get("checkpoint_ns") or "", None)
-    wanted, before, seen = _parent(found), found.config, set[str]()
+    here = found.config["configurable"]["thread_id"], ns_of(found)
+    wanted, before, seen = parent_of(found), found.config, set[str]()
     while wanted is not None and wanted not in seen:
-        page = await calls.listed(saver, everything, before=before, limit=_PAGE)
-        if not any(_id(each) == wanted for each in page):  # ids need not be in order
-            one = await calls(
-                saver,
-                "get_tuple",
-                _config(here["thread_id"], everything["configurable"]["checkpoint_ns"], wanted),
-            )
+        page = await calls.listed(saver, checkpoint_config(*here), before=before, limit=_PAGE)
+        if not any(id_of(each) == wanted for each in page):  # ids need not be in order
+            one = await calls(saver, "get_tuple", checkpoint_config(*here, wanted))
             if one is None:
                 return
             page = [one]
         for each in page:
-            if _id(each) == wanted:
+            if id_of(each) == wanted:
                 yield each
                 seen.add(wanted)
-                wanted = _parent(each)
+                wanted = parent_of(each)
         before = page[-1].config
-
-
-def _id(found: CheckpointTuple) -> str:
-    return str(found.config["configurable"]["checkpoint_id"])
-
-
-def _parent(found: CheckpointTuple) -> str | None:
-    parent = found.parent_config
-    return None if parent is None else parent["configurable"].get("checkpoint_id")
 
 
 def _added(writes: Iterable[Any]) -> list[BaseMessage]:

@@ -7,9 +7,9 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.editing import BY_HAND
-from langgraph_wyrd.state.matching import Change
+from langgraph_wyrd.state.matching import Change, is_open, text_of
 from langgraph_wyrd.state.merge import Conflict
-from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo
 
 _TODO_VERBS = {
     "in_progress": "start_todo",
@@ -23,57 +23,38 @@ def say(draft: Any, diff: StateDiff) -> tuple[Conflict, ...]:
     """Say what a diff says, with the verbs of a draft; what could not be said."""
     left: list[Conflict] = []
     for pillar, _, change in diff.all_changes():
-        item = change.item
         try:
-            if isinstance(item, Todo):
-                said = _todo(draft, change)
-            elif isinstance(item, ContextItem):
-                said = _context(draft, change)
-            elif isinstance(item, OpenLoop):
-                said = _loop(draft, change)
-            else:
-                said = _intention(draft, item, change)
+            said = _VERBS[pillar](draft, change, change.item)
         except InvalidInput:
             said = False
         if not said:
-            left.append(Conflict(pillar, item.id, None, change.old, None, change.new))
+            left.append(Conflict(pillar, change.item.id, None, change.old, None, change.new))
     return tuple(left)
 
 
-def _todo(draft: Any, change: Change) -> bool:
-    old, new = change.old, change.new
-    assert old is None or isinstance(old, Todo)
-    assert new is None or isinstance(new, Todo)
-    here = _same(draft.state, old or new)
-    assert here is None or isinstance(here, Todo)
-    if new is None:
+def _todo(draft: Any, change: Change, todo: Todo) -> bool:
+    here: Any = _same(draft.state.todos, change.old or todo)
+    if change.new is None:
         if here is not None and here.open:
             draft.cancel_todo(here.id)
         return True
     if here is None:
-        here = draft.add_todo(new.content, new.priority)
-    if here.status != new.status:
-        verb = _TODO_VERBS.get(new.status, "start_todo")
-        getattr(draft, verb)(here.id)
-    return bool(here.content == new.content)
+        here = draft.add_todo(todo.content, todo.priority)
+    if here.status != todo.status:
+        getattr(draft, _TODO_VERBS.get(todo.status, "start_todo"))(here.id)
+    return bool(here.content == todo.content)
 
 
-def _context(draft: Any, change: Change) -> bool:
-    new = change.new
-    if not isinstance(new, ContextItem):
-        key = change.item.key  # type: ignore[union-attr]
-        if any(item.key == key for item in draft.state.context):
-            draft.remove_context(key)
-        return True
-    draft.set_context(new.key, new.value, dict(new.metadata) or None)
+def _context(draft: Any, change: Change, item: ContextItem) -> bool:
+    if change.new is not None:
+        draft.set_context(item.key, item.value, dict(item.metadata) or None)
+    elif any(each.key == item.key for each in draft.state.context):
+        draft.remove_context(item.key)
     return True
 
 
-def _loop(draft: Any, change: Change) -> bool:
-    loop = change.item
-    assert isinstance(loop, OpenLoop)
-    here = _same(draft.state, change.old or loop)
-    assert here is None or isinstance(here, OpenLoop)
+def _loop(draft: Any, change: Change, loop: OpenLoop) -> bool:
+    here: Any = _same(draft.state.loops, change.old or loop)
     if change.new is None or loop.resolved:
         if here is not None and not here.resolved:
             draft.resolve_open_loop(here.id, loop.outcome)
@@ -86,33 +67,29 @@ def _loop(draft: Any, change: Change) -> bool:
     return True
 
 
-def _intention(draft: Any, item: Item, change: Change) -> bool:
-    assert isinstance(item, Intention)
+def _intention(draft: Any, change: Change, wanted: Intention) -> bool:
     now = draft.state.intention
-    if change.new is not None and item.open:
-        if now is None or now.text != item.text:
-            draft.set_intention(item.text)
-        return True
-    if now is not None and now.text == item.text and now.aim == "explicit":
+    is_this = now is not None and now.text == wanted.text
+    if change.new is not None and wanted.open:
+        if not is_this:
+            draft.set_intention(wanted.text)
+    elif is_this and now.aim == "explicit":
         draft.set_intention(None)
     return True
 
 
-def _same(state: WorkingState, item: Item | None) -> Item | None:
-    """The item of a state that is meant: by its id, else by what it says, an open one first."""
-    items = state.todos if isinstance(item, Todo) else state.loops
-    for each in items:
-        if item is not None and each.id == item.id:
-            return each
-    alike = [each for each in items if _words(each) == _words(item)]
-    return next((each for each in alike if _is_open(each)), alike[0] if alike else None)
+_VERBS: dict[str, Any] = {
+    "todos": _todo, "context": _context, "loops": _loop, "intentions": _intention,
+}  # fmt: skip
 
 
-def _words(item: Item | None) -> Any:
-    if isinstance(item, Todo):
-        return item.content
-    return (item.kind, item.description) if isinstance(item, OpenLoop) else None
+def _same(items: tuple[Item, ...], item: Item) -> Item | None:
+    """The item that is meant: by its id, else by what it says, an open one first."""
+    same = [each for each in items if each.id == item.id]
+    same += [each for each in items if _says(each) == _says(item) and is_open(each)]
+    same += [each for each in items if _says(each) == _says(item)]
+    return same[0] if same else None
 
 
-def _is_open(item: Item) -> bool:
-    return item.open if isinstance(item, Todo) else isinstance(item, OpenLoop) and not item.resolved
+def _says(item: Item) -> tuple[str | None, str]:
+    return item.kind if isinstance(item, OpenLoop) else None, text_of(item)

@@ -108,17 +108,10 @@ def _line(id: str, says: str, about: Iterable[str]) -> str:
 
 
 def _loop(loop: OpenLoop, ages: _Ages) -> str:
-    kind = KINDS.get(loop.kind, loop.kind)
-    says = f"{kind}: {shortened(loop.description, _TEXT)}"
-    return _line(
-        loop.id,
-        says,
-        [
-            "on another branch" if loop.elsewhere else "",
-            *ages.age(loop.opened_at, loop.changed_at),
-            place(loop.source, messages=False),
-        ],
-    )
+    says = f"{KINDS.get(loop.kind, loop.kind)}: {shortened(loop.description, _TEXT)}"
+    about = ["on another branch"] if loop.elsewhere else []
+    about += ages.age(loop.opened_at, loop.changed_at)
+    return _line(loop.id, says, [*about, place(loop.source, messages=False)])
 
 
 def _todo(todo: Todo, ages: _Ages) -> str:
@@ -147,15 +140,12 @@ def _past(state: WorkingState) -> list[str]:
     over: list[tuple[str, str]] = []
     for todo in state.todos:
         if not todo.open and todo.confidence != "heuristic":
-            over.append(
-                (todo.closed_at or "", f"- {todo.status}: {shortened(todo.content, _VALUE)}")
-            )
+            said = f"- {todo.status}: {shortened(todo.content, _VALUE)}"
+            over.append((todo.closed_at or "", said))
     for loop in state.closed_loops:
         if loop.confidence != "heuristic":
-            said = (
-                f"- {loop.outcome or 'over'}: {shortened(loop.description, _VALUE)} ({loop.kind})"
-            )
-            over.append((loop.closed_at or "", said))
+            said = f"{loop.outcome or 'over'}: {shortened(loop.description, _VALUE)}"
+            over.append((loop.closed_at or "", f"- {said} ({loop.kind})"))
     over.reverse()
     over.sort(key=lambda each: each[0], reverse=True)
     return [line for _, line in over]
@@ -170,7 +160,7 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
     open_todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
     todos = [_todo(todo, ages) for todo in open_todos]
     doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
-    waiting = [n for n in range(len(todos)) if n not in set(doing)]
+    waiting = [n for n, todo in enumerate(open_todos) if todo.status != "in_progress"]
     past = _past(state)
     known = [item for item in state.context if item.confidence != "heuristic"]
     orders = [entry(item) for item in known if item.pinned]
@@ -179,13 +169,7 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
     found = [
         _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
         _Section(f"Open loops ({len(loops)}):", "open loop", "open loops", loops),
-        _Section(
-            f"Open todos ({len(todos)}):",
-            "todo",
-            "todos",
-            todos,
-            [*reversed(waiting), *reversed(doing)],
-        ),
+        _Section(f"Open todos ({len(todos)}):", "todo", "todos", todos, [*waiting, *doing][::-1]),
         _Section(f"Context ({len(context)}):", "context entry", "context entries", context),
         _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
     ]
@@ -198,12 +182,8 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
 def _guessed(state: WorkingState, ages: _Ages) -> list[str]:
     lines = [_loop(loop, ages) for loop in by_weight(state.guessed_loops)]
     lines += [_todo(todo, ages) for todo in state.open_todos if todo.confidence == "heuristic"]
-    lines += [
-        _wanted(each, ages)
-        for each in state.intentions
-        if each.open and each.confidence == "heuristic"
-    ]
-    return lines
+    guessed = (each for each in state.intentions if each.open and each.confidence == "heuristic")
+    return [*lines, *(_wanted(each, ages) for each in guessed)]
 
 
 def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> list[str]:
@@ -233,12 +213,10 @@ def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> lis
 
 def _last_wanted(state: WorkingState) -> Intention | None:
     """What was wanted last, where nothing is wanted any more."""
-    over = [
-        each
-        for each in state.intentions
-        if not each.open and each.confidence != "heuristic" and each.source.ns == state.ns
-    ]
-    return over[-1] if over else None
+    for each in reversed(state.intentions):
+        if not each.open and each.confidence != "heuristic" and each.source.ns == state.ns:
+            return each
+    return None
 
 
 def _least(state: WorkingState, room: int) -> str:
@@ -266,11 +244,8 @@ def _is_title(title: str, text: str) -> bool:
 
 
 def _left_out(sections: Sequence[_Section]) -> str:
-    said = []
-    for each in sections:
-        if each.dropped:
-            count = len(each.dropped)
-            said.append(f"{count} more {each.one if count == 1 else each.several}")
+    gone = [(len(each.dropped), each) for each in sections if each.dropped]
+    said = [f"{n} more {each.one if n == 1 else each.several}" for n, each in gone]
     return f"Left out: {', '.join(said)}" if said else ""
 
 

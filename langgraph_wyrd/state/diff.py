@@ -74,21 +74,21 @@ class StateDiff:
         """The items that this happened to: see `Change.verb`."""
         return tuple(c.item for p, v, c in self.all_changes() if v == verb and pillar in (None, p))
 
+    def _told(self, pillar: str) -> list[Change]:
+        return [change for p, _, change in self.all_changes() if p == pillar]
+
     @property
     def added(self) -> dict[str, tuple[Item, ...]]:
-        found = [(p, c.item) for p, _, c in self.all_changes() if c.old is None]
-        return {name: tuple(i for p, i in found if p == name) for name in PILLARS}
+        return {p: tuple(c.item for c in self._told(p) if c.old is None) for p in PILLARS}
 
     @property
     def removed(self) -> dict[str, tuple[Item, ...]]:
-        found = [(p, c.item) for p, _, c in self.all_changes() if c.new is None]
-        return {name: tuple(i for p, i in found if p == name) for name in PILLARS}
+        return {p: tuple(c.item for c in self._told(p) if c.new is None) for p in PILLARS}
 
     @property
     def changed(self) -> dict[str, tuple[tuple[Item, Item], ...]]:
         """Pairs: old and new."""
-        found = [(p, c.old, c.new) for p, _, c in self.all_changes()]
-        return {k: tuple((o, n) for p, o, n in found if p == k and o and n) for k in PILLARS}
+        return {p: tuple((c.old, c.new) for c in self._told(p) if c.old and c.new) for p in PILLARS}
 
     @property
     def empty(self) -> bool:
@@ -141,8 +141,10 @@ class StateDiff:
     def invert(self) -> StateDiff:
         """What leads back; without the channels."""
         back = {p: _in_order([c.invert() for c in held]) for p, held in self.changes.items()}
-        fields = {name: (new, old) for name, (old, new) in self.fields.items()}
-        ids = {name: (new, old) for name, (old, new) in self.ids.items()}
+        fields, ids = (
+            {name: (new, old) for name, (old, new) in pairs.items()}
+            for pairs in (self.fields, self.ids)
+        )
         return StateDiff(back, fields, ids, extra=self.extra)
 
     def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:

@@ -29,6 +29,7 @@ from langgraph_wyrd.state.events import (
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
+    FINISHED,
     Intention,
     Item,
     LoopKind,
@@ -110,10 +111,11 @@ class Editing:
         ours = self.state
         found = merge(self.base, ours, now).conflicts
         old, mine, theirs = (_explicit(each) for each in (self.base, ours, now))
-        if mine is None or theirs is None or not (_differ(mine, old) and _differ(theirs, old)):
+        before = None if old is None else old.id
+        if mine is None or theirs is None or before in (mine.id, theirs.id):
             return found
         if mine.text != theirs.text:
-            told = (_text(old), mine.text, theirs.text)
+            told = (None if old is None else old.text, mine.text, theirs.text)
             found += (Conflict("intentions", theirs.id, "text", *told),)
         return found
 
@@ -128,36 +130,25 @@ class Editing:
         return self._opens("t", "todo", body, key)
 
     def complete_todo(self, id: str) -> str:
-        return self._end_todo(id, "completed")
+        return self._turn_todo(id, "completed", "completed", lambda todo: todo.open)
 
     def cancel_todo(self, id: str) -> str:
-        return self._end_todo(id, "cancelled")
+        return self._turn_todo(id, "cancelled", "cancelled", lambda todo: todo.open)
 
     def start_todo(self, id: str) -> str:
-        todo = self._todo(id)
-        if todo.status != "pending" and not (self.again and todo.status == "in_progress"):
-            raise self._illegal("start", todo, todo.status)
-        return self._turn_todo(todo, "change", "in_progress")
+        return self._turn_todo(id, "started", "in_progress", lambda todo: todo.status == "pending")
 
     def reopen_todo(self, id: str) -> str:
-        todo = self._todo(id)
-        if todo.open and not self.again:
-            raise self._illegal("reopen", todo, todo.status)
-        return self._turn_todo(todo, "change", "pending")
+        return self._turn_todo(id, "reopened", "pending", lambda todo: self.again or not todo.open)
 
-    def _todo(self, id: str) -> Todo:
-        return self._one(Todo, self.state.todos, id, "todo")
-
-    def _end_todo(self, id: str, status: str) -> str:
-        todo = self._todo(id)
-        if not todo.open and not (self.again and todo.status == status):
-            raise self._illegal("complete" if status == "completed" else "cancel", todo,
-                                todo.status)  # fmt: skip
-        return self._turn_todo(todo, "close", status)
-
-    def _turn_todo(self, todo: Todo, op: Op, status: str) -> str:
+    def _turn_todo(self, id: str, verb: str, status: str, may: Callable[[Todo], bool]) -> str:
+        """Give a todo a status, if it may have it: said again, it may have it already."""
+        todo = self._one(Todo, self.state.todos, id, "todo")
+        if not may(todo) and not (self.again and todo.status == status):
+            raise self._illegal(verb, todo, todo.status)
         if todo.status == status:
             return todo.id
+        op: Op = "close" if status in FINISHED else "change"
         body: dict[str, Any] = {"status": status}
         if todo.tracker == TRACKER:
             if (listed := status in ("pending", "in_progress")) != todo.listed:
@@ -222,7 +213,7 @@ class Editing:
         if loop.resolved:
             if self.again:
                 return loop.id
-            raise self._illegal("resolve", loop, f"resolved: {loop.outcome or 'no outcome said'}")
+            raise self._illegal("resolved", loop, f"resolved: {loop.outcome or 'no outcome said'}")
         body = {} if outcome is None else {"outcome": _words(outcome, "an outcome")}
         self._record("loop", "close", loop.id, body, loop.source.ns)
         return loop.id
@@ -231,10 +222,8 @@ class Editing:
         self, decision: str, rationale: str | None, action: str | None, key: str | None = None,
         metadata: Notes = None,
     ) -> str:  # fmt: skip
-        told = {"rationale": rationale, "action": action}
-        context: dict[str, Any] = {
-            name: _words(text, name) for name, text in told.items() if text is not None
-        }
+        told = (("rationale", rationale), ("action", action))
+        context: dict[str, Any] = {k: _words(text, k) for k, text in told if text is not None}
         if notes := _notes(metadata, "the decision's metadata"):
             context["metadata"] = notes
         return self.add_open_loop(decision, context, "decision", key)
@@ -301,17 +290,12 @@ class Editing:
         raise ItemNotFound(f"there is no {what} {wanted!r} in {self._where}")
 
     def _illegal(self, verb: str, item: Todo | OpenLoop, status: str) -> InvalidTransition:
-        return InvalidTransition(
-            f"{item.id} in {self._where} can't be {_PAST[verb]}: it is {status}"
-        )
+        return InvalidTransition(f"{item.id} in {self._where} can't be {verb}: it is {status}")
 
     def _find(self, id: str) -> Item:
         items: tuple[Item, ...] = getattr(self.state, _GROUPS[id[0]])
         return next(item for item in items if item.id == id)
 
-
-_PAST = {"start": "started", "reopen": "reopened", "complete": "completed", "cancel": "cancelled",
-         "resolve": "resolved"}  # fmt: skip
 
 _VERBS: dict[str, Callable[..., str | None]] = {
     name: getattr(Editing, name)
@@ -326,14 +310,6 @@ _VERBS: dict[str, Callable[..., str | None]] = {
 def _explicit(state: WorkingState) -> Intention | None:
     found = [i for i in state.intentions if i.aim == "explicit" and i.open]
     return found[-1] if found else None
-
-
-def _differ(one: Intention, other: Intention | None) -> bool:
-    return other is None or one.id != other.id
-
-
-def _text(held: Intention | None) -> str | None:
-    return None if held is None else held.text
 
 
 def _words(text: Any, what: str) -> str:

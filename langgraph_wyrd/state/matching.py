@@ -122,8 +122,7 @@ def matched(
     new_keys = [_keys(item, kin, added) for item in news]
     found: dict[int, int] = {}
     left, right = list(range(len(olds))), list(range(len(news)))
-    nth = 0
-    while left and right and nth < len(old_keys[0]):
+    for nth in range(len(old_keys[0]) if olds else 0):
         waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
         for place in left:
             waiting[old_keys[place][nth]].append(place)
@@ -135,7 +134,6 @@ def matched(
             else:
                 alone.append(place)
         left, right = [place for place in left if place not in found], alone
-        nth += 1
     return found
 
 

@@ -285,9 +285,9 @@ class WorkingState:
 
     def to_records(self) -> list[dict[str, Any]]:
         """A flat dict for each item of the four pillars; `pillar` says of which."""
-        from langgraph_wyrd.state import records
+        from langgraph_wyrd.state import results
 
-        return records.of_state(self)
+        return results.of_state(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a DataFrame, with times as times.
@@ -295,9 +295,9 @@ class WorkingState:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        from langgraph_wyrd.state import records
+        from langgraph_wyrd.state import results
 
-        return records.frame(records.of_state(self))
+        return results.frame(results.of_state(self))
 
     @staticmethod
     def from_dict(payload: Mapping[str, Any]) -> WorkingState:

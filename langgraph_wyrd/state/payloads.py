@@ -6,11 +6,11 @@ another release, a file that a person edited, another library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import blake2b
 from itertools import count
+from math import isfinite
 from typing import Any, NamedTuple, get_args
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
@@ -28,6 +28,7 @@ from langgraph_wyrd.state.model import (
     TodoStatus,
     WorkingState,
 )
+from langgraph_wyrd.state.wording import moment
 
 _DEEPEST = 64  # levels of nested data that are followed
 _WORDS: dict[tuple[type[Any], str], tuple[str, ...]] = {
@@ -35,13 +36,10 @@ _WORDS: dict[tuple[type[Any], str], tuple[str, ...]] = {
     (OpenLoop, "kind"): get_args(LoopKind),
     (Intention, "aim"): get_args(Aim),
     (WorkingState, "status"): get_args(Status),
-    **{
-        (cls, "confidence"): get_args(Confidence)
-        for cls in (Todo, ContextItem, OpenLoop, Intention)
-    },
 }
 _TIMES = ("ts", "opened_at", "changed_at", "closed_at")
 _SAYS = {Todo: "content", ContextItem: "key", OpenLoop: "description", Intention: "text"}
+_WORDS |= {(cls, "confidence"): get_args(Confidence) for cls in _SAYS}
 _LETTERS = {Todo: "t", ContextItem: "c", OpenLoop: "l", Intention: "i"}
 
 
@@ -127,14 +125,10 @@ class _Look:
         if not isinstance(payload, Mapping):
             self.errors.append(f"payload: a {type(payload).__name__}, not a mapping")
             return {}
-        data = self._current(payload)
         called = {"loops": "open_loops"} if "loops" not in payload else {}
-        out: dict[str, Any] = {}
-        for name, value in self._fields(WorkingState, data, "").items():
-            if name in codec.LISTS:
-                out[name] = self._list(codec.LISTS[name], called.get(name, name), value)
-            else:
-                out[name] = value
+        out = self._fields(WorkingState, self._current(payload), "")
+        for name in [name for name in out if name in codec.LISTS]:
+            out[name] = self._list(codec.LISTS[name], called.get(name, name), out[name])
         return out
 
     def _current(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,66 +198,54 @@ class _Look:
                 out[name] = self._fields(Source, value, here + ".")
             elif value is None and name in checks and name != "value":
                 continue  # null: as by default
-            elif not self._is_json(value, here, 0, set()):
+            elif not self._is_json(value, here):
                 pass
             elif name in checks and codec.is_odd(checks[name](value)):
                 self.errors.append(f"{here}: a {type(value).__name__}, which does not fit")
-            elif name == "extra":
-                if isinstance(value, Mapping):
-                    out[name] = value
-                else:
-                    self.errors.append(f"{here}: a {type(value).__name__}, not a mapping")
+            elif name == "extra" and not isinstance(value, Mapping):
+                self.errors.append(f"{here}: a {type(value).__name__}, not a mapping")
             else:
                 out[name] = value
-                self._warn(cls, name, value, here, known=name in checks)
+                self._warn(cls, name, value, here)
         return out
 
-    def _warn(self, cls: type[Any], name: str, value: Any, here: str, *, known: bool) -> None:
-        if not known:
-            if name != "schema":
-                self.warnings.append(f"{here}: unknown, and kept in `extra`")
+    def _warn(self, cls: type[Any], name: str, value: Any, here: str) -> None:
+        if name in ("extra", "schema"):
+            return
+        if name not in codec.READ[cls]:
+            self.warnings.append(f"{here}: unknown, and kept in `extra`")
             return
         words = _WORDS.get((cls, name))
         if words is not None and value not in words:
             counts = ", which counts as open" if (cls, name) == (Todo, "status") else ""
             self.warnings.append(f"{here}: {value!r:.80} is none of {', '.join(words)}{counts}")
-        if name in _TIMES and not _is_time(value):
+        if name in _TIMES and moment(str(value)) is None:
             self.warnings.append(f"{here}: {value!r:.80} is no ISO time")
 
-    def _is_json(self, value: Any, path: str, depth: int, around: set[int]) -> bool:
+    def _is_json(self, value: Any, path: str) -> bool:
         """Whether JSON holds it; if not, the path to what it does not hold is an error."""
-        wrong = None
-        if isinstance(value, (Mapping, list)):
-            if depth > _DEEPEST or id(value) in around:
-                wrong = "nested too deep, or in itself"
-            else:
-                around.add(id(value))
-                try:
-                    return self._all_json(value, path, depth, around)
-                finally:
-                    around.discard(id(value))
-        elif isinstance(value, float):
-            if value != value or value in (float("inf"), float("-inf")):
-                wrong = f"{value!r} is no JSON"
-        elif value is not None and not isinstance(value, (bool, int, str)):
-            wrong = f"a {type(value).__name__} is no JSON"
+        wrong = next(_not_json(value, path, 0), None)
         if wrong is not None:
-            self.errors.append(f"{path:.200}: {wrong}")
+            self.errors.append(wrong)
         return wrong is None
 
-    def _all_json(self, value: Any, path: str, depth: int, around: set[int]) -> bool:
-        if isinstance(value, Mapping):
-            for key, held in value.items():
-                if not isinstance(key, str):
-                    self.errors.append(f"{path:.200}: the key {key!r:.80} is no text")
-                    return False
-                if not self._is_json(held, f"{path}[{key!r}]", depth + 1, around):
-                    return False
-            return True
+
+def _not_json(value: Any, path: str, depth: int) -> Iterator[str]:
+    """What JSON can't hold in a value."""
+    if depth > _DEEPEST:
+        yield f"{path:.200}: nested too deep, or in itself"
+    elif isinstance(value, Mapping):
+        for key, held in value.items():
+            if not isinstance(key, str):
+                yield f"{path:.200}: the key {key!r:.80} is no text"
+            yield from _not_json(held, f"{path}[{key!r}]", depth + 1)
+    elif isinstance(value, list):
         for place, held in enumerate(value):
-            if not self._is_json(held, f"{path}[{place}]", depth + 1, around):
-                return False
-        return True
+            yield from _not_json(held, f"{path}[{place}]", depth + 1)
+    elif isinstance(value, float) and not isfinite(value):
+        yield f"{path:.200}: {value!r} is no JSON"
+    elif not isinstance(value, (bool, int, float, str, type(None))):
+        yield f"{path:.200}: a {type(value).__name__} is no JSON"
 
 
 def _ids(cls: type[Any], text: Any) -> Any:
@@ -271,11 +253,3 @@ def _ids(cls: type[Any], text: Any) -> Any:
     for number in count():
         seed = f"{text}\0{number}".encode("utf-8", "backslashreplace")
         yield f"{_LETTERS[cls]}-{blake2b(seed, digest_size=6).hexdigest()}"
-
-
-def _is_time(value: Any) -> bool:
-    try:
-        datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.state.model import shortened
-from langgraph_wyrd.state.wording import LINE, value_text
+from langgraph_wyrd.state.wording import LINE, counted, value_text
 
 _SHORT_ID = 12  # characters: a longer id helps nobody on a line
 _DEEPEST = 4  # levels of dicts whose keys are compared one by one
@@ -47,21 +47,17 @@ class ChannelsDiff:
     def summary(self) -> str:
         """One line: `+2 messages, ~1 value`."""
         lists = self.messages.values()
-        count = {
-            "+%d message": sum(len(each.appended) for each in lists),
-            "-%d message": sum(len(each.removed) for each in lists),
-            "~%d message": sum(len(each.edited) for each in lists),
-            "+%d value": len(self.added),
-            "-%d value": len(self.removed),
-            "~%d value": len(self.changed),
-            "~%d delta": len(self.unread),
-            "%d damaged": len(self.damaged),
-        }
-        said = (
-            (words % n) + "s" * (n > 1 and "damaged" not in words)
-            for words, n in count.items()
-            if n
+        count = (
+            ("+", "message", sum(len(each.appended) for each in lists)),
+            ("-", "message", sum(len(each.removed) for each in lists)),
+            ("~", "message", sum(len(each.edited) for each in lists)),
+            ("+", "value", len(self.added)),
+            ("-", "value", len(self.removed)),
+            ("~", "value", len(self.changed)),
+            ("~", "delta", len(self.unread)),
         )
+        said = [f"{sign}{counted(n, what)}" for sign, what, n in count if n]
+        said += [f"{len(self.damaged)} damaged"] if self.damaged else []
         return ", ".join(said) or "no changes"
 
     def lines(self) -> list[str]:
@@ -193,9 +189,8 @@ def _change(old: Any, new: Any) -> str:
     if isinstance(old, list) and isinstance(new, list) and old and new:
         if len(old) == len(new) and all(isinstance(each, Mapping) for each in (*old, *new)):
             pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-            return "; ".join(_entry_change(a, b) for a, b in pairs[:3]) + (
-                f"; and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-            )
+            more = [f"and {len(pairs) - 3} more"] if len(pairs) > 3 else []
+            return "; ".join([*(_entry_change(*pair) for pair in pairs[:3]), *more])
         if new[: len(old)] == old:
             return f"+ {value_text(new[len(old) :])}"
     return f"{value_text(old)} -> {value_text(new)}"

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.checkpoints.points import LabelAt, Point
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.operations import Call, Operation, Read, Write
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
+from langgraph_wyrd.operations import Call, Operation
+from langgraph_wyrd.saver_base import Bound
 from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.results import HistoryEntry
 from langgraph_wyrd.storage.names import given, stored
@@ -18,7 +19,6 @@ from langgraph_wyrd.storage.scripts import Script
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.codec.values import Codec
     from langgraph_wyrd.saver import WyrdSaver
 
 
@@ -63,18 +63,37 @@ class ThreadBase:
     def __repr__(self) -> str:
         return f"Thread({self.id!r})"
 
-    @property
-    def _codec(self) -> Codec:
-        codec: Codec = self._saver._codec
-        return codec
+    # ---- scripts on the thread's rows
 
-    def _reading(self, script: Callable[[], Script[Any]]) -> Read:
-        return Read(self._saver._engine, script, (self._stored,))
+    def _bound(self, script: Callable[..., Script[T]], *args: Any) -> Bound[T]:
+        """A script that takes the dialect, the codec, the thread's id and then `args`."""
+        saver = self._saver
+        return partial(script, saver._dialect, saver._codec, self._stored, *args)
 
-    def _writing(self, script: Callable[[], Script[Any]]) -> Write:
-        """A write that changes the thread; what the cache knows of it is read again."""
-        forget = partial(self._saver._cache.drop, self._stored)
-        return Write(self._saver._engine, script, forget, (self._stored,))
+    def _reads(self, script: Bound[T]) -> Operation[T]:
+        saver = self._saver
+        return saver._read(saver._of_thread(self._stored, script), self._stored)
+
+    def _writes(self, script: Bound[T], *others: str) -> Operation[T]:
+        """Run a script that changes the thread, and `others`; the cache forgets them."""
+        saver = self._saver
+        return saver._write(saver._of_thread(self._stored, script), self._stored, *others)
+
+    def _reads_state(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
+        """What a bound script reads, once the working state was read out of all checkpoints.
+
+        An error about damage names the thread.
+        """
+        try:
+            return (yield from self._saver._read_of(self._stored, self._bound(script, *args)))
+        except CheckpointDamaged as error:
+            if repr(self.id) not in str(error):
+                error.args = (f"thread {self.id!r}: {error}",)
+            raise
+
+    def _not_there(self, at: When = None) -> ThreadNotFound:
+        what = "no checkpoints" if at is None else f"no checkpoint at {at}"
+        return ThreadNotFound(f"thread {self.id!r} has {what}")
 
     def _intact(self, error: CheckpointDamaged) -> Operation[str]:
         """The checkpoint that a run would go on from, where the head can't be read.
@@ -87,15 +106,3 @@ class ThreadBase:
         if found is None:
             raise error
         return stored(found.checkpoint["id"], "checkpoint_id")
-
-    def _read(self, script: Callable[..., Script[T]], *args: Any) -> Operation[T]:
-        """What a script reads; what is damaged is said with the thread that it is of."""
-        saver = self._saver
-        work: Callable[[], Script[Any]] = partial(script, saver._dialect, self._codec, *args)
-        try:
-            found: T = yield from saver._read_of(self._stored, work)
-        except CheckpointDamaged as error:
-            if repr(self.id) not in str(error):
-                error.args = (f"thread {self.id!r}: {error}",)
-            raise
-        return found

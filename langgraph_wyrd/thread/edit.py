@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 from typing_extensions import ParamSpec
 
 from langgraph_wyrd.checkpoints import declare
-from langgraph_wyrd.checkpoints.declare import Declaration, Saved, Where
+from langgraph_wyrd.checkpoints.declare import Declaration, Where
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.view import AGENT
 from langgraph_wyrd.hooks import Happening, of_loops
-from langgraph_wyrd.operations import Call, Fire, Operation, Read, asynchronous, operation
+from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
 from langgraph_wyrd.state.editing import Editing, Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -413,19 +413,17 @@ class EditMethods(ThreadBase):
                 "in langgraph_wyrd.agents.model_extractor"
             )
         self._refuse_without_pillars()
-        saver = self._saver
-        script = partial(declare.to_read, saver._dialect, saver._codec, self._stored)
-        state, messages = yield Read(saver._engine, script, (self._stored,))
+        state, messages = yield from self._reads(self._bound(declare.to_read))
         before = None if again else _read_before(state, extractor.author)
         asked = (messages, state, before)
         said: Report = yield Call(lambda: extractor.read(*asked), lambda: extractor.aread(*asked))
         if not said.calls:
             return Findings(state)
         made = self._declaration(extractor.author)
-        was, found = yield self._writing(partial(declare.report, made, said))
+        was, found = yield from self._writes(partial(declare.report, made, said))
         how = {"by": "model", "author": said.author}
-        yield Fire(saver, tuple(of_loops(was, found.state, how)))
-        return found  # type: ignore[no-any-return]
+        yield Fire(self._saver, tuple(of_loops(was, found.state, how)))
+        return found
 
     aextract_with_model = asynchronous(extract_with_model)
 
@@ -433,23 +431,17 @@ class EditMethods(ThreadBase):
 
     def _state_to_edit(self) -> Operation[WorkingState]:
         self._refuse_without_pillars()
-        script = self._declaration(None).begin
-        found: WorkingState = yield Read(self._saver._engine, script, (self._stored,))
-        return found
+        return (yield from self._reads(self._declaration(None).begin))
 
     def _save(self, editing: Editing) -> Operation[WorkingState]:
-        saver = self._saver
-        made = self._declaration(editing.author)
-        saved: Saved = yield self._writing(partial(made.save, editing))
-        yield Fire(saver, tuple(_happenings(editing, *saved)))
+        script = partial(self._declaration(editing.author).save, editing)
+        saved = yield from self._writes(script)
+        yield Fire(self._saver, tuple(_happenings(editing, *saved)))
         return saved.after
 
     def _declaration(self, author: str | None) -> Declaration:
-        saver = self._saver
-        return Declaration(
-            saver._dialect, saver._codec, self._stored,
-            where_running(self.id), author,
-        )  # fmt: skip
+        where, saver = where_running(self.id), self._saver
+        return Declaration(saver._dialect, saver._codec, self._stored, where, author)
 
     def _refuse_without_pillars(self) -> None:
         if self._saver._reader is None:

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import StateSnapshot
 
 from langgraph_wyrd import filters
+from langgraph_wyrd.checkpoints import begun_ahead as ahead
 from langgraph_wyrd.checkpoints import compare, history, points, sweep
 from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point, known
@@ -23,17 +24,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound, WyrdError
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import (
-    Call,
-    Fire,
-    Operation,
-    Read,
-    Write,
-    asynchronous,
-    operation,
-    run,
-)
+from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
 from langgraph_wyrd.state import apply_diff
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.labels import Label, checked_name
@@ -49,24 +40,12 @@ from langgraph_wyrd.thread.base import When, checked
 from langgraph_wyrd.thread.edit import PERSON, EditMethods
 from langgraph_wyrd.thread.messages import MessageMethods
 from langgraph_wyrd.thread.rewind import RewindMethods
+from langgraph_wyrd.transfer import files
 
-if TYPE_CHECKING:
-    from langgraph_wyrd.checkpoints import begun_ahead as ahead
-    from langgraph_wyrd.checkpoints import copy
-    from langgraph_wyrd.transfer import files
-    from langgraph_wyrd.transfer.files import Export
-    from langgraph_wyrd.views.thread import Plot
-else:
-    ahead, copy, files = lazy("checkpoints.begun_ahead", "checkpoints.copy", "transfer.files")
+logger = logging.getLogger("langgraph_wyrd")
 
-
-T = TypeVar("T")
 _MOST = 1_000_000  # checkpoints of a tree
 _LONGEST = 1 << 40  # seconds: for ever
-
-
-def _name(name: str) -> str:
-    return stored(checked_name(name), "a label")
 
 
 class Thread(MessageMethods, RewindMethods, EditMethods):
@@ -74,23 +53,16 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
     A point in its past is a checkpoint id, else a label, else a run id (the run's newest
     checkpoint), else a time (`datetime` or ISO text: the newest checkpoint until then), or an entry
-    of `history`, a `Label`, a checkpoint's config. None is the head. A point that is not there
-    raises `ThreadNotFound`.
+    of `history`, a `Label`, a checkpoint's config. None is the head. A thread or a point that is
+    not there raises `ThreadNotFound`.
     """
 
     # ---- reading
 
     @operation
     def working_state(self, at: When = None) -> Operation[WorkingState]:
-        """What the agent was doing.
-
-        Args:
-            at: A point in the thread's past. None: the head.
-
-        Raises:
-            ThreadNotFound: No such thread, or no such point in it.
-        """
-        return (yield from self._read(points.state_at, self._stored, checked(at)))
+        """What the agent was doing at a point; None: the head."""
+        return (yield from self._reads_state(points.state_at, checked(at)))
 
     aworking_state = asynchronous(working_state)
 
@@ -114,14 +86,11 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
                 last entry of this one.
             changed_only: Leave out those that changed nothing: an input that was only stored, a
                 step that wrote what was there. Labelled ones, forks and the head stay.
-
-        Raises:
-            ThreadNotFound: No such thread, or no such point in it.
         """
         most, point = filters.count(limit), checked(before)
         page = Page[HistoryEntry]()
         while True:
-            found = yield from self._read(history.history, self._stored, most, point)
+            found = yield from self._reads_state(history.history, most, point)
             for entry in found:
                 if len(page) < most and not (changed_only and entry.idle):
                     page.append(replace(entry, thread_id=self.id))
@@ -133,18 +102,11 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
     @operation
     def tree(self, limit: int = 10_000) -> Operation[Tree]:
-        """How all checkpoints hang together; `print` shows it.
-
-        Args:
-            limit: At most so many, the newest ones.
-
-        Raises:
-            ThreadNotFound: No such thread.
-        """
+        """How the newest checkpoints, at most so many, hang together; `print` shows it."""
         if type(limit) is not int or not 0 < limit <= _MOST:
             raise InvalidInput(f"limit={limit!r}: use a number from 1 to {_MOST}")
-        dialect = self._saver._dialect
-        found: Tree = yield self._reading(partial(history.tree, dialect, self._stored, limit))
+        script = partial(history.tree, self._saver._dialect, self._stored, limit)
+        found = yield from self._reads(script)
         entries = {id: replace(each, thread_id=self.id) for id, each in found.entries.items()}
         return replace(found, entries=entries)
 
@@ -161,6 +123,9 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         thread.diff((other_thread, "before-deploy"), thread)
         ```
 
+        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
+        be compared: where it was written to, `channels.unread` has its name.
+
         Args:
             a: A point in the thread's past, another thread (its head), a pair of a thread and a
                 point; or a state itself: a `WorkingState` (whose channels are not compared), a
@@ -168,11 +133,7 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
             b: The same. None: this thread's head.
             channels: Also compare the values of the channels. False decodes none of them.
 
-        A `DeltaChannel` has no value in most checkpoints. One without a value on either side can't
-        be compared: where it was written to, `channels.unread` has its name.
-
         Raises:
-            ThreadNotFound: No such thread, or no such point in it.
             CheckpointDamaged: A point can't be read.
         """
         try:
@@ -187,24 +148,47 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
     adiff = asynchronous(diff)
 
     def _compared(self, a: Compared, b: Compared, channels: bool) -> Operation[StateDiff]:
-        a = yield from self._of_here(a)
-        b = yield from self._of_here(b)
-        given_ = [_as_side(each, channels) for each in (a, b)]
-        channels = channels and all(each is None or each.values is not None for each in given_)
-        places = [
-            self._point(each) for each, known in zip((a, b), given_, strict=True) if known is None
-        ]
-        groups: list[tuple[Thread, list[Point]]] = []
-        for handle, at in places:
-            if groups and groups[0][0]._same_as(handle):
-                groups[0][1].append(at)
-            else:
-                groups.append((handle, [at]))
+        sides = [(yield from self._of_here(a)), (yield from self._of_here(b))]
+        states = [_as_side(each, channels) for each in sides]
+        channels = channels and all(each is None or each.values is not None for each in states)
+        groups: list[tuple[Thread, list[Point]]] = []  # points of one thread are read together
+        for side, state in zip(sides, states, strict=True):
+            if state is None:
+                handle, at = self._point(side)
+                if groups and groups[0][0]._same_as(handle):
+                    groups[0][1].append(at)
+                else:
+                    groups.append((handle, [at]))
         read: list[compare.Side] = []
-        for handle, points_ in groups:
-            read += yield from handle._read(compare.sides, handle._stored, points_, channels)
-        found = [known if known is not None else read.pop(0) for known in given_]
-        return compare.compared(*found)
+        for handle, places in groups:
+            read += yield from handle._reads_state(compare.sides, places, channels)
+        return compare.compared(*(read.pop(0) if each is None else each for each in states))
+
+    def _of_here(self, what: Compared) -> Operation[Compared]:
+        """The point that a snapshot of this thread was taken at, where it is stored: its values
+        alone know nothing of what came before. Anything else as it is."""
+        if not isinstance(what, StateSnapshot):
+            return what
+        where = (what.config or {}).get("configurable") or {}
+        ns, id = where.get("checkpoint_ns") or "", where.get("checkpoint_id")
+        if str(where.get("thread_id")) != self.id or ns or not id:
+            return what
+        there = yield from self._reads_state(compare.is_stored, stored(str(id), "an id"))
+        return str(id) if there else what
+
+    def _point(self, given: Compared) -> tuple[Thread, Point]:
+        handle: Any = self
+        at: Any = given
+        if isinstance(given, tuple) and len(given) == 2:
+            handle, at = given
+        elif isinstance(given, Thread):
+            handle, at = given, None
+        if not isinstance(handle, Thread):
+            raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
+        return handle, checked(at)
+
+    def _same_as(self, other: Thread) -> bool:
+        return self._saver._engine is other._saver._engine and self._stored == other._stored
 
     @operation
     def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:
@@ -265,7 +249,6 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
             The checkpoint's entry, as `history` has it; None if nothing changed.
 
         Raises:
-            ThreadNotFound: No such thread, or no such point in it.
             InvalidInput: `a` is not on the way to `b`; a path into a `DeltaChannel`; or an item of
                 another thread.
         """
@@ -274,7 +257,7 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         if not isinstance(what, str) and what.thread_id not in (None, self.id):
             raise InvalidInput(f"item {what.id} is of thread {what.thread_id!r}, not {self.id!r}")
         asked = (what, checked(a), checked(b))
-        return (yield from self._read(compare.first_change, self._stored, *asked))
+        return (yield from self._reads_state(compare.first_change, *asked))
 
     afirst_change = asynchronous(first_change)
 
@@ -300,26 +283,24 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
         Raises:
             InvalidInput: The name is empty, or longer than 200 characters.
-            ThreadNotFound: No such thread, or no such point in it.
         """
         wanted, point = _name(name), checked(at)
         if isinstance(keys, str) or any(not isinstance(key, str) for key in keys or ()):
             raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
         for key in keys or ():
             stored(key, "a key")  # what no database can hold is refused here
+        put = self._labels.put
         try:
-            made = yield self._writing(partial(self._labels().put, wanted, point, keys))
+            made = yield from self._writes(partial(put, wanted, point, keys))
         except CheckpointDamaged as error:
             if at is not None:
                 raise
             point = yield from self._intact(error)
-            made = yield self._writing(partial(self._labels().put, wanted, point, keys))
+            made = yield from self._writes(partial(put, wanted, point, keys))
         if made is None:
-            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
-            raise ThreadNotFound(f"thread {self.id!r} has {what}")
+            raise self._not_there(at)
         detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
-        what_happened = Happening("label", self.id, made.checkpoint_id, detail=detail)
-        yield Fire(self._saver, (what_happened,))
+        yield Fire(self._saver, (Happening("label", self.id, made.checkpoint_id, detail=detail),))
         return self._own(made)
 
     alabel = asynchronous(label)
@@ -330,12 +311,13 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
         Damaged ones that can't be restored are left out, with a warning.
         """
+        every = self._labels.all
         try:
-            found: list[Label] = yield self._reading(self._labels().all)
+            found = yield from self._reads(every)
         except CheckpointDamaged:
             if not self._saver._heals:
                 raise
-            found = yield self._reading(partial(self._labels().all, lenient=True))
+            found = yield from self._reads(partial(every, lenient=True))
         return Page(map(self._own, found))
 
     alabels = asynchronous(labels)
@@ -343,19 +325,16 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
     @operation
     def get_label(self, name: str) -> Operation[Label | None]:
         """The label of that name at the newest checkpoint that has it; None if there is none."""
-        found: Label | None = yield self._reading(partial(self._labels().newest, _name(name)))
+        found = yield from self._reads(partial(self._labels.newest, _name(name)))
         return None if found is None else self._own(found)
 
     aget_label = asynchronous(get_label)
-
-    def _own(self, label: Label) -> Label:
-        return replace(label, thread_id=self.id, _thread=self)
 
     @operation
     def values_of_label(self, label: Label) -> Operation[dict[str, Any]]:
         """What a label promoted, whole: `label.values()`."""
         where = _name(label.name), stored(label.checkpoint_id, "a checkpoint")
-        found: dict[str, Any] | None = yield self._reading(partial(self._labels().values, *where))
+        found = yield from self._reads(partial(self._labels.values, *where))
         if found is None:
             raise ThreadNotFound(f"thread {self.id!r} has no label {label.name!r} there any more")
         return found
@@ -368,11 +347,16 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
         Whether there was one. The checkpoint stays, until something prunes it.
         """
-        script = partial(self._labels().remove, _name(name), checked(at))
-        found: bool = yield self._writing(script)
-        return found
+        return (yield from self._writes(partial(self._labels.remove, _name(name), checked(at))))
 
     aunlabel = asynchronous(unlabel)
+
+    @property
+    def _labels(self) -> Labelling:
+        return Labelling(self._saver._dialect, self._saver._codec, self._stored)
+
+    def _own(self, label: Label) -> Label:
+        return replace(label, thread_id=self.id, _thread=self)
 
     # ---- how long it is kept
 
@@ -381,42 +365,15 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         """How long nobody may write to it before it goes altogether; None: as the retention says.
 
         It goes with the next `saver.sweep(…)`, or by itself where a saver has a `retention=`.
-
-        Raises:
-            ThreadNotFound: No such thread.
         """
         if ttl is not None and not (isinstance(ttl, timedelta) and ttl > timedelta()):
             raise InvalidInput(f"ttl={ttl!r}: use a timedelta above zero, or None")
         seconds = None if ttl is None else min(int(ttl.total_seconds()), _LONGEST)
-        saver = self._saver
-        set_ = partial(sweep.set_ttl, saver._dialect, self._stored, seconds)
-        if not (yield self._writing(set_)):
-            raise ThreadNotFound(f"thread {self.id!r} has no checkpoints")
+        script = partial(sweep.set_ttl, self._saver._dialect, self._stored, seconds)
+        if not (yield from self._writes(script)):
+            raise self._not_there()
 
     aset_ttl = asynchronous(set_ttl)
-
-    def _of_here(self, what: Compared) -> Operation[Compared]:
-        """The point that a snapshot of this thread was taken at, where it is stored: its values
-        alone know nothing of what came before. Anything else as it is."""
-        if not isinstance(what, StateSnapshot):
-            return what
-        where = (what.config or {}).get("configurable") or {}
-        ns, id = where.get("checkpoint_ns") or "", where.get("checkpoint_id")
-        if str(where.get("thread_id")) != self.id or ns or not id:
-            return what
-        there = yield from self._read(compare.is_stored, self._stored, stored(str(id), "an id"))
-        return str(id) if there else what
-
-    def _point(self, given: Compared) -> tuple[Thread, Point]:
-        handle: Any = self
-        at: Any = given
-        if isinstance(given, tuple) and len(given) == 2:
-            handle, at = given
-        elif isinstance(given, Thread):
-            handle, at = given, None
-        if not isinstance(handle, Thread):
-            raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
-        return handle, checked(at)
 
     # ---- files
 
@@ -434,17 +391,12 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
                 `saver.import_thread`: every row of it.
 
         Raises:
-            ThreadNotFound: No such thread.
             CheckpointDamaged: Rows are damaged or missing, and can't be restored.
         """
-        saver, codec = self._saver, self._saver._codec
-        found: Export | None = yield Read(
-            saver._engine,
-            partial(files.export, saver._dialect, codec, self._stored),
-            (self._stored,),
-        )
+        codec = self._saver._codec
+        found = yield from self._reads(self._bound(files.export))
         if found is None:
-            raise ThreadNotFound(f"thread {self.id!r} has no checkpoints")
+            raise self._not_there()
         if codec.sealer is not None:
             logger.warning(
                 "thread %r of an encrypted store is written to %r: working state, messages and "
@@ -461,16 +413,19 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
     @operation
     def heals(self) -> Operation[Page[Heal]]:
-        """What was found damaged while the thread was loaded, and what was done, oldest first.
-
-        Raises:
-            ThreadNotFound: No such thread.
-        """
-        saver = self._saver
-        script = partial(_heals, saver._dialect, saver._codec, self._stored)
-        return Page((yield Read(saver._engine, script, (self._stored,))))
+        """What was found damaged while the thread was loaded, and what was done, oldest first."""
+        return Page((yield from self._reads(self._bound(_heals))))
 
     aheals = asynchronous(heals)
+
+    @operation
+    def acknowledge(self, heal: Heal | str | None = None) -> Operation[None]:
+        """Say that a heal was seen (None: all of them). One that is not there is `InvalidInput`."""
+        id = heal.id if isinstance(heal, Heal) else heal
+        if not (yield from self._writes(self._bound(_acknowledge, id))) and heal is not None:
+            raise InvalidInput(f"thread {self.id!r} has no heal {heal!r}: see heals()")
+
+    aacknowledge = asynchronous(acknowledge)
 
     @operation
     def begun_ahead(self) -> Operation[list[str]]:
@@ -478,65 +433,21 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
         In words, the newest first. They may have happened, and nothing else tells of them.
         """
-        saver = self._saver
-        script = partial(ahead.begun_ahead, saver._dialect, saver._codec, self._stored)
-        found: list[str] = yield self._reading(script)
+        found = yield from self._reads(self._bound(ahead.begun_ahead))
         for each in found:
             logger.warning("thread %r: %s", self.id, each)
         return found
 
     abegun_ahead = asynchronous(begun_ahead)
 
-    @operation
-    def acknowledge(self, heal: Heal | str | None = None) -> Operation[None]:
-        """Say that a heal was seen (None: all of them).
-
-        Raises:
-            InvalidInput: The thread has no such heal.
-            ThreadNotFound: No such thread.
-        """
-        saver, id = self._saver, heal.id if isinstance(heal, Heal) else heal
-        script = partial(_acknowledge, saver._dialect, self._stored, id)
-        if not (yield Write(saver._engine, script, threads=(self._stored,))) and heal is not None:
-            raise InvalidInput(f"thread {self.id!r} has no heal {heal!r}: see heals()")
-
-    aacknowledge = asynchronous(acknowledge)
-
     # ---- in a notebook
-
-    @operation
-    def plot(self) -> Operation[Plot]:
-        """Todos done, loops open and bytes over time, as a picture: `plot.svg`, or a cell's value.
-
-        Of more than 1,000 todos, or loops, the newest count; of more than 5,000 checkpoints, too.
-        """
-        return (yield from self._plot())[0]
-
-    aplot = asynchronous(plot)
-
-    def _plot(self) -> Operation[tuple[Plot, dict[str, int]]]:
-        """The picture, and the bytes that came with each of the root's checkpoints."""
-        from langgraph_wyrd.views.thread import plot
-
-        saver: Any = self._saver
-        asked: Any = {"thread_id": self.id, "status": "any", "limit": _LISTED}
-        todos = yield from type(saver).todos.__wrapped__(saver, **asked)
-        loops = yield from type(saver).open_loops.__wrapped__(saver, **asked)
-        found: list[Weight] = yield Read(
-            saver._engine, partial(weights, saver._dialect, self._stored), (self._stored,)
-        )
-        made = plot(todos, loops, ((each.ts, each.bytes) for each in found))
-        return made, {each.checkpoint_id: each.bytes for each in found if not each.ns}
 
     def _repr_html_(self) -> str:
         from langgraph_wyrd.views.thread import MOST, note_html, thread_html
 
-        thread: Any = self  # its other parts read what is shown
         try:
-            state, entries = thread.working_state(), thread.history(limit=MOST + 1)
-            plot, sizes = run(self._plot())
-            messages = thread.messages(as_dicts=True)
-            return thread_html(state, entries, plot, thread.heals(), sizes, messages)
+            state, entries = self.working_state(), self.history(limit=MOST + 1)
+            return thread_html(state, entries, self.heals(), self.messages(as_dicts=True))
         except WyrdError as error:  # a cell must show something
             return note_html(self.id, str(error))
 
@@ -544,34 +455,14 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         from langgraph_wyrd.views.state import state_text
         from langgraph_wyrd.views.text import plain
 
-        thread: Any = self
         try:
-            printer.text(state_text(thread.working_state()))
+            printer.text(state_text(self.working_state()))
         except WyrdError as error:
             printer.text(plain(str(error)))
 
-    # ---- what the methods share
 
-    def _same_as(self, other: Thread) -> bool:
-        return self._saver._engine is other._saver._engine and self._stored == other._stored
-
-    def _labels(self) -> Labelling:
-        saver = self._saver
-        return Labelling(saver._dialect, saver._codec, self._stored)
-
-
-def _as_side(what: Any, channels: bool) -> compare.Side | None:
-    """A state that needs not be read; None for a point."""
-    if isinstance(what, WorkingState):
-        return compare.Side(what)
-    if isinstance(what, CheckpointTuple):
-        return compare.Side(extract(what), what.checkpoint["channel_values"] if channels else None)
-    if isinstance(what, Mapping) and "configurable" not in what:
-        return compare.Side(extract(what), what if channels else None)
-    if isinstance(what, StateSnapshot):
-        values = what.values if isinstance(what.values, Mapping) else {}
-        return compare.Side(extract(what), values if channels else None)
-    return None
+def _name(name: str) -> str:
+    return stored(checked_name(name), "a label")
 
 
 # A point, a thread (its head), a thread and a point; or a state itself: a working state, a dict of
@@ -582,7 +473,23 @@ Compared = (
 )  # fmt: skip
 
 
-_SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
+def _as_side(what: Any, channels: bool) -> compare.Side | None:
+    """A state that needs not be read; None for a point."""
+    values: Any
+    if isinstance(what, WorkingState):
+        return compare.Side(what)
+    if isinstance(what, CheckpointTuple):
+        values = what.checkpoint["channel_values"]
+    elif isinstance(what, StateSnapshot):
+        values = what.values if isinstance(what.values, Mapping) else {}
+    elif isinstance(what, Mapping) and "configurable" not in what:
+        values = what
+    else:
+        return None
+    return compare.Side(extract(what), values if channels else None)
+
+
+# ---- what was healed
 
 
 def opened(codec: Codec, row: HealRow) -> HealRow:
@@ -608,39 +515,13 @@ def _heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[Heal]]:
     return made
 
 
-def _acknowledge(dialect: str, thread_id: str, id: str | None) -> Script[int]:
+_SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
+
+
+def _acknowledge(dialect: str, codec: Codec, thread_id: str, id: str | None) -> Script[int]:
     thread = yield from known(dialect, thread_id)
     rows = yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (thread.key,))
     ids = [row[0] for row in rows if id in (None, row[0])]
     moment = now()
     yield Command(_SEEN, [(moment, thread.key, each) for each in ids])
     return len(ids)
-
-
-_WEIGHED = 5000  # checkpoints that are weighed
-_LISTED = 1000  # todos, and loops
-_NEWEST = (
-    "SELECT c.ns, c.id, c.ts, length(c.metadata) + length(c.delta) "
-    "+ coalesce(length(c.events), 0) + coalesce((SELECT sum(length(w.payload)) FROM wyrd_writes w "
-    "WHERE w.thread = c.thread AND w.ns = c.ns AND w.checkpoint = c.id), 0) "
-    "FROM wyrd_checkpoints c WHERE c.thread = ? ORDER BY c.id DESC LIMIT ?"
-)
-
-
-class Weight(NamedTuple):
-    """A checkpoint, and the bytes that were stored with it: its row, and what its tasks wrote."""
-
-    ns: str
-    checkpoint_id: str
-    ts: str | None
-    bytes: int
-
-
-def weights(dialect: str, thread_id: str) -> Script[list[Weight]]:
-    """The bytes of a thread's newest checkpoints, oldest first. Nothing is decoded."""
-    thread = yield from known(dialect, thread_id)
-    rows = yield Query(_NEWEST, (thread.key, _WEIGHED))
-    return [Weight(given(ns), given(id), ts, int(held)) for ns, id, ts, held in reversed(rows)]
-
-
-logger = logging.getLogger("langgraph_wyrd")

@@ -14,9 +14,10 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph_wyrd.checkpoints import leases, rewind
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.rewind import Fresh, Moved, Rewinding
+from langgraph_wyrd.configs import config_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, of_loops
-from langgraph_wyrd.operations import Fire, Operation, Write, arun, asynchronous, operation, run
+from langgraph_wyrd.operations import Fire, Operation, arun, asynchronous, operation, run
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.thread.base import ThreadBase, When, checked
@@ -57,20 +58,14 @@ class RewindMethods(ThreadBase):
             raise InvalidInput(
                 "rewind(None): say where to: a checkpoint id, a label, a time or a message's id"
             )
-        moved: Moved | None = yield self._writing(partial(self._rewinding().rewind, checked(to)))
+        moved = yield from self._writes(partial(self._rewinding().rewind, checked(to)))
         if moved is None:
             raise ThreadNotFound(
                 f"thread {self.id!r} has no checkpoint, label or time {to!s} to go back to, and no "
                 "message of that id on the way to its head"
             )
         yield from self._moved(moved, "rewind", getattr(to, "checkpoint_id", to))
-        return {
-            "configurable": {
-                "thread_id": self.id,
-                "checkpoint_ns": "",
-                "checkpoint_id": given(moved.id),
-            }
-        }
+        return config_of((self.id, "", given(moved.id)), None, self._saver._user)
 
     arewind = asynchronous(rewind)
 
@@ -92,23 +87,19 @@ class RewindMethods(ThreadBase):
                 is stored.
 
         Raises:
-            ThreadNotFound: No such thread, or no such point in it.
             InvalidInput: The new thread has checkpoints already.
             CheckpointDamaged: The point can't be restored.
         """
-        saver, target = self._saver, stored(str(new_thread_id), "thread_id")
-        point = checked(at)
+        target, point = stored(str(new_thread_id), "thread_id"), checked(at)
+        yield from self._saver._may_begin(target)
         try:
             there = yield from self._forked(target, point, transform)
         except CheckpointDamaged as error:
             point = (yield from self._intact(error)) if at is None else point
             there = yield from self._forked(target, point, transform, around=True)
-        finally:
-            saver._cache.drop(self._stored)  # copying locked it
         if not there:
-            what = "no checkpoints" if at is None else f"no checkpoint at {at}"
-            raise ThreadNotFound(f"thread {self.id!r} has {what}")
-        return type(self)(saver, target)
+            raise self._not_there(at)
+        return type(self)(self._saver, target)
 
     def _forked(
         self, target: str, point: Any, transform: Transform | None, *, around: bool = False
@@ -119,22 +110,15 @@ class RewindMethods(ThreadBase):
             saver._dialect, saver._codec, self._stored, target, around_damage=around
         )
         if transform is not None:
-            script = partial(
-                rewind.state_to_give, saver._dialect, saver._codec, self._stored, point
-            )
-            there = yield self._reading(script)
+            there = yield from self._reads(self._bound(rewind.state_to_give, point))
             if there is None:
                 return None
             point, state = there
-            work.given_state = rewind.declared(_state(transform(state)))
-        return (
-            yield Write(
-                saver._engine,
-                partial(work.fork, point),
-                partial(saver._cache.drop, target),
-                (self._stored, target),
-            )
-        )
+            made = transform(state)
+            if not isinstance(made, WorkingState):
+                raise InvalidInput(f"transform gave {type(made).__name__}, and no WorkingState")
+            work.given_state = rewind.declared(made)
+        return (yield from self._writes(partial(work.fork, point), target))
 
     afork = asynchronous(fork)
 
@@ -161,24 +145,18 @@ class RewindMethods(ThreadBase):
         For when you are sure that a run is over. One that was alive after all claims the thread
         again with its next write, and is refused if another run has it by then.
         """
-        saver = self._saver
-        freed: bool = yield Write(
-            saver._engine,
-            partial(leases.release, saver._dialect, self._stored),
-            threads=(self._stored,),
-        )
-        return freed
+        script = partial(leases.release, self._saver._dialect, self._stored)
+        return (yield from self._writes(script))
 
     arelease = asynchronous(release)
 
     def _standing(self) -> Operation[tuple[str | None, int]]:
         """The head, and the version of the thread."""
-        found = yield self._reading(partial(thread_row, self._saver._dialect, self._stored))
+        found = yield from self._reads(partial(thread_row, self._saver._dialect, self._stored))
         return found.head, found.version
 
     def _put_back(self, was: str | None, until: int) -> Operation[None]:
-        work = self._rewinding()
-        moved: Moved | None = yield self._writing(partial(work.put_back, was, until))
+        moved = yield from self._writes(partial(self._rewinding().put_back, was, until))
         if moved is not None:
             yield from self._moved(moved, "rollback", None if was is None else given(was))
 
@@ -186,9 +164,8 @@ class RewindMethods(ThreadBase):
         """Call the hooks for a head that was moved."""
         if not moved.moved:
             return
-        id = given(moved.id)
         detail = {"how": how, "to": to, "deliberate": True}
-        what = [Happening("fork", self.id, id, detail=detail)]
+        what = [Happening("fork", self.id, given(moved.id), detail=detail)]
         if moved.before is not None and moved.after is not None:
             # What failed on the branch that is left stays listed, and waits no more.
             before, after = (
@@ -243,15 +220,7 @@ class Rollback:
             error.add_note(said)
 
 
-def _state(made: object) -> WorkingState:
-    if not isinstance(made, WorkingState):
-        raise InvalidInput(f"transform gave {type(made).__name__}, and no WorkingState")
-    return made
-
-
-def _fresh_id() -> str:
-    return str(uuid6())
-
-
 _OWN_PLACE = ("id", "ts", "channel_values", "channel_versions", "versions_seen")
-_FRESH = Fresh(_fresh_id, {k: v for k, v in empty_checkpoint().items() if k not in _OWN_PLACE})
+_FRESH = Fresh(
+    lambda: str(uuid6()), {k: v for k, v in empty_checkpoint().items() if k not in _OWN_PLACE}
+)

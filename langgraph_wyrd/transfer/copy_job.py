@@ -19,6 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_wyrd.checkpoints import copy
 from langgraph_wyrd.checkpoints.path import find
 from langgraph_wyrd.checkpoints.read import merged
+from langgraph_wyrd.configs import checkpoint_config, parent_of
 from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.state.wording import moment
 from langgraph_wyrd.storage.keys import found_by
@@ -31,9 +32,7 @@ from langgraph_wyrd.transfer.endpoint import (
     Key,
     Outline,
     WritePlace,
-    config_of,
     in_order,
-    parent_of,
 )
 from langgraph_wyrd.types.rebuild import refused
 from langgraph_wyrd.views.text import count
@@ -154,11 +153,11 @@ class CopyJob:
         parent = parent_of(found)
         if key not in ours.parents:
             new = self._new_versions(found, ns, parent)
-            at = config_of(self.id, ns, parent)
+            at = checkpoint_config(self.id, ns, parent)
             with _explained(self.id, found):
                 self.target.call("put", at, found.checkpoint, found.metadata, new)
             self._note(key, found)
-        at = config_of(self.id, ns, id)
+        at = checkpoint_config(self.id, ns, id)
         at["metadata"] = {k: v for k, v in found.metadata.items() if k == "user_id"}  # whose it is
         for path, task, writes in _calls(found.pending_writes or [], places):
             with _explained(self.id, found):
@@ -301,15 +300,14 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _why_not(theirs: Outline, ours: Outline) -> str | None:
     """Why the target's thread is not the source's, or a part of it."""
-    unknown = [key for key in ours.parents if key not in theirs.parents]
-    if unknown:
+    if unknown := ours.parents.keys() - theirs.parents.keys():
         return (
             f"the target's thread of this id has {len(unknown)} checkpoints that the source has "
             "not: it is another one, or went on"
         )
-    moved = [key for key, parent in ours.parents.items() if theirs.parents[key] != parent]
-    if moved:
-        return f"checkpoint {moved[0][1]} has another parent in the target's thread of this id"
+    for key, parent in ours.parents.items():
+        if theirs.parents[key] != parent:
+            return f"checkpoint {key[1]} has another parent in the target's thread of this id"
     return None
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 
+from langgraph_wyrd.configs import checkpoint_config, parent_of
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.types.migrations import Classes
 from langgraph_wyrd.types.rebuild import guarded
@@ -119,7 +120,7 @@ class Endpoint:
 
     def _one(self, thread_id: Any, key: Key) -> Found | None:
         for _ in range(_TRIES):
-            found = self.call("get_tuple", config_of(thread_id, *key))
+            found = self.call("get_tuple", checkpoint_config(thread_id, *key))
             if found is None:
                 return None
             writes = found.pending_writes or []
@@ -169,18 +170,3 @@ def _careful(saver: Any) -> Any:
     clone = copy.copy(saver)
     clone.serde = careful
     return clone
-
-
-# ---- tuples
-
-
-def config_of(thread_id: Any, ns: str, id: str | None) -> Any:
-    place: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": ns}
-    if id is not None:
-        place["checkpoint_id"] = id
-    return {"configurable": place}
-
-
-def parent_of(found: CheckpointTuple) -> str | None:
-    config = found.parent_config
-    return config["configurable"].get("checkpoint_id") if config else None

@@ -185,12 +185,12 @@ class AsyncSqlite(Sqlite):
     """AsyncSqliteSaver. Its sync methods work from any thread but its loop's."""
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        async def read() -> list[tuple[Any, ...]]:
-            await self.saver.setup()
-            async with self.saver.lock, self.saver.conn.execute(sql, params) as cursor:
-                return list(await cursor.fetchall())
+        return on_loop(_free_loop(self.saver), self._read(sql, params))
 
-        return on_loop(_free_loop(self.saver), read())
+    async def _read(self, sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+        await self.saver.setup()
+        async with self.saver.lock, self.saver.conn.execute(sql, params) as cursor:
+            return list(await cursor.fetchall())
 
 
 class Postgres(Tables):
@@ -209,12 +209,12 @@ class AsyncPostgres(Postgres):
     """AsyncPostgresSaver. Its sync methods work from any thread but its loop's."""
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        async def read() -> list[tuple[Any, ...]]:
-            async with self.saver._cursor() as cursor:
-                await cursor.execute(sql, params)
-                return [tuple(row.values()) for row in await cursor.fetchall()]
+        return on_loop(_free_loop(self.saver), self._read(sql, params))
 
-        return on_loop(_free_loop(self.saver), read())
+    async def _read(self, sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+        async with self.saver._cursor() as cursor:
+            await cursor.execute(sql, params)
+            return [tuple(row.values()) for row in await cursor.fetchall()]
 
 
 def _free_loop(saver: Any) -> asyncio.AbstractEventLoop:

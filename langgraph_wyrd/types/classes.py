@@ -208,19 +208,25 @@ def _imported(module: str, name: str, trusted: bool) -> Any:
     held = sys.modules.get(module)
     if held is not None:
         return held
-    if not trusted:
-        now = clock.monotonic()
-        if now - _absent.get((module, name), -_FEW_SECONDS) < _FEW_SECONDS:
-            raise Gone(f"no module {module} that defines {name} was found")
-        if not _defines(module, generic(name)):
-            if len(_absent) >= _MOST_ABSENT:
-                _absent.clear()
-            _absent[module, name] = now
-            raise Gone(f"no module {module} that defines {name} was found")
+    if not trusted and _is_absent(module, name):
+        raise Gone(f"no module {module} that defines {name} was found")
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:
         raise Gone(f"module {module} can't be imported ({type(error).__name__})") from error
+
+
+def _is_absent(module: str, name: str) -> bool:
+    """Whether no module on the disk defines the class, as far as was looked up lately."""
+    now = clock.monotonic()
+    if now - _absent.get((module, name), -_FEW_SECONDS) < _FEW_SECONDS:
+        return True
+    if _defines(module, generic(name)):
+        return False
+    if len(_absent) >= _MOST_ABSENT:
+        _absent.clear()
+    _absent[module, name] = now
+    return True
 
 
 def _defines(module: str, name: str) -> bool:

@@ -479,21 +479,23 @@ def log_kept(
     for channel, value in held:
         for kept in kept_in(value):
             kind, what, why = _described(kept)
-            place = (
-                f"thread {thread_id!r}, checkpoint {checkpoint}"
-                + (f" of namespace {ns!r}" if ns else "")
-                + f", channel {channel!r}"
-            )
+            of = f" of namespace {ns!r}" if ns else ""
+            place = f"thread {thread_id!r}, checkpoint {checkpoint}{of}, channel {channel!r}"
             if kind == "migration" and not classes.heals:
                 raise MigrationFailed(f"{place}: {why}")
-            key = (thread_id, ns, channel, what, kind)
-            if key in classes.logged or len(classes.logged) >= _MOST_LOGGED:
-                continue
-            classes.logged.add(key)
-            logger.warning(
-                "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
-                place, _line(what, 200), _line(why, 1000),
-            )  # fmt: skip
+            if _is_new(classes, thread_id, ns, channel, what, kind):
+                logger.warning(
+                    "%s: a value of %s was not rebuilt, and is kept as it is stored: %s",
+                    place, _line(what, 200), _line(why, 1000),
+                )  # fmt: skip
+
+
+def _is_new(classes: Classes, *what: str) -> bool:
+    """Whether this is to be logged: once, and not without end."""
+    if what in classes.logged or len(classes.logged) >= _MOST_LOGGED:
+        return False
+    classes.logged.add(what)
+    return True
 
 
 def _line(text: str, most: int) -> str:
@@ -519,7 +521,5 @@ def migration_raised(
     place = f"thread {thread_id!r}, checkpoint {checkpoint}, channel {channel!r}"
     if not classes.heals:
         raise MigrationFailed(f"{place}: {error}") from error.__cause__
-    key = (thread_id, ns, channel, "", "migration")
-    if key not in classes.logged and len(classes.logged) < _MOST_LOGGED:
-        classes.logged.add(key)
+    if _is_new(classes, thread_id, ns, channel, "", "migration"):
         logger.warning("%s: the value stays as it is stored: %s", place, error)

@@ -1,10 +1,13 @@
-"""The API's operations, each declared once: routes, checks of input and OpenAPI are made of it."""
+"""The API's operations, each declared once: routes and checks of input are made of it.
+
+docs/ui.md says what each takes and gives.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +19,8 @@ from starlette.responses import FileResponse, Response
 from langgraph_wyrd import __version__
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff
-from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.records import record
-from langgraph_wyrd.state.results import InboxEntry
+from langgraph_wyrd.state.results import record
 from langgraph_wyrd.views.data import Plain
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class Field:
     """A query parameter, or a field of a body. `kind` is a JSON type; "any" takes any value."""
 
     name: str
-    about: str
     kind: str = "string"
     required: bool = False
     many: bool = False  # may be given several times
@@ -79,7 +79,7 @@ def checked(known: Iterable[Field], given: Iterable[tuple[str, Any]]) -> dict[st
             found[name] = one.read(sent)
     for one in by_name.values():
         if one.required and one.name not in found:
-            raise InvalidInput(f"{one.name!r} is missing: {one.about}")
+            raise InvalidInput(f"{one.name!r} is missing")
     return found
 
 
@@ -90,7 +90,6 @@ class Operation:
     method: str
     path: str  # behind /api
     run: Run
-    gives: Mapping[str, str]  # the answer's fields and their JSON types; empty: a file
     query: tuple[Field, ...] = ()
     body: tuple[Field, ...] = ()
     changes: bool = False
@@ -99,10 +98,6 @@ class Operation:
     @property
     def name(self) -> str:
         return self.run.__name__
-
-    @property
-    def about(self) -> str:
-        return (self.run.__doc__ or "").partition("\n")[0]
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,6 @@ class Call:
 
 
 OPERATIONS: list[Operation] = []
-_ID = Field("id", "the thread's id", required=True)
 
 
 def _operation(method: str, path: str, **about: Any) -> Callable[[Run], Run]:
@@ -133,42 +127,40 @@ def _operation(method: str, path: str, **about: Any) -> Callable[[Run], Run]:
     return declare
 
 
-def _read(path: str, gives: Mapping[str, str], *query: Field) -> Callable[[Run], Run]:
-    return _operation("GET", path, gives=gives, query=query)
+def _needed(name: str) -> Field:
+    return Field(name, required=True)
 
 
-def _read_thread(path: str, gives: Mapping[str, str], *query: Field) -> Callable[[Run], Run]:
-    gives = {"thread_id": "string", **gives} if gives else gives
-    return _read(f"/thread{path}", gives, _ID, *query)
+def _texts(names: str, *, many: bool = False) -> tuple[Field, ...]:
+    return tuple(Field(name, many=many) for name in names.split())
 
 
-def _change(path: str, gives: Mapping[str, str], *body: Field) -> Callable[[Run], Run]:
-    gives = {"thread_id": "string", **gives}
-    return _operation("POST", f"/thread{path}", gives=gives, query=(_ID,), body=body, changes=True)
+def _flag(name: str) -> Field:
+    return Field(name, "boolean")
 
 
-_AT = Field("at", "a checkpoint id, a label, a run id or a time; without it, the head")
-_LIMIT = Field("limit", "at most so many", "integer", least=1, most=1000)
-_AFTER = Field("after", "the `next` of the page before")
-_LISTING = (
-    Field("user_id", "of these users", many=True),
-    Field("since", "at this time (ISO) or later"),
-    Field("until", "at this time (ISO) or before"),
-    Field("text", "with this text (threads: with these words in a message, or in the title)"),
-    _LIMIT,
-    _AFTER,
-)
-_NEXT = {"next": "string?"}
-_STATE = {"state": "object", "brief": "string"}
+def _read(path: str, *query: Field) -> Callable[[Run], Run]:
+    return _operation("GET", path, query=query)
+
+
+def _read_thread(path: str, *query: Field) -> Callable[[Run], Run]:
+    return _read(f"/thread{path}", _needed("id"), *query)
+
+
+def _change(path: str, *body: Field) -> Callable[[Run], Run]:
+    query = (_needed("id"),)
+    return _operation("POST", f"/thread{path}", query=query, body=body, changes=True)
+
+
+_LIMIT = Field("limit", "integer", least=1, most=1000)
+_PAGE = (_LIMIT, *_texts("after"))
+_LISTING = (*_texts("user_id", many=True), *_texts("since until text"), *_PAGE)
 
 
 # ---- reading
 
 
-@_operation(
-    "GET", "/about", public=True,
-    gives={"version": "string?", "read_only": "boolean", "token": "boolean", "known": "boolean"},
-)  # fmt: skip
+@_operation("GET", "/about", public=True)
 async def about(call: Call) -> Any:
     """What this inspector allows."""
     access = call.access
@@ -181,10 +173,7 @@ async def about(call: Call) -> Any:
     }
 
 
-@_read(
-    "/threads", {"threads": "array", **_NEXT},
-    Field("status", "idle, interrupted, error, due or done", many=True), *_LISTING,
-)  # fmt: skip
+@_read("/threads", *_texts("status", many=True), *_LISTING)
 async def threads(call: Call) -> Any:
     """Threads, those with the newest activity first."""
     page = await call.saver.athreads(**call.query)
@@ -192,18 +181,11 @@ async def threads(call: Call) -> Any:
 
 
 @_read(
-    "/inbox", {"entries": "array", **_NEXT},
-    Field("kind", "approval, interrupt or question", many=True),
-    Field("user", "in the threads of these users", many=True),
-    Field("thread_id", "in these threads", many=True),
-    Field("node", "asked by these nodes", many=True),
-    Field("agent", "asked by the agent of this name"),
-    Field("assigned_to", "assigned to this person"),
-    Field("older_than", "waiting for more seconds than this", "integer"),
-    _LIMIT, _AFTER,
+    "/inbox", *_texts("kind user thread_id node", many=True), *_texts("agent assigned_to"),
+    Field("older_than", "integer"), *_PAGE,
 )  # fmt: skip
 async def inbox(call: Call) -> Any:
-    """What waits for a person, in all threads."""
+    """What waits for a person, in all threads; `older_than` in seconds."""
     asked = dict(call.query)
     if "older_than" in asked:
         asked["older_than"] = timedelta(seconds=asked["older_than"])
@@ -211,21 +193,14 @@ async def inbox(call: Call) -> Any:
     return {"entries": [_without(each, "config") for each in page], "next": page.next}
 
 
-@_read(
-    "/loops", {"loops": "array", **_NEXT},
-    Field("kind", "interrupt, error, tool_call, question, …", many=True),
-    Field("status", "open, closed or any"),
-    Field("node", "of these nodes", many=True),
-    Field("thread_id", "in these threads", many=True),
-    *_LISTING,
-)  # fmt: skip
+@_read("/loops", *_texts("kind node thread_id", many=True), *_texts("status"), *_LISTING)
 async def loops(call: Call) -> Any:
     """What is open, in all threads, newest first."""
     page = await call.saver.aopen_loops(**call.query)
     return {"loops": page.to_records(), "next": page.next}
 
 
-@_read_thread("", {**_STATE, "labels": "array", "heals": "array"})
+@_read_thread("")
 async def thread(call: Call) -> Any:
     """A thread: its working state, labels and damage."""
     handle = call.thread
@@ -235,13 +210,12 @@ async def thread(call: Call) -> Any:
     return {**await run_in_threadpool(_stated, call.id, state), "labels": labels, "heals": heals}
 
 
-def _without(each: InboxEntry | Label, name: str) -> dict[str, Any]:
+def _without(item: Any, name: str) -> dict[str, Any]:
     """The fields of a result, but for one that no client needs."""
-    names = [one.name for one in fields(each) if one.name != name and one.name[0] != "_"]
-    return {one: getattr(each, one) for one in names}
+    return {k: v for k, v in record(item).items() if k != name and k[0] != "_"}
 
 
-@_read_thread("/state", _STATE, _AT)
+@_read_thread("/state", *_texts("at"))
 async def state(call: Call) -> Any:
     """What the agent was doing at a point."""
     found = await call.thread.aworking_state(call.query.get("at"))
@@ -255,27 +229,20 @@ def _stated(thread_id: str, state: WorkingState, *, now: bool = True) -> dict[st
 
 
 @_read_thread(
-    "/messages", {"total": "integer", "start": "integer", "messages": "array"}, _AT,
-    Field("all", "also what was summarised or removed since", "boolean"),
-    Field("channel", "the channel that holds them, if it is another than `messages`"),
-    Field("ns", "the namespace of a subgraph"),
-    Field("limit", "only the last so many", "integer", least=1, most=100_000),
-    Field("before", "only those before this index", "integer"),
-    Field("cut", "shorten texts to so many characters", "integer", least=20, most=100_000),
+    "/messages", *_texts("at channel ns"), _flag("all"), Field("before", "integer"),
+    Field("limit", "integer", least=1, most=100_000),
+    Field("cut", "integer", least=20, most=100_000),
 )  # fmt: skip
 async def messages(call: Call) -> Any:
-    """A thread's messages, oldest first: all in one call."""
+    """A thread's messages, oldest first: the last `limit` of those before the index `before`, with
+    texts of at most `cut` characters."""
     asked = dict(call.query)
     end, limit, cut = asked.pop("before", None), asked.pop("limit", None), asked.pop("cut", None)
     found = await call.thread.amessages(**asked, as_dicts=True)
     end = len(found) if end is None else min(end, len(found))
     start = 0 if limit is None else max(0, end - limit)
-    return {
-        "thread_id": call.id,
-        "total": len(found),
-        "start": start,
-        "messages": await run_in_threadpool(_shortened, found[start:end], cut),
-    }
+    shown = await run_in_threadpool(_shortened, found[start:end], cut)
+    return {"thread_id": call.id, "total": len(found), "start": start, "messages": shown}
 
 
 def _shortened(found: list[dict[str, Any]], cut: int | None) -> list[Any]:
@@ -287,29 +254,16 @@ def _shortened(found: list[dict[str, Any]], cut: int | None) -> list[Any]:
     return made
 
 
-@_read_thread(
-    "/history", {"entries": "array"}, _LIMIT,
-    Field("before", "only those older than this point"),
-    Field("changed_only", "leave out those that changed nothing", "boolean"),
-)  # fmt: skip
+@_read_thread("/history", _LIMIT, *_texts("before"), _flag("changed_only"))
 async def history(call: Call) -> Any:
     """A thread's checkpoints, newest first, with forks."""
     page = await call.thread.ahistory(**call.query)
     return {"thread_id": call.id, "entries": page.to_records()}
 
 
-@_read_thread(
-    "/diff",
-    {
-        "summary": "string", "empty": "boolean", "state_lines": "array", "value_lines": "array",
-        "diff": "object",
-    },
-    Field("a", "a point", required=True),
-    Field("b", "a point; without it, the head"),
-    Field("channels", "false: leave the values of channels out", "boolean"),
-)  # fmt: skip
+@_read_thread("/diff", _needed("a"), *_texts("b"), _flag("channels"))
 async def diff(call: Call) -> Any:
-    """What changed between two points."""
+    """What changed between two points; `channels=false` leaves the values of channels out."""
     found = await call.thread.adiff(**call.query)
     return {"thread_id": call.id, **await run_in_threadpool(_summary, found)}
 
@@ -326,9 +280,7 @@ def _summary(found: StateDiff) -> dict[str, Any]:
     }
 
 
-@_read_thread(
-    "/export", {}, Field("payloads", "with all it takes to import it elsewhere", "boolean")
-)
+@_read_thread("/export", _flag("payloads"))
 async def export(call: Call) -> Response:
     """The thread as a JSON file."""
     # A worker thread writes it: it may be large.
@@ -339,47 +291,26 @@ async def export(call: Call) -> Response:
     except BaseException:
         folder.cleanup()
         raise
-    return FileResponse(
-        path,
-        media_type="application/json",
-        filename="thread.json",
-        background=BackgroundTask(folder.cleanup),
-    )
+    done = BackgroundTask(folder.cleanup)
+    return FileResponse(path, 200, None, "application/json", done, filename="thread.json")
 
 
 # ---- changing
 
 
-@_operation(
-    "POST", "/login", public=True, gives={"known": "boolean"},
-    body=(Field("token", "the token", required=True),),
-)  # fmt: skip
+@_operation("POST", "/login", public=True, body=(_needed("token"),))
 async def login(call: Call) -> Response:
     """Exchange the token for a cookie."""
     return call.access.log_in(call.request, call.body["token"])
 
 
-_BY = Field("by", 'whose word it is; "person" if not given')
-_LOOP = Field("loop", "the id of the loop or the interrupt; without it, the only one that waits")
-_TODO = Field("todo", "the todo's id", required=True)
-_LABEL = Field("name", "the label", required=True)
-
-
-@_change(
-    "/answer", {"answers": "object"}, _LOOP,
-    Field("value", "the answer: a decision, a list of them, or any JSON", "any", required=True),
-    Field("by", "who answers"),
-    Field("replace", "take the place of an answer that no run has taken up", "boolean"),
-)  # fmt: skip
+@_change("/answer", *_texts("loop by"), Field("value", "any", required=True), _flag("replace"))
 async def answer(call: Call) -> Any:
     """Answer an interrupt: the next run goes on with it."""
     return {"thread_id": call.id, "answers": await call.thread.aanswer(**call.body)}
 
 
-@_change(
-    "/assign", {}, _LOOP, Field("to", "whose it is"),
-    Field("expires_at", "answers after this time are refused"), _BY,
-)  # fmt: skip
+@_change("/assign", *_texts("loop to expires_at by"))
 async def assign(call: Call) -> Any:
     """Say whose question an interrupt is, and until when."""
     await call.thread.aassign(**call.body)
@@ -393,53 +324,45 @@ async def _said(call: Call, verb: str, what: str) -> dict[str, Any]:
     return {"thread_id": call.id, what: record(made)}
 
 
-@_change(
-    "/resolve", {"loop": "object"}, Field("loop", "the loop's id", required=True),
-    Field("outcome", "how it ended"), _BY,
-)  # fmt: skip
+@_change("/resolve", _needed("loop"), *_texts("outcome by"))
 async def resolve(call: Call) -> Any:
     """Say that an open loop is over."""
     return await _said(call, "aresolve_open_loop", "loop")
 
 
-@_change("/complete", {"todo": "object"}, _TODO, _BY)
+@_change("/complete", _needed("todo"), *_texts("by"))
 async def complete(call: Call) -> Any:
     """Say that a todo is done."""
     return await _said(call, "acomplete_todo", "todo")
 
 
-@_change("/reopen", {"todo": "object"}, _TODO, _BY)
+@_change("/reopen", _needed("todo"), *_texts("by"))
 async def reopen(call: Call) -> Any:
     """Make a finished todo pending again."""
     return await _said(call, "areopen_todo", "todo")
 
 
-@_change("/label", {"name": "string", "checkpoint_id": "string"}, _LABEL, _AT)
+@_change("/label", _needed("name"), *_texts("at"))
 async def label(call: Call) -> Any:
     """Name a checkpoint."""
     made = await call.thread.alabel(**call.body)
     return {"thread_id": call.id, "name": made.name, "checkpoint_id": made.checkpoint_id}
 
 
-@_change("/unlabel", {"removed": "boolean"}, _LABEL, _AT)
+@_change("/unlabel", _needed("name"), *_texts("at"))
 async def unlabel(call: Call) -> Any:
     """Take a label away."""
     return {"thread_id": call.id, "removed": await call.thread.aunlabel(**call.body)}
 
 
-@_change(
-    "/rewind", {"checkpoint_id": "string"},
-    Field("to", "a checkpoint id, a label, a time, or a message's id", required=True),
-)  # fmt: skip
+@_change("/rewind", _needed("to"))
 async def rewind(call: Call) -> Any:
     """Make an older point the head again. Nothing is deleted."""
     config = await call.thread.arewind(call.body["to"])
     return {"thread_id": call.id, "checkpoint_id": config["configurable"]["checkpoint_id"]}
 
 
-@_change(
-    "/fork", {}, Field("new_thread_id", "a thread that has no checkpoints yet", required=True), _AT
-)
+@_change("/fork", _needed("new_thread_id"), *_texts("at"))
 async def fork(call: Call) -> Any:
     """Make a new thread with this one's past up to a point."""
     return {"thread_id": (await call.thread.afork(**call.body)).id}

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import InvalidInput, WyrdError
-from langgraph_wyrd.ui import feed, openapi
+from langgraph_wyrd.ui import feed
 from langgraph_wyrd.ui.api import OPERATIONS, Call, Operation, checked
 from langgraph_wyrd.ui.security import Access, Guard, Refused
 from langgraph_wyrd.views.data import encoded
@@ -64,7 +64,6 @@ def make(
         for each in OPERATIONS
     ]
     routes.append(Route("/api/events", _events(looked_at, access), methods=["GET"]))
-    routes.append(Route("/openapi.json", _document, methods=["GET"]))
     files = {each.name: each for each in STATIC.iterdir() if each.suffix in _TYPES}
     routes += [Route(f"/{name}", _file(each), methods=["GET"]) for name, each in files.items()]
     routes.append(Route("/", _file(files["index.html"]), methods=["GET"]))
@@ -156,10 +155,6 @@ def _events(saver: WyrdSaver, access: Access) -> Callable[[Request], Awaitable[R
 
 
 # ---- the page
-
-
-async def _document(request: Request) -> Response:
-    return await _json(openapi.document(OPERATIONS, request.scope.get("root_path", "")))
 
 
 _TYPES = {

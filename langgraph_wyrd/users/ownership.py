@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
@@ -22,10 +22,11 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
-from langgraph_wyrd.saver_base import SaverBase
+from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
+from langgraph_wyrd.saver_base import Bound, SaverBase
 from langgraph_wyrd.state.wording import counted
 from langgraph_wyrd.storage.names import check_size, given, stored
+from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 else:
     erase, redacting = lazy("checkpoints.erase", "checkpoints.redact")
 
+T = TypeVar("T")
 _TRIES = 5  # looks for what runs that go on have written meanwhile
 _INPUT, _ROOT = "__start__", "__root__"
 _CONTROL = {*WRITES_IDX_MAP, "__pregel_tasks", NO_WRITES, "__error_source_node__"}
@@ -204,15 +206,14 @@ class UserData:
     def __repr__(self) -> str:
         return f"UserData({self.id!r})"
 
-    def _asked(self, script: Any, *args: Any) -> Any:
+    def _bound(self, script: Callable[..., Script[T]], *args: Any) -> Bound[T]:
         return partial(script, self._saver._dialect, self._saver._codec, self._user, *args)
 
     @operation
     def set(self, key: str, value: Any) -> Operation[None]:
         """Keep a value, in the place of what had this key."""
-        codec = self._saver._codec
-        data = erase.packed_value(codec, value, key)
-        yield Write(self._saver._engine, self._asked(erase.set_value, _key(key), data))
+        data = erase.packed_value(self._saver._codec, value, key)
+        yield from self._saver._write(self._bound(erase.set_value, _key(key), data))
 
     aset = asynchronous(set)
 
@@ -223,7 +224,7 @@ class UserData:
         Raises:
             CheckpointDamaged: It is not what was written.
         """
-        found = yield Read(self._saver._engine, self._asked(erase.values, False, _key(key)))
+        found = yield from self._saver._read(self._bound(erase.values, False, _key(key)))
         return found.get(key, default)
 
     aget = asynchronous(get)
@@ -231,8 +232,7 @@ class UserData:
     @operation
     def delete(self, key: str) -> Operation[bool]:
         """Delete a value; whether there was one."""
-        found: bool = yield Write(self._saver._engine, self._asked(erase.drop_value, _key(key)))
-        return found
+        return (yield from self._saver._write(self._bound(erase.drop_value, _key(key))))
 
     adelete = asynchronous(delete)
 
@@ -240,18 +240,14 @@ class UserData:
     def items(self) -> Operation[dict[str, Any]]:
         """All keys and values, sorted by key. A damaged one is left out, with a warning."""
         saver = self._saver
-        found: dict[str, Any] = yield Read(
-            saver._engine, self._asked(erase.values, saver._heals, None)
-        )
-        return found
+        return (yield from saver._read(self._bound(erase.values, saver._heals, None)))
 
     aitems = asynchronous(items)
 
     @operation
     def list(self) -> Operation[builtins.list[str]]:
         """The keys, sorted. No value is read."""
-        found: builtins.list[str] = yield Read(self._saver._engine, self._asked(erase.keys))
-        return found
+        return (yield from self._saver._read(self._bound(erase.keys)))
 
     alist = asynchronous(list)
 
@@ -339,38 +335,33 @@ class Users(SaverBase):
             DatabaseBusy: All was erased, but somebody who reads kept SQLite's file from being
                 cleaned: erase again.
         """
-        user, engine = of_user(user_id), self._engine
-        dialect = self._dialect
+        user, engine, dialect = of_user(user_id), self._engine, self._dialect
         counts: Counter[str] = Counter({USER_DATA.name: 0})
         deleted: list[tuple[str, int]] = []
         erased = Erased()
-        erased.values_erased, erased.threads = yield Read(
-            engine, partial(erase.counted, self._codec, user)
+        erased.values_erased, erased.threads = yield from self._read(
+            partial(erase.counted, self._codec, user)
         )
+        theirs = partial(erase.threads_of, user)
         for _ in range(_TRIES):
             before = counts.total()
-            for id in (yield Read(engine, partial(erase.threads_of, user))) if threads else ():
-                gone = yield Write(
-                    engine, partial(erase.delete_thread, dialect, id, user), threads=(id,)
-                )
-                self._cache.drop(id)
+            for id in (yield from self._read(theirs)) if threads else ():
+                gone = yield from self._write(partial(erase.delete_thread, dialect, id, user), id)
                 counts.update(gone)
                 if gone:
                     deleted.append((id, gone["wyrd_checkpoints"]))
-            for id in (yield Read(engine, partial(erase.threads_with, user))):
+            for id in (yield from self._read(partial(erase.threads_with, user))):
                 script = partial(erase.erase_in, dialect, id, user)
-                counts[USER_DATA.name] += yield Write(engine, script, threads=(id,))
-                self._cache.drop(id)
-            script = partial(erase.erase_outside, user)
-            counts[USER_DATA.name] += yield Write(engine, script)
+                counts[USER_DATA.name] += yield from self._write(script, id)
+            counts[USER_DATA.name] += yield from self._write(partial(erase.erase_outside, user))
             if counts.total() == before:
                 break
         remains = {}
-        for id in () if threads else (yield Read(engine, partial(erase.threads_of, user))):
+        for id in () if threads else (yield from self._read(theirs)):
             if redact:
                 hide = partial(redacting.redact, dialect, self._codec, id, user)
-                yield Write(engine, hide, partial(self._cache.drop, id), (id,))
-            found = yield Read(engine, partial(erase.remaining, dialect, id))
+                yield from self._write(hide, id)
+            found = yield from self._read(partial(erase.remaining, dialect, id))
             if found:
                 remains[given(id)] = found
         if vacuum:

@@ -10,14 +10,13 @@ from langgraph_wyrd.state.results import HistoryEntry, Tree
 from langgraph_wyrd.views.html import Markup, age, badge, folded, framed, tag
 from langgraph_wyrd.views.text import (
     Paint,
+    along,
     count,
     fitted,
     line,
     padded,
-    size,
     unpainted,
     when,
-    width,
 )
 
 
@@ -68,13 +67,10 @@ def drawn(row: Row, dot: str = "●") -> tuple[list[str], str]:
         last = row.joined[-1]
         cells[row.lane] = "├─"
         for n in range(row.lane + 1, last + 1):
-            over = "┼─" if n in row.passing else "┴─" if n in row.joined else "──"
-            cells[n] = over
+            cells[n] = "┼─" if n in row.passing else "┴─" if n in row.joined else "──"
         cells[last] = "╯ "
         lines.append("".join(cells).rstrip())
     cells = ["│" if n in row.passing else " " for n in range(row.lanes)]
-    for n in row.joined:
-        cells[n] = " "
     cells[row.lane] = dot
     return lines, " ".join(cells).rstrip()
 
@@ -89,10 +85,9 @@ def tree_html(tree: Tree) -> str:
     """A tree in a cell: its newest part, and how much more there is."""
     entries = [*islice(tree.entries.values(), _MOST)]
     rest = len(tree.entries) - len(entries)
-    more = f"and {count(rest, 'older one')}" if rest else ""
+    more = tag("p", f"and {count(rest, 'older one')}", class_="w-more") if rest else None
     size = tag("span", count(len(tree.entries), "checkpoint"), class_="w-name")
-    head = tag("div", size, class_="w-head")
-    return framed(head, timeline_html(entries), tag("p", more, class_="w-more") if more else None)
+    return framed(tag("div", size, class_="w-head"), timeline_html(entries), more)
 
 
 def tree_text(tree: Tree) -> str:
@@ -104,17 +99,15 @@ def tree_text(tree: Tree) -> str:
 def timeline_html(
     entries: Sequence[HistoryEntry],
     healed: Collection[str] = frozenset(),
-    sizes: Mapping[str, int] | None = None,
 ) -> Markup:
     """The checkpoints one below the other, the newest first, forks side by side.
 
-    `healed`: the ids of those at which something damaged was met; `sizes`: the bytes that came
-    with each.
+    `healed`: the ids of those at which something damaged was met.
     """
     rows = [*laid_out((each.checkpoint_id, each.parent_id) for each in entries)]
     lanes = min(max([row.lanes for row in rows] or [0]), _LANES)
     seen = [
-        _line(each, row, each.checkpoint_id in healed, (sizes or {}).get(each.checkpoint_id))
+        _line(each, row, each.checkpoint_id in healed)
         for each, row in zip(entries, rows, strict=True)
     ]
     return tag("div", seen, style=f"--lanes:{lanes}")
@@ -135,25 +128,15 @@ def timeline_text(
         lines += [paint(fitted(join, most), "dim") for join in joins]
         short = each.checkpoint_id if most >= _WIDE else each.checkpoint_id[:_SHORT]
         id = line((ids or {}).get(each.checkpoint_id, short), 60)
-        said: list[tuple[str, str | None]] = [(id, "amber")]
+        said: list[tuple[str, str | None]] = [(padded(fitted(graph, wide), wide), None)]
+        said.append((id, "amber"))
         said += [(f"[{line(name, 40)}]", "green") for name in each.labels]
         if each.head:
             said.append(("head", "blue"))
         at = when(each.ts) if most >= _WIDE else when(each.ts)[5:16]
         said += [(at, "dim"), (made_by(each), "violet"), (line(each.summary, 300), None)]
-        lines.append(_within(padded(fitted(graph, wide), wide), said, most, paint))
+        lines.append(along(said, most, paint, " "))
     return lines
-
-
-def _within(graph: str, said: Sequence[tuple[str, str | None]], most: int, paint: Paint) -> str:
-    out, left = [graph], most - width(graph)
-    for text, colour in said:
-        cut = fitted(text, left - 1)
-        if not cut:
-            continue
-        out.append(paint(cut, colour) if colour else cut)
-        left -= 1 + width(cut)
-    return " ".join(out)
 
 
 def made_by(entry: HistoryEntry) -> str:
@@ -170,7 +153,7 @@ def ways_on(entry: HistoryEntry) -> str:
 # ---- HTML
 
 
-def _line(entry: HistoryEntry, row: Row, healed: bool, bytes: int | None) -> Markup:
+def _line(entry: HistoryEntry, row: Row, healed: bool) -> Markup:
     lane = min(row.lane, _LANES - 1)
     step = [
         tag("small", age(entry.ts)),
@@ -180,26 +163,17 @@ def _line(entry: HistoryEntry, row: Row, healed: bool, bytes: int | None) -> Mar
         badge("healed", "red") if healed else None,
         badge(ways_on(entry), "violet") if entry.forks else None,
         tag("span", folded(entry.summary), class_="w-text"),
-        None if bytes is None else tag("small", f"+{size(bytes)}", class_="w-nowrap"),
     ]
     graph = [_bar(n, "") for n in row.passing if n < _LANES]
-    if row.above:
-        graph.append(_bar(lane, " w-up"))
-    if row.below:
-        graph.append(_bar(lane, " w-down"))
-    for n in row.joined:
-        if n < _LANES:
-            graph.append(_bar(n, " w-up"))
-            graph.append(_span("w-bend", f"left:{_x(lane)}px;width:{(n - lane) * 14 + 2}px"))
+    graph += [_bar(lane, " w-up")] if row.above else []
+    graph += [_bar(lane, " w-down")] if row.below else []
+    for n in [n for n in row.joined if n < _LANES]:
+        bend = _span("w-bend", f"left:{_x(lane)}px;width:{(n - lane) * 14 + 2}px")
+        graph += [_bar(n, " w-up"), bend]
     now = " w-now" if entry.head else ""
     graph.append(_span(f"w-dot{now}", f"left:{_x(lane) - 4}px"))
-    return tag(
-        "div",
-        graph,
-        tag("div", step, class_="w-step"),
-        class_="w-line",
-        title=f"{entry.checkpoint_id}{'' if entry.step is None else f', step {entry.step}'}",
-    )
+    title = f"{entry.checkpoint_id}{'' if entry.step is None else f', step {entry.step}'}"
+    return tag("div", graph, tag("div", step, class_="w-step"), class_="w-line", title=title)
 
 
 def _x(lane: int) -> int:

@@ -14,6 +14,7 @@ from langgraph_wyrd.views.messages import wrapped
 from langgraph_wyrd.views.text import (
     GAP,
     Paint,
+    along,
     count,
     fitted,
     line,
@@ -69,27 +70,22 @@ def pillars(state: WorkingState) -> list[Markup]:
     done = sum(todo.status == "completed" for todo in todos)
     stands = f"{done} of {count(len(todos), 'todo')} done" if todos else "none"
     found = [
-        part(
-            "Open loops",
-            str(len(loops)) if loops else "nothing waits",
-            bounded(loops, MOST, entry, "open loop") if loops else None,
-        ),
+        part("Open loops", str(len(loops)) if loops else "nothing waits",
+             bounded(loops, MOST, entry, "open loop") if loops else None),
         part("Todos", stands, bounded(todos, MOST, entry, "todo") if todos else None),
+    ]  # fmt: skip
+    past = [*reversed(state.intentions)] if len(state.intentions) > 1 else []
+    others: list[tuple[str, Sequence[Item], str, str | None]] = [
+        ("Context", state.context, "context item", None),
+        ("Intentions", past, "intention", None),
+        ("Closed lately", over, "closed loop", None),
+        ("Guessed from prose", guesses, "guess", "more guesses"),
     ]
-    if state.context:
-        said = str(len(state.context))
-        inside = bounded(state.context, MOST, entry, "context item")
-        found.append(part("Context", said, inside, open=len(state.context) <= 6))
-    if len(state.intentions) > 1:
-        past = [*reversed(state.intentions)]
-        inside = bounded(past, MOST, entry, "intention")
-        found.append(part("Intentions", str(len(past)), inside, open=False))
-    if over:
-        inside = bounded(over, MOST, entry, "closed loop")
-        found.append(part("Closed lately", str(len(over)), inside, open=False))
-    if guesses:
-        inside = bounded(guesses, MOST, entry, "guess", "more guesses")
-        found.append(part("Guessed from prose", str(len(guesses)), inside, open=False))
+    for title, items, one, several in others:
+        if items:
+            inside = bounded(items, MOST, entry, one, several)
+            shown = title == "Context" and len(items) <= 6
+            found.append(part(title, str(len(items)), inside, open=shown))
     return found
 
 
@@ -115,9 +111,8 @@ def diff_html(diff: StateDiff) -> str:
             said.append(part(title, str(len(changes)), inside))
     if diff.channels is not None and not diff.channels.empty:
         lines = diff.channels.lines()
-        said.append(
-            part("Values", str(len(lines)), bounded(lines, MOST_CHANGES, _signed, "change"))
-        )
+        inside = bounded(lines, MOST_CHANGES, _signed, "change")
+        said.append(part("Values", str(len(lines)), inside))
     return html.framed(*said)
 
 
@@ -143,12 +138,9 @@ def _change(found: tuple[str, Change]) -> Markup:
     return listed(_sign("~", verb), [*name, text, small, *how])
 
 
-def _how(name: str, old: object, new: object) -> Markup:
-    return html.html(f"{name}: ", _value(old), " → ", _value(new))
-
-
-def _value(value: object) -> Markup:
-    return html.html("nothing") if value is None else folded(value)
+def _how(name: str, *pair: object) -> Markup:
+    old, new = ("nothing" if each is None else folded(each) for each in pair)
+    return html.html(f"{name}: ", old, " → ", new)
 
 
 def _sign(sign: str, verb: str) -> Markup:
@@ -166,9 +158,10 @@ _READ = 1000  # characters of a text that are looked at
 def state_lines(state: WorkingState, most: int = 100, paint: Paint = unpainted) -> list[str]:
     """Where it stands, and the four pillars, one item a line."""
     name = line(state.thread_id or "a working state", 200)
-    said = [(name, "bold"), (state.status, html.STATUS_COLOURS.get(state.status, "grey"))]
+    status = state.status, html.STATUS_COLOURS.get(state.status, "grey")
+    said: list[tuple[str, str | None]] = [(name, "bold"), status]
     said += [(when(state.ts), "dim"), (line(state.checkpoint_id or "", 60), "dim")]
-    lines = [_along(said, most, paint)]
+    lines = [along(said, most, paint)]
     wanted = state.intention
     lines += _wrapped(wanted.text if wanted else state.title or "", most)
     lines += [paint(each, "dim") for each in _wrapped(state.reason or "", most)]
@@ -220,16 +213,6 @@ def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) ->
     if len(found) > _MOST:
         lines.append(paint(f"  … and {len(found) - _MOST:,} more", "dim"))
     return lines
-
-
-def _along(said: Sequence[tuple[str, str]], most: int, paint: Paint) -> str:
-    out, left = [], most
-    for text, colour in said:
-        cut = fitted(text, left)
-        if cut and left > 0:
-            out.append(paint(cut, colour))
-            left -= width(cut) + len(GAP)
-    return GAP.join(out)
 
 
 def _wrapped(text: str, most: int, lines: int = 3) -> list[str]:

@@ -29,6 +29,9 @@ _NO_COLUMNS = f"\u200c\ufe0e{_JOINER}{_AS_EMOJI}"
 _LEVELS = 8  # of a nested value
 _EACH = 100  # elements of one level
 _MOST = 20_000  # characters of a value
+GAP = "  "
+
+Paint = Callable[[str, str], str]
 
 
 def plain(text: str) -> str:
@@ -128,6 +131,16 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
+def along(said: Iterable[tuple[str, str | None]], most: int, paint: Paint, gap: str = GAP) -> str:
+    """Pieces of a line, each in its colour, side by side as far as there is room."""
+    out, left = [], most
+    for text, colour in said:
+        if cut := fitted(text, left):
+            out.append(paint(cut, colour) if colour else cut)
+            left -= width(cut) + len(gap)
+    return gap.join(out)
+
+
 def _columns(text: str) -> Iterator[int]:
     """Of each character, as terminals have it: an emoji that is put together of several is one."""
     base, before = 0, ""  # the columns of the last character that has some; the one before
@@ -195,12 +208,9 @@ def _scalar(value: Any) -> str:
         return repr(value)
 
 
-GAP = "  "
 _GOOD = 24  # columns that a long text should have
 _LEAST = 8  # … and that it keeps
 _READ = 500  # characters of a cell that are looked at
-
-Paint = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
