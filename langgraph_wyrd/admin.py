@@ -61,7 +61,12 @@ _EXPIRED = 4  # idle threads that go in one minute
 
 
 class Admin(SaverBase):
-    """The part of a saver that looks after its database."""
+    """The part of a saver that looks after its database.
+
+    What takes long calls `progress` with how many are done, of how many. Each thread is a
+    transaction of its own, so runs go on meanwhile. A thread that is not there raises
+    `ThreadNotFound`.
+    """
 
     @operation
     def sweep(
@@ -69,12 +74,7 @@ class Admin(SaverBase):
     ) -> Operation[SweepReport]:
         """Delete what a retention does not keep, in all threads; or say what that would be.
 
-        It works in short transactions, so runs go on meanwhile. What is kept loads as before.
-
-        Args:
-            retention: What is kept.
-            dry_run: True: nothing is deleted, only counted.
-            progress: Called with how many threads were looked at, of how many.
+        What is kept loads as before. With `dry_run` nothing is deleted, only counted.
         """
         rule = retention
         if not isinstance(rule, rules.Retention):
@@ -142,7 +142,6 @@ class Admin(SaverBase):
 
         It fills in a database that was written with `pillars=False`, and brings one up to date
         whose extractors have changed. What people declared stays, and so does what a prune kept.
-        Each thread is a transaction of its own.
 
         Args:
             thread_id: One thread; None: all of them.
@@ -150,7 +149,6 @@ class Admin(SaverBase):
 
         Raises:
             InvalidInput: This saver was opened with `pillars=False`.
-            ThreadNotFound: No such thread.
         """
         if self._reader is None:
             raise InvalidInput(
@@ -334,7 +332,6 @@ class Admin(SaverBase):
             plain: Also encrypt what is not encrypted at all, so that a plain store becomes an
                 encrypted one. Only while nobody else uses it; what was deleted or written over
                 before may still stand in the file (`VACUUM` it), in logs and in backups.
-            progress: Called with how many threads are done, of how many, after each.
 
         Raises:
             InvalidInput: This saver was opened without `keys=`.
@@ -364,11 +361,8 @@ class Admin(SaverBase):
     ) -> Operation[str]:
         """Bring back a thread that was exported with `payloads=True`; its id.
 
-        The file is checked first. All of the thread is stored in one transaction, or nothing.
-
-        Args:
-            path: The file.
-            thread_id: Another id for the thread; None: the one that it had.
+        The file is checked first. All of the thread is stored in one transaction, or nothing;
+        under `thread_id`, or under the id that it had.
 
         Raises:
             FileDamaged: The file was cut off or changed.

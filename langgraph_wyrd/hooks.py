@@ -238,18 +238,10 @@ class HookMethods:
     def on(self, event: EventName) -> Callable[[F], F]: ...
 
     def on(self, event: EventName, fn: Hook | None = None) -> Callable[[], None] | Callable[[F], F]:
-        """Have a function called on an event, after it was stored. See docs/hooks.md.
-
-        Args:
-            event: "save", "resume", "discard", "heal", "fork", "loop_opened", "loop_closed",
-                "edit", "label" or "run_end".
-            fn: Called with a `Happening`; sync or async. Without it, `on` is a decorator.
-
-        Returns:
-            What takes the hook away again; as a decorator, the function itself.
-
-        Raises:
-            InvalidInput: There is no such event.
+        """Have a function, sync or async, called with the `Happening` of an event after it was
+        stored; returns what takes it away again. Without `fn` it is a decorator. The events:
+        "save", "resume", "discard", "heal", "fork", "loop_opened", "loop_closed", "edit", "label"
+        and "run_end". See docs/hooks.md.
         """
         check(event)
         if fn is not None:

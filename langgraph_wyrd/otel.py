@@ -44,13 +44,8 @@ def instrument(
     never a value of a state or a text of a message.
 
     Args:
-        saver: A `WyrdSaver`, or what its `for_user` gives.
-        tracer_provider: Where spans go; None: the program's own.
-        meter_provider: Where metrics go; None: the program's own.
-
-    Raises:
-        MissingExtra: OpenTelemetry is not installed.
-        InvalidInput: The saver is instrumented already.
+        saver: A `WyrdSaver`, or what its `for_user` gives. Once at a time.
+        tracer_provider, meter_provider: Where spans and metrics go; None: the program's own.
     """
     if _is_traced(saver):
         raise InvalidInput("this saver is instrumented already: end that first")

@@ -40,7 +40,8 @@ def copy(
     Args:
         source_saver: Any LangGraph checkpointer. It is only read.
         target_saver: Any LangGraph checkpointer.
-        threads: The ids to copy; None: all of them.
+        threads: The ids to copy; None: all of them. One that the source has not raises
+            `ThreadNotFound`.
         progress: Called with how many checkpoints are done, of how many.
 
     Returns:
@@ -48,7 +49,6 @@ def copy(
         that id is another one, or has gone on since; and damaged ones.
 
     Raises:
-        ThreadNotFound: The source has no thread of an id in `threads`.
         CopyDiffers: What was read back is not what was sent.
     """
     return _copy(endpoint_of(source_saver), endpoint_of(target_saver), threads, progress)
@@ -95,8 +95,7 @@ def adopt(
         into: Where the threads go: a saver of ours, or the connection string of one. None: into
             the same database, beside the tables that are there.
         serde: What the official saver was given as `serde`; ours gets the same.
-        threads: The ids to take over; None: all of them.
-        progress: Called with how many checkpoints are done, of how many.
+        threads, progress: As for `copy`.
         options: For `WyrdSaver.from_conn_string`, where `into` is no saver.
 
     Raises:

@@ -46,7 +46,9 @@ class Verbs:
     """What can be said of a working state, in a draft or at once.
 
     `by` says whose word it is: of a thread's verbs "person", if it is left out; a draft has one
-    author.
+    author. Said again under the same `key` in this thread, it is the same item: so a node that
+    runs again decides once. A `context`, or `metadata`, is a dict of what JSON holds exactly, or
+    text, which is kept as `{"text": …}`.
     """
 
     def _say(self, by: str | None, verb: str, *args: Any) -> Any:
@@ -60,13 +62,7 @@ class Verbs:
         key: str | None = None,
         by: str | None = None,
     ) -> Todo:
-        """Put a step on the list of those that were added by hand.
-
-        Args:
-            content: The step.
-            priority: "low", "medium", "high" or "critical".
-            key: Said again under the same key, in this thread, it is the same todo.
-        """
+        """Put a step on the list of those that were added by hand."""
         return self._say(by, "add_todo", content, priority, key)  # type: ignore[no-any-return]
 
     def start_todo(self, id: str, *, by: str | None = None) -> Todo:
@@ -88,13 +84,8 @@ class Verbs:
     def set_context(
         self, key: str, value: Any, metadata: Notes = None, *, by: str | None = None
     ) -> ContextItem:
-        """Keep a value under a key.
-
-        Args:
-            key: The key.
-            value: Anything that JSON holds exactly; a tuple or an enum is refused, with its path.
-            metadata: A dict, or text, which is kept as `{"text": …}`.
-        """
+        """Keep a value under a key: anything that JSON holds exactly. A tuple or an enum is
+        refused, with its path."""
         return self._say(by, "set_context", key, value, metadata)  # type: ignore[no-any-return]
 
     def remove_context(self, key: str, *, by: str | None = None) -> None:
@@ -110,15 +101,7 @@ class Verbs:
         key: str | None = None,
         by: str | None = None,
     ) -> OpenLoop:
-        """Note something that waits.
-
-        Args:
-            description: What.
-            context: What is needed to close it: a dict of what JSON holds exactly, or text, which
-                is kept as `{"text": …}`.
-            kind: "note", "decision", "question", "request", "task" or "promise".
-            key: Said again under the same key, in this thread, it is the same loop.
-        """
+        """Note something that waits, with what is needed to close it as its context."""
         return self._say(by, "add_open_loop", description, context, kind, key)  # type: ignore[no-any-return]
 
     def resolve_open_loop(
@@ -143,13 +126,7 @@ class Verbs:
     ) -> OpenLoop:
         """Write a decision down before it is acted on. It stays open until its outcome is known.
 
-        Args:
-            decision: What was decided.
-            rationale: Why.
-            action: What will be done.
-            metadata: Anything else of it: a dict, or text. It is in the context of the loop.
-            key: Said again under the same key, in this thread, it is the same decision: so a node
-                that runs again decides once.
+        The rationale, the action that will be taken and the metadata are in the loop's context.
         """
         return self._say(by, "decide", decision, rationale, action, key, metadata)  # type: ignore[no-any-return]
 
@@ -332,11 +309,8 @@ class EditMethods(ThreadBase):
         ```
 
         What is said lies on top of the head and lasts, whatever the agent does next; the
-        checkpoints themselves are not touched.
-
-        Args:
-            by: Who edits; it is the `source.author` of what is said.
-            auto_save: Save after each verb.
+        checkpoints themselves are not touched. `by` is the `source.author` of what is said; with
+        `auto_save` each verb is saved at once.
         """
         return Edit(self, by, auto_save)
 
@@ -396,14 +370,9 @@ class EditMethods(ThreadBase):
         What is found has confidence `model` and the quoted words in its context, lies on top of the
         head as an edit does, and lasts as that does. What was declared, or seen without a model,
         stands as it is; what a model said before is not said twice. If nothing was said since the
-        last time, no model is asked.
-
-        Args:
-            extractor: A `ModelExtractor`.
-            again: Ask even if nothing was said since.
+        last time, no model is asked, but with `again`.
 
         Raises:
-            ThreadNotFound: No such thread.
             UnusableAnswer: The model gave no report; nothing is stored.
             EditConflict: The thread was taken back while the model read it; nothing is stored.
         """

@@ -200,14 +200,8 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         ```
 
         Todos, context, loops and intentions are found by their ids, else by what they say. What
-        is so already is passed over. The channels' values are the graph's: they are not touched.
-
-        Args:
-            diff: What `diff` gave, or one that was read from JSON.
-            by: Who says so.
-
-        Returns:
-            The state then, and in `conflicts` what could not be said here.
+        is so already is passed over, and what could not be said here is in the `conflicts` of what
+        is returned. The channels' values are the graph's: they are not touched.
 
         Raises:
             EditConflict: Somebody else changed the same things at the same time.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
-from langgraph_wyrd.lazy import lazy
+from langgraph_wyrd.conversation import answers
+from langgraph_wyrd.conversation import messages as reading
 from langgraph_wyrd.operations import Operation, asynchronous, called, operation
 from langgraph_wyrd.thread.base import ThreadBase, When, checked
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from typing_extensions import Unpack
 
-    from langgraph_wyrd.conversation import answers
-    from langgraph_wyrd.conversation import messages as reading
     from langgraph_wyrd.state.model import OpenLoop
     from langgraph_wyrd.state.results import InboxEntry
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
         limit: int | None
 
     Asked = str | OpenLoop | InboxEntry | None  # a question, or its id; None: the only one
-else:
-    answers, reading = lazy("conversation.answers", "conversation.messages")
 
 
 class MessageMethods(ThreadBase):
@@ -72,10 +69,6 @@ class MessageMethods(ThreadBase):
             ns: The namespace of a subgraph, as `"researcher:5e1b…"`. Points there are checkpoint
                 ids.
             limit: At most so many, the newest ones.
-
-        Raises:
-            ThreadNotFound: No such thread, or no such point in it.
-            InvalidInput: The thread has no such channel.
         """
         checked(at)  # it is refused here if it is no point
         found = yield called(
@@ -105,7 +98,6 @@ class MessageMethods(ThreadBase):
                 interrupts, a dict of answers by interrupt id.
             loop: An entry of the inbox, an open loop, its id, or an interrupt's id. None: the only
                 one that waits.
-            by: Who answers.
             replace: Take the place of an answer that no run has taken up yet.
 
         Returns:
@@ -116,7 +108,6 @@ class MessageMethods(ThreadBase):
             AlreadyAnswered: Somebody answered before.
             QuestionExpired: Its `expires_at` has passed.
             ItemNotFound: Nothing waits, or there is no such loop.
-            ThreadNotFound: No such thread.
         """
         asked = (self._saver, self, value, loop, by, replace)
         found: dict[str, Any] = yield called(answers.answer, *asked)
@@ -142,11 +133,6 @@ class MessageMethods(ThreadBase):
             to: Whose it is; None: as before.
             expires_at: After that, answers are refused; None: as before. A graph may say so
                 itself: `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
-            by: Who says so.
-
-        Raises:
-            ItemNotFound: Nothing waits, or there is no such loop.
-            ThreadNotFound: No such thread.
         """
         yield called(answers.assign, self._saver, self, loop, to, expires_at, by)
 

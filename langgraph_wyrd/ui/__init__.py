@@ -49,9 +49,6 @@ def app(
         hosts: The host names under which the app may be reached (`"*"`: any). None: only those of
             this machine's loopback interface; with a token, any.
 
-    Raises:
-        MissingExtra: Starlette is not installed.
-        InvalidInput: The token is shorter than 16 characters.
     """
     try:
         from langgraph_wyrd.ui.application import make
@@ -73,16 +70,14 @@ def serve(
     """Run the inspector until Ctrl-C. This is what `langgraph-wyrd ui` does.
 
     Args:
-        saver: The saver to look into.
         host: The interface to listen on.
-        port: The port; 0 takes a free one.
+        port: 0 takes a free one.
         token: None: a new random one; `""`: none, which only the loopback interface allows.
         read_only: None: True on any other interface than loopback.
         hosts: More host names under which the page may be reached on the loopback interface.
         ready: Called with the page's address, token included, when it can be opened.
 
     Raises:
-        MissingExtra: Starlette or uvicorn is not installed.
         InvalidInput: Another interface than loopback without a token, or a token that is too short.
         OSError: The port is taken.
     """

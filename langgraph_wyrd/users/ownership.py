@@ -318,7 +318,6 @@ class Users(SaverBase):
         is stored anew.
 
         Args:
-            user_id: The user.
             threads: Also delete the user's threads (those that `threads(user_id=…)` lists), as
                 `delete_thread` does.
             redact: Also take the text out of what was read of the user's threads: titles, todos,
