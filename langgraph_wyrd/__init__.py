@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from langgraph_wyrd.state.results import HistoryEntry, InboxEntry, Page, ThreadInfo
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
+    from langgraph_wyrd.types.kept import Kept
     from langgraph_wyrd.types.migrations import Migration
-    from langgraph_wyrd.types.opaque import Kept
 
     __version__: str
 
@@ -69,7 +69,7 @@ _HOMES = {
     "HistoryEntry": "state.results",
     "InboxEntry": "state.results",
     "Intention": "state.model",
-    "Kept": "types.opaque",
+    "Kept": "types.kept",
     "KeyRing": "storage.keyring",
     "Label": "state.labels",
     "Migration": "types.migrations",

@@ -28,7 +28,7 @@ from langgraph_wyrd.agents.prompt import (
     with_block,
 )
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
-from langgraph_wyrd.agents.tool_calls import begin_call
+from langgraph_wyrd.agents.run_once import begin_call
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS

@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from langgraph_wyrd import Kept, Migration
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.types import classes, pieces, rebuild
+from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.opaque import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from tests.vanishing import app
 
 SERDE = JsonPlusSerializer()

@@ -26,7 +26,7 @@ from langgraph_wyrd.ui import api as operations
 from langgraph_wyrd.ui import application, feed
 from langgraph_wyrd.ui.api import OPERATIONS, Operation
 from langgraph_wyrd.ui.security import host_name, is_loopback
-from langgraph_wyrd.views.data import Plain, encoded
+from langgraph_wyrd.views.json_data import Plain, encoded
 from tests import inspected
 from tests.conftest import DURABLE, Backend, fresh_postgres, url_database
 from tests.outside import not_ignored

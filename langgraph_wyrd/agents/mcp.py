@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra, WyrdError
 from langgraph_wyrd.state.results import record
-from langgraph_wyrd.views.data import Plain
+from langgraph_wyrd.views.json_data import Plain
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

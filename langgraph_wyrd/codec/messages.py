@@ -20,7 +20,7 @@ import ormsgpack
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import SchemaTooNew
-from langgraph_wyrd.types.opaque import PYDANTIC_V2, Stored, kept_of
+from langgraph_wyrd.types.kept import PYDANTIC_V2, Stored, kept_of
 
 # Numbers are stored: append, never renumber.
 CLASSES = (

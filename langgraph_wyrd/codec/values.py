@@ -22,9 +22,9 @@ from langgraph_wyrd.codec import inspect, messages
 from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.errors import CheckpointDamaged, Unserialisable
 from langgraph_wyrd.storage.names import has_surrogate
-from langgraph_wyrd.types import opaque
+from langgraph_wyrd.types import kept as kept_values
+from langgraph_wyrd.types.kept import KeptWhole
 from langgraph_wyrd.types.migrations import Classes
-from langgraph_wyrd.types.opaque import KeptWhole
 from langgraph_wyrd.types.python_types import exact_dumps
 from langgraph_wyrd.types.rebuild import guarded, refused
 
@@ -70,7 +70,7 @@ class Codec:
         if inner is not serde:  # its cipher seals whole rows (see storage.encryption)
             careful = careful.serde
         self._dumps = exact_dumps(inner, self.classes) if self.splits else inner.dumps_typed
-        self._kept, self._kept_lately = opaque.made(), 0.0
+        self._kept, self._kept_lately = kept_values.made(), 0.0
         self._loads: Callable[[tuple[str, bytes]], Any] = careful.loads_typed
 
     # ---- rows
@@ -299,8 +299,8 @@ class Codec:
         """Whether there may be values that were not rebuilt in what was loaded lately: other loads
         go on at the same time, and a page is loaded in one go, so it stays so for a while."""
         now = time.monotonic()
-        if self._kept != opaque.made():
-            self._kept, self._kept_lately = opaque.made(), now + _A_WHILE
+        if self._kept != kept_values.made():
+            self._kept, self._kept_lately = kept_values.made(), now + _A_WHILE
         return now < self._kept_lately
 
     # ---- metadata

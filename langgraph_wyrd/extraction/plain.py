@@ -20,7 +20,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from langgraph_wyrd.state.model import shortened
-from langgraph_wyrd.types.opaque import Kept
+from langgraph_wyrd.types.kept import Kept
 
 KEPT = "$kept"  # marks what stands for a value whose class is not here
 MOST = 2000  # characters of JSON that a value may take

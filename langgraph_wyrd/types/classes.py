@@ -38,7 +38,7 @@ from langgraph.store.base import Item
 from langgraph.types import Send
 from typing_extensions import is_typeddict
 
-from langgraph_wyrd.types.opaque import ARGUMENTS, METHOD, ONE_ARGUMENT
+from langgraph_wyrd.types.kept import ARGUMENTS, METHOD, ONE_ARGUMENT
 
 
 class Gone(Exception):

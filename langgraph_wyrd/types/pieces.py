@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import FunctionType, ModuleType, NoneType
 from typing import Any
 
-from langgraph_wyrd.types.opaque import Kept
+from langgraph_wyrd.types.kept import Kept
 
 MOST = 1_000_000  # pieces that are looked at
 # Nothing is in these. Classes, functions and modules are no data: they lead to the whole program.

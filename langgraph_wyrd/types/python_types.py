@@ -23,8 +23,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_wyrd.types.migrations import Classes, Marked
-from langgraph_wyrd.types.opaque import (
+from langgraph_wyrd.types.kept import (
     ARGUMENTS,
     FIELDS,
     ONE_ARGUMENT,
@@ -32,6 +31,7 @@ from langgraph_wyrd.types.opaque import (
     PYDANTIC_V2,
     Kept,
 )
+from langgraph_wyrd.types.migrations import Classes, Marked
 
 MARKED = 100  # the extension of a channel's value that has a version: no serializer's number
 _UNPACK = ormsgpack.OPT_NON_STR_KEYS

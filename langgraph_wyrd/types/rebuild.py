@@ -37,8 +37,7 @@ from pydantic import BaseModel
 
 from langgraph_wyrd.errors import MigrationFailed
 from langgraph_wyrd.types.classes import Found, Gone, NoData, found
-from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
-from langgraph_wyrd.types.opaque import (
+from langgraph_wyrd.types.kept import (
     ARGUMENTS,
     FIELDS,
     METHOD,
@@ -54,6 +53,7 @@ from langgraph_wyrd.types.opaque import (
     made,
     stored_of,
 )
+from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
 from langgraph_wyrd.types.pieces import walk
 from langgraph_wyrd.types.python_types import MARKED, advice, made_of
 

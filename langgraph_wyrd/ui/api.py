@@ -21,7 +21,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.results import record
-from langgraph_wyrd.views.data import Plain
+from langgraph_wyrd.views.json_data import Plain
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -22,7 +22,7 @@ from langgraph_wyrd.errors import InvalidInput, WyrdError
 from langgraph_wyrd.ui import feed
 from langgraph_wyrd.ui.api import OPERATIONS, Call, Operation, checked
 from langgraph_wyrd.ui.security import Access, Guard, Refused
-from langgraph_wyrd.views.data import encoded
+from langgraph_wyrd.views.json_data import encoded
 
 if TYPE_CHECKING:
     from langgraph_wyrd.saver import WyrdSaver

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import SaverClosed, StoreError
-from langgraph_wyrd.views.data import Plain
+from langgraph_wyrd.views.json_data import Plain
 
 if TYPE_CHECKING:
     from langgraph_wyrd.saver import WyrdSaver
