@@ -174,7 +174,12 @@ def _called(core: HasHooks, happenings: Iterable[Happening]) -> Generator[Any, A
                 if inspect.isawaitable(answer):
                     yield answer
             except Exception:
-                _log(hook, happening)
+                logger.exception(
+                    "hook %s for %r of thread %r raised; nothing else is changed by that",
+                    getattr(hook, "__qualname__", None) or repr(hook),
+                    happening.event,
+                    happening.thread_id,
+                )
             finally:
                 _running.reset(token)
 
@@ -189,13 +194,6 @@ async def _run_to_its_end(answer: Awaitable[object]) -> None:
         return asyncio.run(awaited())
     with ThreadPoolExecutor(1, "wyrd-hook") as helper:
         helper.submit(contextvars.copy_context().run, asyncio.run, awaited()).result()
-
-
-def _log(hook: Hook, happening: Happening) -> None:
-    logger.exception(
-        "hook %s for %r of thread %r raised; nothing else is changed by that",
-        getattr(hook, "__qualname__", None) or repr(hook), happening.event, happening.thread_id,
-    )  # fmt: skip
 
 
 def loops_between(

@@ -114,6 +114,8 @@ class _Telemetry:
     @contextmanager
     def pages(self, name: str, config: RunnableConfig | None) -> Iterator[Callable[[], None]]:
         """A span over a loop, which is not the current one: others run between two items."""
+        from opentelemetry.trace import Status, StatusCode
+
         count, started, error = 0, time.perf_counter(), ""
         span = self._tracer.start_span(f"wyrd.{name}", attributes=_place(config))
 
@@ -128,7 +130,7 @@ class _Telemetry:
         except BaseException as raised:
             error = type(raised).__qualname__
             span.record_exception(raised)
-            _failed(span, raised)
+            span.set_status(Status(StatusCode.ERROR, error))
             raise
         finally:
             span.set_attribute("langgraph_wyrd.checkpoints", count)
@@ -166,12 +168,6 @@ def _place(config: RunnableConfig | None) -> dict[str, Any]:
         if named.get(name):
             found[f"langgraph.{name}"] = str(named[name])
     return found
-
-
-def _failed(span: Span, error: BaseException) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    span.set_status(Status(StatusCode.ERROR, f"{type(error).__qualname__}"))
 
 
 # ---- the methods of an instrumented saver, with the signatures of its own: LangGraph reads them

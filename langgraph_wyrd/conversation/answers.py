@@ -51,7 +51,8 @@ async def answer(
     if by is not None and (not isinstance(by, str) or not by.strip()):
         raise InvalidInput(f"by={by!r}: name who answers")
     loops, found = await _read(calls, saver, thread)
-    if loop is None and _is_map(value, found):
+    is_map = isinstance(value, Mapping) and bool(value)  # as `Command(resume=…)` takes one
+    if loop is None and is_map and all(key in found.open for key in value):
         given = dict(value)
     else:
         given = {_chosen(thread.id, loop, loops, found, replace): value}
@@ -109,11 +110,6 @@ async def _read(calls: Calls, saver: Any, thread: Any) -> tuple[list[OpenLoop], 
 # ---- which question
 
 
-def _is_map(value: Any, found: Waiting) -> bool:
-    """Whether these are answers by interrupt ids, as `Command(resume=…)` takes them."""
-    return isinstance(value, Mapping) and bool(value) and all(key in found.open for key in value)
-
-
 def _chosen(
     thread_id: str, loop: Asked, loops: list[OpenLoop], found: Waiting, replace: bool
 ) -> str:
@@ -159,8 +155,10 @@ def _only(thread_id: str, found: Waiting, loops: list[OpenLoop], replace: bool) 
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
-        said = {each.ref: each for each in loops}
-        listed = "; ".join(_named(key, said.get(key)) for key in candidates)
+        said = {
+            each.ref: f"{each.id} ({shortened(each.description, 60)})" for each in loops if each.ref
+        }
+        listed = "; ".join(said.get(key, key) for key in candidates)
         raise InvalidInput(
             f"thread {thread_id!r} waits for {len(candidates)} answers: say which with loop=, or "
             f"give a dict of answers by interrupt id. They are {listed}"
@@ -169,10 +167,6 @@ def _only(thread_id: str, found: Waiting, loops: list[OpenLoop], replace: bool) 
         if (given := found.answered(asked)) is not None:
             raise _refused(thread_id, given)
     raise ItemNotFound(f"thread {thread_id!r} waits for no answer")
-
-
-def _named(key: str, loop: OpenLoop | None) -> str:
-    return key if loop is None else f"{loop.id} ({shortened(loop.description, 60)})"
 
 
 def _refused(thread_id: str, given: Mapping[str, Any]) -> AlreadyAnswered:

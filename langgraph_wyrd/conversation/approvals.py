@@ -184,7 +184,8 @@ def request(value: Any, schema: Mapping[str, Any] | None = None) -> Request:
             return found
     several = isinstance(value, list | tuple)
     asked = list(value) if several else [value]
-    if asked and all(_is_inbox(each) for each in asked):
+    actions = [each.get("action_request") if isinstance(each, Mapping) else None for each in asked]
+    if asked and all(isinstance(each, Mapping) for each in actions):
         return Request("agent_inbox", tuple(map(_of_inbox, asked)), schema, several)
     return Request("plain", (), schema)
 
@@ -207,10 +208,6 @@ def _batched(value: Mapping[str, Any]) -> Request | None:
         if isinstance(rule, Mapping)
     }
     return Request("batched", tuple(_action(c, allowed.get(c["name"], ALL)) for c in calls))
-
-
-def _is_inbox(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("action_request"), Mapping)
 
 
 def _of_inbox(value: Mapping[str, Any]) -> Action:

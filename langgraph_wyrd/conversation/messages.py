@@ -278,7 +278,8 @@ async def _transcript(
         before, has_list = _listed(parent, name), _listed(child, name) is not None
         if not has_list:  # a DeltaChannel: what the parent's tasks wrote to it
             wrote = [value for _, channel, value in parent.pending_writes or () if channel == name]
-            held = _keyed(_added(wrote))
+            new = [each for write in wrote for each in _messages(_elements(write))]
+            held = _keyed(each for each in new if not isinstance(each, RemoveMessage))
         if has_list and before is not None and _version(parent, name) == _version(child, name):
             was = held
         else:
@@ -320,11 +321,6 @@ async def _path(calls: Calls, saver: Any, found: CheckpointTuple) -> AsyncIterat
                 seen.add(wanted)
                 wanted = parent_of(each)
         before = page[-1].config
-
-
-def _added(writes: Iterable[Any]) -> list[BaseMessage]:
-    new = [each for write in writes for each in _messages(_elements(write))]
-    return [each for each in new if not isinstance(each, RemoveMessage)]
 
 
 Keyed = dict[Any, BaseMessage]

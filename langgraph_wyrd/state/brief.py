@@ -192,7 +192,8 @@ def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> lis
     when = "" if at is None else f", {at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
     head = [f"Where things stand{thread}{when}"]
     wanted = state.intention
-    if state.title is not None and (wanted is None or not _is_title(state.title, wanted.text)):
+    text = "" if wanted is None else " ".join(wanted.text.split())
+    if state.title is not None and not (wanted and text.startswith(state.title.removesuffix("…"))):
         head.append(f"Title: {state.title}")
     if wanted is not None:
         head.append(f"Intention: {_wanted(wanted, ages)[2:]}")
@@ -234,10 +235,6 @@ def _least(state: WorkingState, room: int) -> str:
     if len(status) + len(line) + 1 <= room:
         return f"{status}\n{line}"
     return _cut(line, room)
-
-
-def _is_title(title: str, text: str) -> bool:
-    return " ".join(text.split()).startswith(title.removesuffix("…"))
 
 
 # ---- length

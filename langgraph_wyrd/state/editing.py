@@ -92,11 +92,14 @@ class Editing:
         before = len(self.events)
         made = _VERBS[name](self, *args)
         self.verbs.append(Verb(name, args))
+        at = Moment(self.base.checkpoint_id or "", "", self.ts, task_of(self.ts, self.token))
         for _, event in self.events[before:]:
             if self._draft is None:
                 self._draft = Draft(self.base)
-            self._draft.apply(event, self._at(event))
-        return None if made is None else self._find(made)
+            self._draft.apply(event, at)
+        if made is None:
+            return None
+        return next(item for item in getattr(self.state, _GROUPS[made[0]]) if item.id == made)
 
     def said_again(self, base: WorkingState, ts: str | None = None) -> Editing:
         """The same, said to another state."""
@@ -258,10 +261,6 @@ class Editing:
     def _where(self) -> str:
         return f"thread {self.base.thread_id!r}"
 
-    def _at(self, event: Event) -> Moment:
-        task = task_of(self.ts, self.token)
-        return Moment(self.base.checkpoint_id or "", "", self.ts, task)
-
     def _opens(
         self, letter: str, pillar: Pillar, body: dict[str, Any], key: str | None = None
     ) -> str:
@@ -291,10 +290,6 @@ class Editing:
 
     def _illegal(self, verb: str, item: Todo | OpenLoop, status: str) -> InvalidTransition:
         return InvalidTransition(f"{item.id} in {self._where} can't be {verb}: it is {status}")
-
-    def _find(self, id: str) -> Item:
-        items: tuple[Item, ...] = getattr(self.state, _GROUPS[id[0]])
-        return next(item for item in items if item.id == id)
 
 
 _VERBS: dict[str, Callable[..., str | None]] = {

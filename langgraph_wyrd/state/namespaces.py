@@ -73,14 +73,14 @@ def _meet(places: dict[_Known, int], result: list[OpenLoop], key: _Known, loop: 
     place = places.get(key)
     if place is not None:
         held = result[place]
-        if loop.resolved and (not held.resolved or _later(loop, held)):
+        later = (loop.closed_at or "") > (
+            held.closed_at or ""
+        )  # what was asked before that is over
+        if loop.resolved and (later or not held.resolved):
             result[place] = replace(
-                held,
-                changed_at=loop.changed_at,
-                closed_at=loop.closed_at,
-                closed_in=loop.closed_in,
-                outcome=loop.outcome,
-            )
+                held, changed_at=loop.changed_at, closed_at=loop.closed_at,
+                closed_in=loop.closed_in, outcome=loop.outcome,
+            )  # fmt: skip
         if loop.kind == "interrupt" and not loop.resolved and not held.resolved:
             result[place] = _asked_inside(held, loop)
         if loop.resolved or not held.resolved or not _after(loop, held):
@@ -99,11 +99,6 @@ def _asked_inside(held: OpenLoop, loop: OpenLoop) -> OpenLoop:
     ]
     context = {**held.context, HOLDS_UP: list(dict.fromkeys(calls))} if calls else held.context
     return replace(held, source=loop.source, context=context)
-
-
-def _later(loop: OpenLoop, held: OpenLoop) -> bool:
-    """Whether a loop was closed after the other one: what was asked before that is over."""
-    return (loop.closed_at or "") > (held.closed_at or "")
 
 
 def _after(loop: OpenLoop, held: OpenLoop) -> bool:

@@ -155,7 +155,8 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         for side, state in zip(sides, states, strict=True):
             if state is None:
                 handle, at = self._point(side)
-                if groups and groups[0][0]._same_as(handle):
+                same = groups and groups[0][0]._saver._engine is handle._saver._engine
+                if same and groups[0][0]._stored == handle._stored:
                     groups[0][1].append(at)
                 else:
                     groups.append((handle, [at]))
@@ -186,9 +187,6 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         if not isinstance(handle, Thread):
             raise InvalidInput(f"{given!r}: use a point, a thread, or a pair of these")
         return handle, checked(at)
-
-    def _same_as(self, other: Thread) -> bool:
-        return self._saver._engine is other._saver._engine and self._stored == other._stored
 
     @operation
     def apply(self, diff: StateDiff, *, by: str = PERSON) -> Operation[Merged]:

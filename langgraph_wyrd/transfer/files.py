@@ -126,7 +126,10 @@ def _data(codec: Codec, found: Export, payloads: bool) -> dict[str, Any]:
         "payloads": payloads, "in_the_clear": clear, "sealed": sealed,
         "working_state": to_dict(found.state, compact=True),
         "labels": [_label(row) for row in opened.rows[LABELS.name]],
-        "heals": [_named(row, "thread") for row in opened.rows[HEALS.name]],
+        "heals": [
+            {name: value for name, value in row._asdict().items() if name != "thread"}
+            for row in opened.rows[HEALS.name]
+        ],
         "messages": [*map(shown, found.messages)],
         "history": [*_history(codec, found.carried)],
     }  # fmt: skip
@@ -166,10 +169,6 @@ def _label(row: Any) -> dict[str, Any]:
         "name": given(row.name), "checkpoint_id": given(row.checkpoint),
         "created_at": row.created_at, "automatic": bool(row.automatic),
     }  # fmt: skip
-
-
-def _named(row: Any, *without: str) -> dict[str, Any]:
-    return {name: value for name, value in row._asdict().items() if name not in without}
 
 
 def _row(row: Any) -> list[Any]:

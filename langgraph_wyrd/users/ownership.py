@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -168,16 +168,9 @@ def without(value: Any, names: frozenset[str], *, is_state: bool = True) -> Any:
         some = [without(each, names, is_state=False) for each in value]
         same = all(a is b for a, b in zip(some, value, strict=True))
         return value if same else type(value)(some)
-    if is_state and not names.isdisjoint(_fields(value)):
-        return NOTHING
-    return value
-
-
-def _fields(value: Any) -> Iterable[str]:
-    """The fields of a Pydantic model or a dataclass."""
-    kind = type(value)
-    found: Iterable[str] = getattr(kind, "model_fields", None) or ()
-    return found or getattr(kind, "__dataclass_fields__", ())
+    kind = type(value)  # a Pydantic model or a dataclass has fields
+    fields: Any = getattr(kind, "model_fields", None) or getattr(kind, "__dataclass_fields__", ())
+    return NOTHING if is_state and not names.isdisjoint(fields) else value
 
 
 def _with(held: Any, name: str, inside: Any) -> Any:
@@ -366,7 +359,9 @@ class Users(SaverBase):
         if vacuum:
             tables = [*TABLES] if threads or redact else [USER_DATA.name]
             yield Call(partial(engine.clean, tables), partial(engine.aclean, tables))
-        yield Fire(self, tuple(_discarded(id, count) for id, count in deleted))
+        for id, count in deleted:
+            how = {"how": "erase_user", "checkpoints": count}
+            yield Fire(self, (Happening("discard", given(id), detail=how),))
         erased.update((n, count) for n, count in counts.items() if count or n == USER_DATA.name)
         erased.remains = {
             id: {what: n for what, n in held.items() if not redact or what == "checkpoints"}
@@ -375,8 +370,3 @@ class Users(SaverBase):
         return erased
 
     aerase_user = asynchronous(erase_user)
-
-
-def _discarded(thread_id: str, count: int) -> Happening:
-    detail = {"how": "erase_user", "checkpoints": count}
-    return Happening("discard", given(thread_id), detail=detail)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Source, Todo
-from langgraph_wyrd.state.wording import KINDS, place
+from langgraph_wyrd.state.wording import KINDS
+from langgraph_wyrd.state.wording import place as place_of
 from langgraph_wyrd.views.text import ago, count, line, outline, plain, when
 
 _SHORT = 240  # characters that are seen of a text without unfolding it
@@ -19,7 +20,6 @@ _WORD = 20  # characters that a column can be wide
 _TINY = 12  # … and that stay together
 _INDENT = re.compile(r"([{\[]?)\n *([}\]]?)")
 _BREAK = re.compile(r"[\s-]+")
-_VOID = frozenset(("br", "hr"))
 
 
 class Markup(str):
@@ -43,12 +43,14 @@ def tag(name: str, *parts: Part, **attributes: str | None) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{said}>" + ("" if name in _VOID else f"{html(*parts)}</{name}>"))
+    return Markup(f"<{name}{said}>{html(*parts)}</{name}>")
 
 
 def words(text: str) -> Markup:
     """Text that breaks between words, unless one of them is too long for that."""
-    return tag("span", text, class_="w-nowrap" if len(text) <= _TINY else _breaking(text))
+    longest = max(map(len, _BREAK.split(text)))  # a hyphen is a place to break at, too
+    shape = "w-nowrap" if len(text) <= _TINY else None if longest > _WORD else "w-words"
+    return tag("span", text, class_=shape)
 
 
 def under(name: str, value: Any) -> Markup:
@@ -104,12 +106,6 @@ def whole(value: Any) -> Markup:
     rest = len(text) - _LONG
     more = f"\n… {count(rest, 'more character')}" if rest > 0 else ""
     return tag("pre", text[:_LONG] + more)
-
-
-def _breaking(text: str) -> str | None:
-    """A hyphen is a place to break at, too: ids have them."""
-    longest = max(map(len, _BREAK.split(text)))
-    return None if longest > _WORD else "w-words"
 
 
 def _markup(part: Part) -> str:
@@ -206,11 +202,12 @@ def details(item: Item) -> Part:
 def about(item: Item, at: str | None, *said: str | None) -> Markup:
     """The small print: when it was, and what else is known of an item."""
     guessed = "guessed from prose" if item.confidence == "heuristic" else None
-    known = [age(at), *(each for each in (*said, _place(item), guessed) if each)]
+    own = item.key if isinstance(item, ContextItem) else getattr(item, "tracker", None)
+    source = item.source  # where it was seen, unless its name says so
+    place = where(source if source.channel != own else replace(source, channel=None))
     parts: list[Part] = []
-    for each in known:
-        if each is not None:
-            parts += [" · " if parts else None, each]
+    for each in filter(None, (age(at), *said, place, guessed)):
+        parts += [" · " if parts else None, each]
     return tag("small", *parts, title=f"{item.id} ({item.confidence})")
 
 
@@ -221,19 +218,12 @@ def age(ts: str | None) -> Markup | None:
     return tag("span", ago(ts), title=f"{when(ts)} UTC", class_="w-nowrap")
 
 
-def _place(item: Item) -> str:
-    """Where it was seen, unless its name says so."""
-    own = item.key if isinstance(item, ContextItem) else getattr(item, "tracker", None)
-    source = item.source
-    return where(source if source.channel != own else replace(source, channel=None))
-
-
 def where(source: Source) -> str:
     """Where something was seen, as far as it tells a person something: no message's id does."""
     by = "" if source.author is None else f"by {source.author}"
     channel = None if source.message_id is not None or by else source.channel
     source = replace(source, message_id=None, channel=channel, author=None)
-    return line(", ".join(filter(None, [by, place(source)])), 120)
+    return line(", ".join(filter(None, [by, place_of(source)])), 120)
 
 
 Seen = tuple[Part, Part, str | None]  # a sign, what it stands for, a class
@@ -254,28 +244,22 @@ def _todo(todo: Todo) -> Seen:
     text = tag("span", folded(todo.content), class_="w-text")
     weight = html(" ", badge(todo.priority, "amber")) if urgent and todo.open else None
     gone = "" if todo.open else "w-over w-gone" if todo.status == "cancelled" else "w-over"
-    small = about(todo, todo.closed_at or todo.changed_at, *_unusual(todo))
+    tracker = None if todo.tracker == "todos" else line(todo.tracker, 40)
+    left = None if todo.listed else "left its list"
+    small = about(todo, todo.closed_at or todo.changed_at, tracker, left)
     return mark, [text, weight, " ", small], gone or None
-
-
-def _unusual(todo: Todo) -> list[str]:
-    said = [] if todo.tracker == "todos" else [line(todo.tracker, 40)]
-    return said if todo.listed else [*said, "left its list"]
 
 
 def _loop(loop: OpenLoop) -> Seen:
     text = tag("span", folded(loop.description), class_="w-text")
     over = None if not loop.resolved else loop.outcome or "over"
     small = about(loop, loop.closed_at or loop.opened_at, over and line(over, 80))
-    mark = "✓" if loop.resolved else tag("span", "●", class_=f"w-{_colour(loop)}")
+    colour = KIND_COLOURS.get(loop.kind, "grey")
+    mark = "✓" if loop.resolved else tag("span", "●", class_=f"w-{colour}")
     inside: list[Part] = [kind(loop.kind), " ", text, " ", small]
     if loop.context and not loop.resolved:
         inside.append(tag("div", under("context", dict(loop.context))))
     return mark, inside, "w-over" if loop.resolved else None
-
-
-def _colour(loop: OpenLoop) -> str:
-    return KIND_COLOURS.get(loop.kind, "grey")
 
 
 def _intention(intention: Intention) -> Seen:

@@ -111,7 +111,8 @@ def diff_html(diff: StateDiff) -> str:
             said.append(part(title, str(len(changes)), inside))
     if diff.channels is not None and not diff.channels.empty:
         lines = diff.channels.lines()
-        inside = bounded(lines, MOST_CHANGES, _signed, "change")
+        signed = [(_sign(each[:1], ""), folded(each[1:].strip())) for each in lines]
+        inside = bounded(signed, MOST_CHANGES, lambda each: listed(*each), "change")
         said.append(part("Values", str(len(lines)), inside))
     return html.framed(*said)
 
@@ -145,10 +146,6 @@ def _how(name: str, *pair: object) -> Markup:
 
 def _sign(sign: str, verb: str) -> Markup:
     return tag("span", sign, class_=f"w-{_SIGN_COLOURS.get(sign, 'grey')}", title=verb or None)
-
-
-def _signed(text: str) -> Markup:
-    return listed(_sign(text[:1], ""), folded(text[1:].strip()))
 
 
 _MOST = 40  # items of a pillar
