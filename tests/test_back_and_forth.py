@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 
-from langgraph_wyrd import StateDiff, WyrdSaver
+from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound, WrongUser
 from tests.conftest import Backend
 
@@ -172,8 +172,7 @@ async def test_a_diff_said_of_another_thread(durable: Backend, call: Call) -> No
         draft.remove_context("old")
         draft.set_intention("fly on Friday")
     done = trial.diff(before, trial)
-    said = StateDiff.from_dict(done.to_dict())
-    found = await call(real, "apply", said, by="ann")
+    found = await call(real, "apply", done, by="ann")
     assert found.conflicts == ()
     state = await call(real, "working_state")
     todos = {todo.content: (todo.status, todo.priority) for todo in state.todos}
@@ -186,7 +185,7 @@ async def test_a_diff_said_of_another_thread(durable: Backend, call: Call) -> No
     assert loops["water the plants"].source.author == "ann"
     assert state.intention is not None
     assert state.intention.text == "fly on Friday"
-    again = await call(real, "apply", said)
+    again = await call(real, "apply", done)
     assert again.conflicts == ()
     assert (await call(real, "diff", state)).empty
 

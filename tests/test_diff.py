@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
-from langgraph_wyrd.state.diff import SCHEMA, StateDiff, diff
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.diff import StateDiff, diff
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -130,20 +130,10 @@ def test_a_diff_leads_from_one_to_the_other(states: list[WorkingState]) -> None:
     inverted it leads back, and a second time it changes nothing."""
     a, b = states
     change = diff(a, b)
-    for way in (change, StateDiff.from_dict(json.loads(change.to_json()))):
-        assert told(way.apply(a, strict=True).state) == told(b)
-        assert way.apply(a).state == b
-        assert told(way.invert().apply(b, strict=True).state) == told(a)
-
-
-@settings(max_examples=80, deadline=None)
-@given(some_states(2))
-def test_a_diff_survives_json(states: list[WorkingState]) -> None:
-    """What is read back equals what was written, in all it says."""
-    change = diff(*states)
-    again = StateDiff.from_dict(json.loads(change.to_json()))
-    assert again == change
-    assert (again.summary(), again.lines()) == (change.summary(), change.lines())
+    assert told(change.apply(a, strict=True).state) == told(b)
+    assert change.apply(a).state == b
+    assert told(change.invert().apply(b, strict=True).state) == told(a)
+    json.loads(change.to_json())
 
 
 @settings(max_examples=80, deadline=None)
@@ -447,31 +437,6 @@ def test_a_field_that_is_otherwise_is_named() -> None:
 # ---- JSON
 
 
-def test_what_a_later_release_adds_is_kept() -> None:
-    """Unknown fields of a diff and of its changes are written back; a newer schema is refused,
-    and what is no diff is no input."""
-    data = diff(state_of("a"), state_of("a", "b", status="due")).to_dict()
-    data["mood"] = "good"
-    data["changes"]["todos"][1]["why"] = "asked"
-    data["changes"]["todos"][1]["new"]["weight"] = 3
-    read = StateDiff.from_dict(data)
-    again = read.to_dict()
-    assert again == data
-    assert read.changes["todos"][1].item.extra == {"weight": 3}
-    with pytest.raises(PayloadTooNew, match="upgrade"):
-        StateDiff.from_dict({**data, "schema": SCHEMA + 1})
-    for odd in (
-        {"fields": {"due": 1}},
-        {"changes": {"todos": [{}]}},
-        {"changes": {"mood": [{}]}},
-        7,
-        [1],
-    ):
-        with pytest.raises(InvalidInput):
-            StateDiff.from_dict(odd)  # type: ignore[arg-type]
-    assert StateDiff.from_dict({}) == StateDiff()
-
-
 # ---- values of channels
 
 
@@ -574,7 +539,6 @@ def test_channels_are_part_of_what_a_diff_says() -> None:
     assert whole.summary() == "+1 todo, ~1 value"
     assert whole.lines() == ["+ todo b: pending", "~ n: 1 -> 2"]
     assert whole.to_dict()["channels"] == {"lines": ["~ n: 1 -> 2"]}
-    assert StateDiff.from_dict(whole.to_dict()) == change
     assert not replace(StateDiff(), channels=whole.channels).empty
 
 

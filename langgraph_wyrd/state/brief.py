@@ -161,6 +161,7 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
     todos = [_todo(todo, ages) for todo in open_todos]
     doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
     waiting = [n for n, todo in enumerate(open_todos) if todo.status != "in_progress"]
+    first = waiting[::-1] + doing[::-1]
     past = _past(state)
     known = [item for item in state.context if item.confidence != "heuristic"]
     orders = [entry(item) for item in known if item.pinned]
@@ -169,7 +170,7 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
     found = [
         _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
         _Section(f"Open loops ({len(loops)}):", "open loop", "open loops", loops),
-        _Section(f"Open todos ({len(todos)}):", "todo", "todos", todos, [*waiting, *doing][::-1]),
+        _Section(f"Open todos ({len(todos)}):", "todo", "todos", todos, first),
         _Section(f"Context ({len(context)}):", "context entry", "context entries", context),
         _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
 from langgraph_wyrd.state.matching import (
@@ -28,7 +28,6 @@ from langgraph_wyrd.state.matching import (
 from langgraph_wyrd.state.merge import Merged, applied
 from langgraph_wyrd.state.model import (
     ContextItem,
-    Due,
     Intention,
     Item,
     OpenLoop,
@@ -61,7 +60,6 @@ class StateDiff:
     fields: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     ids: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     channels: ChannelsDiff | None = field(default=None, compare=False)
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def all_changes(self) -> Iterator[tuple[str, str, Change]]:
         """Pillar, verb and change of all that a person would ask about."""
@@ -145,7 +143,7 @@ class StateDiff:
             {name: (new, old) for name, (old, new) in pairs.items()}
             for pairs in (self.fields, self.ids)
         )
-        return StateDiff(back, fields, ids, extra=self.extra)
+        return StateDiff(back, fields, ids)
 
     def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:
         """The state with these changes; the one that was compared becomes exactly the other one.
@@ -163,34 +161,18 @@ class StateDiff:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data. Of channels it has only descriptions: values can't be read back."""
+        """Plain JSON data, for reading: of channels it has only descriptions."""
         out: dict[str, Any] = {"schema": SCHEMA, "models": codec.SCHEMA, "summary": self.summary()}
         out["fields"] = {name: list(pair) for name, pair in self.fields.items()}
         if "due" in self.fields:
             out["fields"]["due"] = [[codec.write(d) for d in each] for each in self.fields["due"]]
-        out["ids"] = {name: list(pair) for name, pair in self.ids.items()}
         out["changes"] = {p: [_written(c) for c in held] for p, held in self.changes.items()}
         if self.channels is not None:
             out["channels"] = {"lines": self.channels.lines()}
-        return {**self.extra, **out}
+        return out
 
     def to_json(self, *, indent: int | None = None) -> str:
         return json.dumps(self.to_dict(), indent=indent)
-
-    @staticmethod
-    def from_dict(payload: Mapping[str, Any]) -> StateDiff:
-        """The diff of such data. What this release does not know is kept in `extra`.
-
-        Raises:
-            PayloadTooNew: It was written by a release with a newer schema.
-            InvalidInput: It is no diff, or a part of it can't be read.
-        """
-        try:
-            return _read(dict(payload))
-        except InvalidInput:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"this is no diff of two states: {error!r}") from error
 
 
 def diff(a: WorkingState, b: WorkingState) -> StateDiff:
@@ -254,49 +236,13 @@ def _ascending(places: Sequence[int]) -> set[int]:
 
 
 def _written(change: Change) -> dict[str, Any]:
-    out = dict(change.extra)
     old = {} if change.old is None else codec.write(change.old, True)
     new = {} if change.new is None else codec.write(change.new, True)
-    if change.old is not None:
-        out |= {"old": old, "was": change.was}
+    out: dict[str, Any] = {} if change.old is None else {"old": old, "was": change.was}
     if change.new is not None:  # what stays as it was is not repeated
         out["new"] = {k: v for k, v in new.items() if k not in old or not same(v, old[k])}
         out["now"] = change.now
-        if change.old is not None and (gone := [name for name in old if name not in new]):
-            out["without"] = gone
-    if change.moved:
-        out["moved"] = True
-    return out
-
-
-def _read(data: dict[str, Any]) -> StateDiff:
-    number, models = data.pop("schema", SCHEMA), data.pop("models", codec.SCHEMA)
-    if type(number) is not int or number > SCHEMA:
-        raise PayloadTooNew(f"a diff of schema {number!r}, this release reads {SCHEMA}: upgrade")
-    fields = {name: (old, new) for name, (old, new) in data.pop("fields", {}).items()}
-    if "due" in fields:
-        old, new = (tuple(codec.read(Due, due) for due in each) for each in fields["due"])
-        fields["due"] = (old, new)
-    ids = {name: (old, new) for name, (old, new) in data.pop("ids", {}).items()}
-    changes = {
-        pillar: tuple(_change(PILLARS[pillar], dict(each), models) for each in held)
-        for pillar, held in data.pop("changes", {}).items()
-    }
-    extra = {k: v for k, v in data.items() if k not in ("summary", "channels")}
-    return StateDiff(changes, fields, ids, extra=extra)
-
-
-def _change(cls: type[Item], data: dict[str, Any], models: int) -> Change:
-    def made(fields: dict[str, Any] | None) -> Item | None:
-        return None if fields is None else codec.from_dict(cls, {**fields, "schema": models})
-
-    old, new, gone = (data.pop(name, None) for name in ("old", "new", "without"))
-    if old is None and new is None:
-        raise ValueError("a change of nothing")
-    if new is not None:
-        new = {**{k: v for k, v in (old or {}).items() if k not in (gone or ())}, **new}
-    was, now, moved = (data.pop(name, None) for name in ("was", "now", "moved"))
-    return Change(made(old), made(new), was, now, bool(moved), data)
+    return {**out, "moved": True} if change.moved else out
 
 
 def _line(pillar: str, verb: str, change: Change) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -149,7 +149,6 @@ class Change:
     was: int | None = None
     now: int | None = None
     moved: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def invert(self) -> Change:
         return replace(self, old=self.new, new=self.old, was=self.now, now=self.was)
