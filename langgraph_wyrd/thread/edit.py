@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
@@ -16,7 +15,7 @@ from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.view import AGENT
 from langgraph_wyrd.hooks import Happening, of_loops
-from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
+from langgraph_wyrd.operations import Call, Fire, Operation, arun, asynchronous, operation, run
 from langgraph_wyrd.state.editing import Editing, Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -273,24 +272,36 @@ class Reader(Protocol):
     ) -> Report: ...
 
 
-def _at_once(verb: Callable[Concatenate[Verbs, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """The verb of a draft as a method of a thread: read, said and saved in one call."""
+class _Later(Verbs):
+    """Takes a verb of a thread, to be said by whoever drives the operation."""
 
-    signature = inspect.signature(verb)
+    operation: Operation[Any]
+
+    def __init__(self, thread: EditMethods) -> None:
+        self._thread = thread
+
+    def _say(self, by: str | None, verb: str, *args: Any) -> Any:
+        self.operation = self._thread._said(by, verb, *args)
+
+
+def _asynchronous(
+    verb: Callable[Concatenate[Verbs, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The async method of a thread for a verb."""
 
     @wraps(verb)
-    def said(self: EditMethods, *args: Any, **kwargs: Any) -> Operation[Any]:
-        signature.bind(self, *args, **kwargs)  # wrong arguments are refused before it is read
-        by = kwargs.pop("by", None)
-        draft = Edit(self, PERSON if by is None else by, False)
-        draft._begin((yield from self._state_to_edit()))
-        item = verb(draft, *args, **kwargs)
-        return _stored((yield from self._save(draft._loaded())), item)
+    async def said(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        later = _Later(self)
+        verb(later, *args, **kwargs)
+        return await arun(later.operation)
 
-    return cast("Callable[Concatenate[Any, P], T]", operation(said))
+    said.__name__ = f"a{verb.__name__}"
+    said.__qualname__ = f"Thread.{said.__name__}"
+    said.__doc__ = f"Async version of `{verb.__name__}`."
+    return cast("Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]", said)
 
 
-class EditMethods(ThreadBase):
+class EditMethods(Verbs, ThreadBase):
     """The part of a thread's handle that declares. `by` says whose word it is; see `Edit`.
 
     What is declared is stored when the call returns, also inside a running node and before the
@@ -314,32 +325,29 @@ class EditMethods(ThreadBase):
         """
         return Edit(self, by, auto_save)
 
-    # ---- verbs for one-off use
+    # ---- verbs for one-off use: read, said and saved in one call
 
-    add_todo = _at_once(Verbs.add_todo)
-    aadd_todo = asynchronous(add_todo)
-    start_todo = _at_once(Verbs.start_todo)
-    astart_todo = asynchronous(start_todo)
-    complete_todo = _at_once(Verbs.complete_todo)
-    acomplete_todo = asynchronous(complete_todo)
-    cancel_todo = _at_once(Verbs.cancel_todo)
-    acancel_todo = asynchronous(cancel_todo)
-    reopen_todo = _at_once(Verbs.reopen_todo)
-    areopen_todo = asynchronous(reopen_todo)
-    set_context = _at_once(Verbs.set_context)
-    aset_context = asynchronous(set_context)
-    remove_context = _at_once(Verbs.remove_context)
-    aremove_context = asynchronous(remove_context)
-    add_open_loop = _at_once(Verbs.add_open_loop)
-    aadd_open_loop = asynchronous(add_open_loop)
-    resolve_open_loop = _at_once(Verbs.resolve_open_loop)
-    aresolve_open_loop = asynchronous(resolve_open_loop)
-    set_intention = _at_once(Verbs.set_intention)
-    aset_intention = asynchronous(set_intention)
-    decide = _at_once(Verbs.decide)
-    adecide = asynchronous(decide)
-    record_outcome = _at_once(Verbs.record_outcome)
-    arecord_outcome = asynchronous(record_outcome)
+    def _say(self, by: str | None, verb: str, *args: Any) -> Any:
+        return run(self._said(by, verb, *args))
+
+    def _said(self, by: str | None, verb: str, *args: Any) -> Operation[Any]:
+        draft = Edit(self, PERSON if by is None else by, False)
+        draft._begin((yield from self._state_to_edit()))
+        item = draft._loaded().say(verb, *args)
+        return _stored((yield from self._save(draft._loaded())), item)
+
+    aadd_todo = _asynchronous(Verbs.add_todo)
+    astart_todo = _asynchronous(Verbs.start_todo)
+    acomplete_todo = _asynchronous(Verbs.complete_todo)
+    acancel_todo = _asynchronous(Verbs.cancel_todo)
+    areopen_todo = _asynchronous(Verbs.reopen_todo)
+    aset_context = _asynchronous(Verbs.set_context)
+    aremove_context = _asynchronous(Verbs.remove_context)
+    aadd_open_loop = _asynchronous(Verbs.add_open_loop)
+    aresolve_open_loop = _asynchronous(Verbs.resolve_open_loop)
+    aset_intention = _asynchronous(Verbs.set_intention)
+    adecide = _asynchronous(Verbs.decide)
+    arecord_outcome = _asynchronous(Verbs.record_outcome)
 
     @operation
     def get_context(self, key: str, default: Any = None) -> Operation[Any]:
