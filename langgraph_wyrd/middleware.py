@@ -32,7 +32,7 @@ from langgraph_wyrd.agents.run_once import begin_call
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS
-from langgraph_wyrd.operations import ASYNC, Calls, run_calls
+from langgraph_wyrd.operations import Operation, arun, ask, run
 
 try:
     from langchain.agents.middleware import (
@@ -130,30 +130,30 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Repair what earlier runs left broken, and find out what the model must read."""
-        return run_calls(self._begins, state, runtime, _config())
+        return run(self._begins(state, runtime, _config()))
 
     async def abefore_agent(
         self, state: AgentState[Any], runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """Async version of `before_agent`."""
-        return await self._begins(ASYNC, state, runtime, _config())
+        return await arun(self._begins(state, runtime, _config()))
 
-    async def _begins(
-        self, calls: Calls, state: AgentState[Any], runtime: Runtime[Any],
+    def _begins(
+        self, state: AgentState[Any], runtime: Runtime[Any],
         config: RunnableConfig | None,
-    ) -> dict[str, Any] | None:  # fmt: skip
+    ) -> Operation[dict[str, Any] | None]:  # fmt: skip
         place = place_of(self._saver, config, runtime.execution_info)
         update: dict[str, Any] = {}
         tell = _ToTell()
         if self._picked_up(place):
-            before = await before_input(calls, place, "", place.root_id)
+            before = yield from before_input(place, "", place.root_id)
             if before is not None:
-                text = await self._standing(calls, place, before.checkpoint["id"])
+                text = yield from self._standing(place, before.checkpoint["id"])
                 tell = _ToTell(text)
             else:
-                found = await open_before(calls, self._carry_from, place, config)
+                found = yield from open_before(self._carry_from, place, config)
                 if found is not None:
-                    await take_over(calls, place, found)
+                    yield from take_over(place, found)
                     if state.get("todos"):
                         found = replace(found, todos=())
                     elif found.todos:
@@ -162,7 +162,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         _keep(self._pending, place.thread_id, tell)
         if self._repair:
             messages = state["messages"]
-            repaired = await repaired_at(calls, place, messages)
+            repaired = yield from repaired_at(place, messages)
             update |= replacing(messages, repaired)
         return update or None
 
@@ -175,7 +175,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Tell where the thread stood, once; send a history that no provider refuses."""
         place = self._place(request)
-        response = handler(run_calls(self._asks, place, request))
+        response = handler(run(self._asks(place, request)))
         self._answered(place, response)
         return response
 
@@ -186,17 +186,15 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         """Async version of `wrap_model_call`."""
         place = self._place(request)
-        response = await handler(await self._asks(ASYNC, place, request))
+        response = await handler(await arun(self._asks(place, request)))
         self._answered(place, response)
         return response
 
     def _place(self, request: ModelRequest[Any]) -> Place:
         return place_of(self._saver, _config(), request.runtime.execution_info)
 
-    async def _asks(
-        self, calls: Calls, place: Place, request: ModelRequest[Any]
-    ) -> ModelRequest[Any]:
-        tell = self._pending.get(place.thread_id) or await self._goes_on(calls, place)
+    def _asks(self, place: Place, request: ModelRequest[Any]) -> Operation[ModelRequest[Any]]:
+        tell = self._pending.get(place.thread_id) or (yield from self._goes_on(place))
         text = tell.standing
         if tell.carried is not None:
             names = {getattr(tool, "name", None) for tool in request.tools}
@@ -204,7 +202,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             text = carried(tell.carried, self._max_chars, now(), listed=listed)
         pillars = place.saver._reader is not None
         if pillars and self._max_chars and not tell.standing:  # else they are in the brief
-            orders = await calls(place.saver.thread(place.thread_id), "standing_orders")
+            orders = yield ask(place.saver.thread(place.thread_id), "standing_orders")
             said = orders_text(orders, self._max_chars)
             text = "\n\n".join(filter(None, (said, text)))
         if text:
@@ -229,17 +227,17 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]
     ) -> Answer:
         """Note that the call begins; one that a killed process had begun is reported instead."""
-        said = run_calls(self._starts, request)
+        said = run(self._starts(request))
         return handler(request) if said is None else said
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
     ) -> Answer:
         """Async version of `wrap_tool_call`."""
-        said = await self._starts(ASYNC, request)
+        said = await arun(self._starts(request))
         return await handler(request) if said is None else said
 
-    async def _starts(self, calls: Calls, request: ToolCallRequest) -> ToolMessage | None:
+    def _starts(self, request: ToolCallRequest) -> Operation[ToolMessage | None]:
         name, id = request.tool_call["name"], request.tool_call["id"]
         place = place_of(self._saver, request.runtime.config, request.runtime.execution_info)
         running = (place.task_id, id or "", place.node_began)
@@ -249,11 +247,11 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         is_new = self._asked_for.pop((place.thread_id, id or ""), ()) is None
         if not is_new and place.thread_id not in self._pending:
             # The run before goes on, and what stood open is about to be settled.
-            await self._goes_on(calls, place)
+            yield from self._goes_on(place)
         chosen = self._once if isinstance(self._once, bool) else name in self._once
         if not chosen or not id or name in TOOLS:
             return None
-        said = await begin_call(calls, place, name, id, is_new=is_new, now=now())
+        said = yield from begin_call(place, name, id, is_new=is_new, now=now())
         if said is None:
             _keep(self._running, running, None)
         return said
@@ -265,19 +263,19 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         last = served(place.saver).last(place.thread_id)
         return last is None or (self._idle is not None and last >= self._idle.total_seconds())
 
-    async def _goes_on(self, calls: Calls, place: Place) -> _ToTell:
+    def _goes_on(self, place: Place) -> Operation[_ToTell]:
         """What to tell where no input began the run."""
         picked_up = self._picked_up(place)
-        tell = _ToTell(await self._standing(calls, place, None) if picked_up else "")
+        tell = _ToTell((yield from self._standing(place, None)) if picked_up else "")
         _keep(self._pending, place.thread_id, tell)
         return tell
 
-    async def _standing(self, calls: Calls, place: Place, checkpoint_id: str | None) -> str:
+    def _standing(self, place: Place, checkpoint_id: str | None) -> Operation[str]:
         if not self._max_chars:
             return ""
-        state = await state_at(calls, place, checkpoint_id)
+        state = yield from state_at(place, checkpoint_id)
         text = standing(state, self._max_chars, now(), tools=bool(self.tools))
-        begun = await calls(place.saver.thread(place.thread_id), "begun_ahead")
+        begun = yield ask(place.saver.thread(place.thread_id), "begun_ahead")
         return "\n\n".join(filter(None, (text, begun_text(begun, self._max_chars))))
 
 

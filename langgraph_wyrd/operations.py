@@ -213,43 +213,25 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
     return found.replace(parameters=parameters, return_annotation=said)
 
 
-class Calls:
-    """Calls methods by their sync name: `await calls(saver, "get_tuple", config)`.
-
-    With `asynchronous`, the method of that name with an `a` in front is awaited.
-    """
-
-    def __init__(self, *, asynchronous: bool) -> None:
-        self._asynchronous = asynchronous
-
-    async def __call__(self, on: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        if self._asynchronous:
-            return await getattr(on, f"a{name}")(*args, **kwargs)
-        return getattr(on, name)(*args, **kwargs)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait a moment."""
-        if self._asynchronous:
-            await asyncio.sleep(seconds)
-        else:
-            time.sleep(seconds)  # noqa: ASYNC251 - `finish` runs this, without a loop
-
-    async def listed(self, on: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        """What `on.list` (or `on.alist`) yields."""
-        if self._asynchronous:
-            return [each async for each in on.alist(*args, **kwargs)]
-        return list(on.list(*args, **kwargs))
+# ---- what an operation waits for, of objects that have sync and async methods
 
 
-ASYNC = Calls(asynchronous=True)
-_SYNC = Calls(asynchronous=False)
+def ask(on: Any, name: str, /, *args: Any, **kwargs: Any) -> Call:
+    """A method: `found = yield ask(saver, "get_tuple", config)`. With an `a` before its name it is
+    the async one."""
+    return Call(
+        lambda: getattr(on, name)(*args, **kwargs), lambda: getattr(on, f"a{name}")(*args, **kwargs)
+    )
 
 
-def run_calls(work: Callable[..., Coroutine[Any, Any, T]], *args: Any, **kwargs: Any) -> T:
-    """Run such a coroutine function from sync code."""
-    return finish(work(_SYNC, *args, **kwargs))
+def listed(on: Any, *args: Any, **kwargs: Any) -> Call:
+    """All that `on.list` (or `on.alist`) yields."""
+
+    async def alisted() -> list[Any]:
+        return [each async for each in on.alist(*args, **kwargs)]
+
+    return Call(lambda: list(on.list(*args, **kwargs)), alisted)
 
 
-def called(work: Callable[..., Coroutine[Any, Any, Any]], *args: Any, **kwargs: Any) -> Call:
-    """Such a coroutine function as a step of an operation."""
-    return Call(partial(run_calls, work, *args, **kwargs), partial(work, ASYNC, *args, **kwargs))
+def pause(seconds: float) -> Call:
+    return Call(partial(time.sleep, seconds), partial(asyncio.sleep, seconds))

@@ -26,7 +26,6 @@ from langgraph_wyrd.operations import (
     Operation,
     Read,
     asynchronous,
-    called,
     operation,
 )
 from langgraph_wyrd.saver_base import SaverBase
@@ -459,8 +458,7 @@ class Queries(SaverBase):
             older_than: Waiting for longer than this.
         """
         _refuse_unknown(filters, InboxFilters)
-        found: Page[InboxEntry] = yield called(waiting.inbox, self, limit, after, **filters)
-        return found
+        return (yield from waiting.inbox(self, limit, after, **filters))
 
     ainbox = asynchronous(inbox)
 

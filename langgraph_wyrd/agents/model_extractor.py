@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from langgraph_wyrd.errors import InvalidInput, UnusableAnswer
 from langgraph_wyrd.extraction.declared import closable
 from langgraph_wyrd.extraction.messages import read
-from langgraph_wyrd.operations import ASYNC, Calls, run_calls
+from langgraph_wyrd.operations import Operation, arun, ask, run
 from langgraph_wyrd.state import model_report
 from langgraph_wyrd.state.facts import Fact, Opens, Settles, Wants
 from langgraph_wyrd.state.model import Source, WorkingState, shortened
@@ -132,24 +132,24 @@ class ModelExtractor:
         Raises:
             UnusableAnswer: The model answered with something else.
         """
-        return run_calls(self._reading, messages, state, before)
+        return run(self._reading(messages, state, before))
 
     async def aread(
         self, messages: Sequence[Any], state: WorkingState, before: str | None = None
     ) -> model_report.Report:
         """Async version of `read`."""
-        return await self._reading(ASYNC, messages, state, before)
+        return await arun(self._reading(messages, state, before))
 
-    async def _reading(
-        self, calls: Calls, messages: Sequence[Any], state: WorkingState, before: str | None
-    ) -> model_report.Report:
+    def _reading(
+        self, messages: Sequence[Any], state: WorkingState, before: str | None
+    ) -> Operation[model_report.Report]:
         lines = _Lines(messages, self._last, self._max_chars)
         if not lines.shown or lines.print == before:
             return model_report.Report(author=self.author, at=state.checkpoint_id)
         known = _known(state, self._max_chars // 4)
         asked = f"Known open items:\n{known or 'none'}\n\nMessages:\n{lines.text}"
         prompt = [SystemMessage(self._prompt), HumanMessage(asked)]
-        said = await calls(self._model, "invoke", prompt)
+        said = yield ask(self._model, "invoke", prompt)
         reading = _Reading(lines, state, self.author)
         facts = [fact for fact in map(reading.fact, _entries(said, state)) if fact is not None]
         return model_report.Report(

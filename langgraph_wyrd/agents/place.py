@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask, pause
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.users.scoped import UserSaver
@@ -88,40 +88,38 @@ def _found(checkpointer: object) -> Saver:
 # ---- before the run
 
 
-async def before_input(
-    calls: Calls, place: Place, ns: str, checkpoint_id: str
-) -> CheckpointTuple | None:
+def before_input(place: Place, ns: str, checkpoint_id: str) -> Operation[CheckpointTuple | None]:
     """The checkpoint that stood in a namespace before this run's input came; None for a new one.
 
     Only of a run that began with an input, which is the nearest one above the checkpoint.
     """
     found: CheckpointTuple | None = None
     if not place.stored:  # nothing of this run is there yet
-        found = await calls(place.saver, "get_tuple", checkpoint_config(place.thread_id, ns))
+        found = yield ask(place.saver, "get_tuple", checkpoint_config(place.thread_id, ns))
         return found
     deadline = time.monotonic() + _PATIENCE
     while found is None:
-        found = await calls(place.saver, "get_tuple", place.config(checkpoint_id, ns))
+        found = yield ask(place.saver, "get_tuple", place.config(checkpoint_id, ns))
         if found is None:
             if time.monotonic() > deadline:
                 return None
-            await calls.sleep(0.005)
+            yield pause(0.005)
     for _ in range(_MOST_STEPS):
         if found is None:
             return None
         above = found.parent_config
         began = found.metadata.get("source") == "input"
-        found = None if above is None else await calls(place.saver, "get_tuple", above)
+        found = None if above is None else (yield ask(place.saver, "get_tuple", above))
         if began:
             return found
     return None
 
 
-async def state_at(calls: Calls, place: Place, at: str | None) -> WorkingState:
+def state_at(place: Place, at: str | None) -> Operation[WorkingState]:
     """The thread's working state at a checkpoint, or at its head; empty where nothing is stored."""
     try:
         thread = place.saver.thread(place.thread_id)
-        state: WorkingState = await calls(thread, "working_state", at)
+        state: WorkingState = yield ask(thread, "working_state", at)
     except ThreadNotFound:
         return WorkingState()
     return state

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_wyrd.agents.place import Place
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask
 from langgraph_wyrd.state.brief import entry
 from langgraph_wyrd.state.model import ContextItem, OpenLoop, Todo, WorkingState, shortened
 from langgraph_wyrd.state.wording import ago, moment
@@ -24,9 +24,9 @@ _LOOKED_AT = 20  # threads, to find one that has something to carry
 AUTHOR = "carried"
 
 
-async def open_before(
-    calls: Calls, given: CarryFrom, place: Place, config: RunnableConfig | None
-) -> Carried | None:
+def open_before(
+    given: CarryFrom, place: Place, config: RunnableConfig | None
+) -> Operation[Carried | None]:
     """What the earlier thread left open and has pinned; None if there is nothing."""
     if callable(given):
         given = given(config or {})
@@ -35,7 +35,7 @@ async def open_before(
     if isinstance(given, str):
         ids = [given]
     elif isinstance(given, Mapping):
-        page = await calls(place.saver, "threads", **{"limit": _LOOKED_AT, **given})
+        page = yield ask(place.saver, "threads", **{"limit": _LOOKED_AT, **given})
         ids = [info.thread_id for info in page]
     else:
         raise InvalidInput(
@@ -45,7 +45,7 @@ async def open_before(
         if id == place.thread_id:
             continue
         try:
-            state: WorkingState = await calls(place.saver.thread(id), "working_state")
+            state: WorkingState = yield ask(place.saver.thread(id), "working_state")
         except ThreadNotFound:  # this is the first session
             continue
         todos = tuple(todo for todo in state.open_todos if todo.confidence != "heuristic")
@@ -56,7 +56,7 @@ async def open_before(
     return None
 
 
-async def take_over(calls: Calls, place: Place, found: Carried) -> None:
+def take_over(place: Place, found: Carried) -> Operation[None]:
     """Declare an earlier thread's standing orders and open decisions in the new one.
 
     Under a key of their own, so that a run that begins again says nothing twice.
@@ -65,11 +65,11 @@ async def take_over(calls: Calls, place: Place, found: Carried) -> None:
     source = {"carried_from": found.thread_id}
     for item in found.orders:
         notes = {**item.metadata, **source}
-        await calls(here, "set_context", item.key, item.value, notes, by=AUTHOR)
+        yield ask(here, "set_context", item.key, item.value, notes, by=AUTHOR)
     for loop in found.decisions:
         said = [loop.context.get(name) for name in ("rationale", "action")]
         words = (loop.description, *(str(each) if each else None for each in said))
-        await calls(here, "decide", *words, by=AUTHOR, key=f"carried {loop.id}")
+        yield ask(here, "decide", *words, by=AUTHOR, key=f"carried {loop.id}")
 
 
 _LEAD = (

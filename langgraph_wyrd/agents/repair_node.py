@@ -13,7 +13,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph_wyrd.agents.message_repair import repair_messages, unanswered
 from langgraph_wyrd.agents.place import Place, Saver, before_input, place_of, state_at
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.operations import ASYNC, Calls, run_calls
+from langgraph_wyrd.operations import Operation, arun, run
 
 
 def repair_node(
@@ -36,12 +36,12 @@ def repair_node(
     """
 
     def node(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        return run_calls(_updated, state, config)
+        return run(_updated(state, config))
 
     async def anode(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        return await _updated(ASYNC, state, config)
+        return await arun(_updated(state, config))
 
-    async def _updated(calls: Calls, state: Any, config: RunnableConfig) -> dict[str, Any]:
+    def _updated(state: Any, config: RunnableConfig) -> Operation[dict[str, Any]]:
         held = state if isinstance(state, dict) else vars(state)
         messages = held.get(messages_key) or []
         runtime = (config.get("configurable") or {}).get("__pregel_runtime")
@@ -50,20 +50,20 @@ def repair_node(
         except InvalidInput:  # another checkpointer, or none
             repaired = repair_messages(messages, now=now())
         else:
-            repaired = await repaired_at(calls, place, messages)
+            repaired = yield from repaired_at(place, messages)
         return replacing(messages, repaired, messages_key)
 
     return RunnableLambda(node, anode, name="repair")
 
 
-async def repaired_at(calls: Calls, place: Place, messages: Sequence[Any]) -> list[BaseMessage]:
+def repaired_at(place: Place, messages: Sequence[Any]) -> Operation[list[BaseMessage]]:
     """The history, with results that the step before the input left as pending writes."""
     if not unanswered(messages):
         return repair_messages(messages, now=now())
-    before = await before_input(calls, place, place.ns, place.checkpoint_id)
+    before = yield from before_input(place, place.ns, place.checkpoint_id)
     if before is None:
         return repair_messages(messages, now=now())
-    state = await state_at(calls, place, None if place.ns else before.checkpoint["id"])
+    state = yield from state_at(place, None if place.ns else before.checkpoint["id"])
     asked = {
         loop.ref: loop.opened_at
         for loop in state.loops

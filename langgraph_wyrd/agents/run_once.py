@@ -16,38 +16,38 @@ from langchain_core.messages import ToolMessage
 from langgraph_wyrd.agents.message_repair import STARTED, iso, no_result
 from langgraph_wyrd.agents.place import Place
 from langgraph_wyrd.configs import checkpoint_config
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask, pause
 
 
-async def begin_call(
-    calls: Calls, place: Place, name: str, id: str, *, is_new: bool, now: datetime
-) -> ToolMessage | None:
+def begin_call(
+    place: Place, name: str, id: str, *, is_new: bool, now: datetime
+) -> Operation[ToolMessage | None]:
     """Note that a call begins; what to answer in its place, if it was begun before."""
     if not place.stored:
         return None
     where = place.config(place.checkpoint_id)
     if not is_new:
-        found = await calls(place.saver, "get_tuple", where)
+        found = yield ask(place.saver, "get_tuple", where)
         begun = None if found is None else _begun(found.pending_writes or (), place.task_id, id)
-        if begun is not None and not await _goes_on_by_itself(calls, place):
+        if begun is not None and not (yield from _goes_on_by_itself(place)):
             return no_result(name, id, started=begun, now=now)
     else:
-        await _until_stored(calls, place)
+        yield from _until_stored(place)
     note = (STARTED, {"call": id, "name": name, "at": iso(now)})
-    await calls(place.saver, "put_writes", where, [note], f"started/{place.task_id}/{id}")
+    yield ask(place.saver, "put_writes", where, [note], f"started/{place.task_id}/{id}")
     return None
 
 
 _PAUSES = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, *[0.03] * 300)  # seconds, ten in all
 
 
-async def _until_stored(calls: Calls, place: Place) -> None:
+def _until_stored(place: Place) -> Operation[None]:
     """Wait for the checkpoint that the tool runs at; a save that fails ends the run by itself."""
     where = place.config(place.checkpoint_id)
-    for pause in _PAUSES:
-        if await calls(place.saver, "has_checkpoint", where):
+    for seconds in _PAUSES:
+        if (yield ask(place.saver, "has_checkpoint", where)):
             return
-        await calls.sleep(pause)
+        yield pause(seconds)
 
 
 def _begun(writes: Iterable[Sequence[Any]], task: str, id: str) -> str | None:
@@ -61,7 +61,7 @@ def _begun(writes: Iterable[Sequence[Any]], task: str, id: str) -> str | None:
     return begun
 
 
-async def _goes_on_by_itself(calls: Calls, place: Place) -> bool:
+def _goes_on_by_itself(place: Place) -> Operation[bool]:
     """Whether the tool is a graph with checkpoints of its own, as deepagents' `task` is."""
     below = checkpoint_config(place.thread_id, place.task_ns)
-    return await calls(place.saver, "get_tuple", below) is not None
+    return (yield ask(place.saver, "get_tuple", below)) is not None

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_wyrd.agents.place import Saver, place_of, state_at
 from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
-from langgraph_wyrd.operations import ASYNC, Calls, run_calls
+from langgraph_wyrd.operations import Operation, arun, ask, run
 from langgraph_wyrd.state.model import WorkingState, shortened
 
 _SHOWN = 20  # ids that are named where one was not found
@@ -52,10 +52,10 @@ def loop_tools(saver: Saver | None) -> list[BaseTool]:
         return f"Noted as open: {id or runtime.tool_call_id}"
 
     def close_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
-        return run_calls(_closing, saver, id, runtime)
+        return run(_closing(saver, id, runtime))
 
     async def aclose_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
-        return await _closing(ASYNC, saver, id, runtime)
+        return await arun(_closing(saver, id, runtime))
 
     def set_intention(intention: str) -> str:
         return "Noted." if intention.strip() else "Taken back."
@@ -88,21 +88,21 @@ def loop_tools(saver: Saver | None) -> list[BaseTool]:
     ]
 
 
-async def _closing(
-    calls: Calls, saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
-) -> str | ToolMessage:
+def _closing(
+    saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
+) -> Operation[str | ToolMessage]:
     """Whether there is such a loop: the model should know if it closed nothing."""
     said = f"Closed: {id}"
     if id in _opened(_messages(runtime.state)):
         return said
     place = place_of(saver, runtime.config, runtime.execution_info)
-    state = await state_at(calls, place, None)
+    state = yield from state_at(place, None)
     if _knows(state, id):  # this very call may have closed it by now
         return said
-    step = await calls(place.saver, "get_tuple", place.config(place.root_id, ""))
+    step = yield ask(place.saver, "get_tuple", place.config(place.root_id, ""))
     above = step.parent_config if step is not None else None
     if above is not None:
-        before = await state_at(calls, place, above["configurable"]["checkpoint_id"])
+        before = yield from state_at(place, above["configurable"]["checkpoint_id"])
         if _knows(before, id):
             return said
     call = runtime.tool_call_id

@@ -33,7 +33,7 @@ from langgraph_wyrd.errors import (
     WyrdError,
 )
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask
 from langgraph_wyrd.state.model import OpenLoop, shortened
 from langgraph_wyrd.state.results import InboxEntry, is_past
 from langgraph_wyrd.state.wording import moment
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 _MOST = 1000
 
 
-async def answer(
-    calls: Calls, saver: Any, thread: Any, value: Any, loop: Asked, by: str | None, replace: bool
-) -> dict[str, Any]:
+def answer(
+    saver: Any, thread: Any, value: Any, loop: Asked, by: str | None, replace: bool
+) -> Operation[dict[str, Any]]:
     """Store an answer; each interrupt's id with what was stored for it."""
     if by is not None and (not isinstance(by, str) or not by.strip()):
         raise InvalidInput(f"by={by!r}: name who answers")
-    loops, found = await _read(calls, saver, thread)
+    loops, found = yield from _read(saver, thread)
     is_map = isinstance(value, Mapping) and bool(value)  # as `Command(resume=…)` takes one
     if loop is None and is_map and all(key in found.open for key in value):
         given = dict(value)
@@ -68,29 +68,28 @@ async def answer(
                 "graph.invoke(Command(resume={id: answer}), config)"
             )
     for asked, each in made:
-        await _store(calls, saver, found, asked, each, by)
-        await _close(calls, thread, loops, asked, by)
+        yield from _store(saver, found, asked, each, by)
+        yield from _close(thread, loops, asked, by)
     return {asked.key: each for asked, each in made}
 
 
-async def assign(
-    calls: Calls,
+def assign(
     saver: Any,
     thread: Any,
     loop: Asked,
     to: str | None,
     expires_at: datetime | str | None,
     by: str | None,
-) -> None:
+) -> Operation[None]:
     """Note whose question it is, and until when it can be answered."""
     until = expires_at.isoformat() if isinstance(expires_at, datetime) else expires_at
     if until is not None and (not isinstance(until, str) or moment(until) is None):
         raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text")
-    loops, found = await _read(calls, saver, thread)
+    loops, found = yield from _read(saver, thread)
     key = _chosen(thread.id, loop, loops, found, False)
     note = {"key": key, "to": to, "expires_at": until, "by": by, "at": _now()}
     task = f"assign:{key}:{secrets.token_hex(8)}"
-    await calls(saver, "put_writes", found.head.config, [(ASSIGN, note)], task)
+    yield ask(saver, "put_writes", found.head.config, [(ASSIGN, note)], task)
 
 
 def refuse_expired(found: Waiting, asked: Pending) -> None:
@@ -99,9 +98,9 @@ def refuse_expired(found: Waiting, asked: Pending) -> None:
         raise QuestionExpired(f"interrupt {asked.key} could be answered until {until}")
 
 
-async def _read(calls: Calls, saver: Any, thread: Any) -> tuple[list[OpenLoop], Waiting]:
-    loops = await calls(saver, "open_loops", thread_id=thread.id, status="any", limit=_MOST)
-    found = await waiting(calls, saver, thread.id, loops)
+def _read(saver: Any, thread: Any) -> Operation[tuple[list[OpenLoop], Waiting]]:
+    loops = yield ask(saver, "open_loops", thread_id=thread.id, status="any", limit=_MOST)
+    found = yield from waiting(saver, thread.id, loops)
     if found is None:
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return list(loops), found
@@ -182,9 +181,9 @@ def _refused(thread_id: str, given: Mapping[str, Any]) -> AlreadyAnswered:
 # ---- storing
 
 
-async def _store(
-    calls: Calls, saver: Any, found: Waiting, asked: Pending, value: Any, by: str | None
-) -> None:
+def _store(
+    saver: Any, found: Waiting, asked: Pending, value: Any, by: str | None
+) -> Operation[None]:
     head = found.head.config
     before = [note for channel, note in found.notes if channel == ANSWER]
     number = sum(note.get("key") == asked.key for note in before)
@@ -194,14 +193,14 @@ async def _store(
     }  # fmt: skip
     task = f"answer:{asked.key}:{number}"
     resume = _resuming(found, asked, value)
-    if not await calls(saver, "put_once", head, [(ANSWER, note)], task, resume):
-        raise await _outrun(calls, saver, head, task)
+    if not (yield ask(saver, "put_once", head, [(ANSWER, note)], task, resume)):
+        raise (yield from _outrun(saver, head, task))
 
 
-async def _outrun(calls: Calls, saver: Any, head: Any, task: str) -> WyrdError:
+def _outrun(saver: Any, head: Any, task: str) -> Operation[WyrdError]:
     """Why an answer was not stored: another one was, or the run went on."""
     thread_id = head["configurable"]["thread_id"]
-    there = await calls(saver, "get_tuple", head)
+    there = yield ask(saver, "get_tuple", head)
     if there is None:
         return ThreadNotFound(f"thread {thread_id!r} is gone: the answer was not stored")
     for name, channel, note in there.pending_writes or ():
@@ -227,16 +226,14 @@ def _before(found: Waiting, asked: Pending) -> int:
     return len(asked.answers) if given is None else int(given["before"])
 
 
-async def _close(
-    calls: Calls, thread: Any, loops: list[OpenLoop], asked: Pending, by: str | None
-) -> None:
+def _close(thread: Any, loops: list[OpenLoop], asked: Pending, by: str | None) -> Operation[None]:
     """Close the question's loop, where storing the answer did not do so."""
     loop = next((each for each in loops if each.ref == asked.key and not each.resolved), None)
     if loop is None:
         return
     outcome = "answered" if by is None else f"answered by {by}"
     try:
-        await calls(thread, "resolve_open_loop", loop.id, outcome, by=by or "person")
+        yield ask(thread, "resolve_open_loop", loop.id, outcome, by=by or "person")
     except WyrdError:  # it is closed: the answer is what counts
         return
 

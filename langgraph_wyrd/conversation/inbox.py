@@ -13,7 +13,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.due import CONTROL, INTERRUPT, JOIN, NULL_TASK, RESUME, SENDS
 from langgraph_wyrd.extraction.plain import as_text
 from langgraph_wyrd.extraction.tasks import own_ids
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask, listed
 from langgraph_wyrd.state.model import OpenLoop
 from langgraph_wyrd.state.results import InboxEntry, Page
 
@@ -101,29 +101,29 @@ def words(asked: Pending) -> str:
     return as_text(asked.value, 500)
 
 
-async def waiting(
-    calls: Calls, saver: Any, thread_id: str, loops: Iterable[OpenLoop] = ()
-) -> Waiting | None:
+def waiting(
+    saver: Any, thread_id: str, loops: Iterable[OpenLoop] = ()
+) -> Operation[Waiting | None]:
     """What a thread waits at; None if there is no such thread. `loops`: its listed questions."""
     asking = [loop for loop in loops if loop.kind == "interrupt" and loop.thread_id == thread_id]
     nodes = {loop.source.node for loop in asking if loop.source.node}
-    head = await calls(saver, "get_tuple", checkpoint_config(thread_id, ""))
+    head = yield ask(saver, "get_tuple", checkpoint_config(thread_id, ""))
     if head is None:
         return None
     found = Waiting(head, _pending(head, nodes), tuple(_notes(head)))
     if found.pending:
-        async for inner in _subgraphs(calls, saver, thread_id, head):
+        for inner in (yield from _subgraphs(saver, thread_id, head)):
             for key, asked in _pending(inner, nodes).items():
                 if key in found.pending and _depth(asked.of) > _depth(found.pending[key].of):
                     found.pending[key] = asked
     elif head.metadata.get("source") == "fork":
-        found.pending.update(await _put_back(calls, saver, head, asking, nodes))
+        found.pending.update((yield from _put_back(saver, head, asking, nodes)))
     return found
 
 
-async def _put_back(
-    calls: Calls, saver: Any, head: CheckpointTuple, asking: list[OpenLoop], nodes: Iterable[str]
-) -> dict[str, Pending]:
+def _put_back(
+    saver: Any, head: CheckpointTuple, asking: list[OpenLoop], nodes: Iterable[str]
+) -> Operation[dict[str, Pending]]:
     """The questions that a rollback left listed: whoever asks next is given the answer."""
     answered = any(
         task == NULL_TASK and channel == RESUME for task, channel, _ in head.pending_writes or ()
@@ -136,7 +136,7 @@ async def _put_back(
         if loop.resolved and loop.closed_in != id_of(head):
             continue
         here = {**head.config["configurable"], "checkpoint_id": at, "checkpoint_ns": loop.source.ns}
-        there = await calls(saver, "get_tuple", {"configurable": here})
+        there = yield ask(saver, "get_tuple", {"configurable": here})
         asked = None if there is None else _pending(there, nodes, over=True).get(loop.ref)
         if asked is not None and (not answered or any(_notes(head))):
             made[loop.ref] = replace(
@@ -150,23 +150,22 @@ def _depth(found: CheckpointTuple) -> int:
     return ns.count("|") + 1 if ns else 0
 
 
-async def _subgraphs(calls: Calls, saver: Any, thread_id: str, head: CheckpointTuple) -> Any:
+def _subgraphs(
+    saver: Any, thread_id: str, head: CheckpointTuple
+) -> Operation[list[CheckpointTuple]]:
     """The newest checkpoint of each subgraph that ran since the head was stored."""
-    seen: set[str] = set()
-    last, before = id_of(head), None
+    found: dict[str, CheckpointTuple] = {}
+    before = None
+    everything = {"configurable": {"thread_id": thread_id}}
     while True:
-        page = await calls.listed(
-            saver, {"configurable": {"thread_id": thread_id}}, before=before, limit=_PAGE
-        )
+        page = yield listed(saver, everything, before=before, limit=_PAGE)
         for each in page:
-            if id_of(each) <= last:
-                return
-            ns = ns_of(each)
-            if ns and ns not in seen:
-                seen.add(ns)
-                yield each
+            if id_of(each) <= id_of(head):
+                return [*found.values()]
+            if ns := ns_of(each):
+                found.setdefault(ns, each)
         if len(page) < _PAGE:
-            return
+            return [*found.values()]
         before = page[-1].config
 
 
@@ -258,12 +257,12 @@ def _list(value: Any) -> list[Any]:
 _LOOPS = {"approval": "interrupt", "interrupt": "interrupt", "question": "question"}
 
 
-async def inbox(
-    calls: Calls, saver: Any, limit: int, after: str | None, *,
+def inbox(
+    saver: Any, limit: int, after: str | None, *,
     kind: str | Iterable[str] | None = None, user: Any = None, thread_id: Any = None,
     node: Any = None, agent: str | None = None, assigned_to: str | None = None,
     older_than: timedelta | None = None,
-) -> Page[InboxEntry]:  # fmt: skip
+) -> Operation[Page[InboxEntry]]:  # fmt: skip
     """One page of it, newest first."""
     kinds = {*_LOOPS} if kind is None else {kind} if isinstance(kind, str) else set(kind)
     if not kinds or not kinds <= {*_LOOPS}:
@@ -280,11 +279,11 @@ async def inbox(
     found: Page[InboxEntry] = Page()
     known: dict[str, Waiting | None] = {}
     while True:
-        page = await calls(saver, "open_loops", limit=limit - len(found), after=after, **asked)
+        page = yield ask(saver, "open_loops", limit=limit - len(found), after=after, **asked)
         for loop in page:
             id = loop.thread_id
             if id not in known:
-                known[id] = await waiting(calls, saver, id, page)
+                known[id] = yield from waiting(saver, id, page)
             entry = _entry(loop, known[id])
             if entry is None or entry.kind not in kinds:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,8 @@ from langgraph.types import Overwrite
 from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of, parent_of
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction import messages as forms
-from langgraph_wyrd.operations import Calls
+from langgraph_wyrd.operations import Operation, ask
+from langgraph_wyrd.operations import listed as all_of
 from langgraph_wyrd.state.results import HistoryEntry
 
 if TYPE_CHECKING:
@@ -80,22 +81,22 @@ class Entry:
         }
 
 
-async def read(
-    calls: Calls, saver: Any, thread: Any, at: When, *, all: bool, channel: str | None, ns: str,
+def read(
+    saver: Any, thread: Any, at: When, *, all: bool, channel: str | None, ns: str,
     limit: int | None,
-) -> list[Entry]:  # fmt: skip
+) -> Operation[list[Entry]]:  # fmt: skip
     """The messages at a point, or with `all` everything on the way to it; oldest first."""
     if limit is not None and (type(limit) is not int or limit < 1):
         raise InvalidInput(f"limit={limit!r}: use a number from 1 on, or None")
-    found = await _checkpoint(calls, saver, thread, at, ns)
+    found = yield from _checkpoint(saver, thread, at, ns)
     name = _chosen(found, channel, strict=at is None)
     if name is None:
         return []
-    ends = await _is_head(calls, saver, thread, found, at, name)
+    ends = yield from _is_head(saver, thread, found, at, name)
     if all:
-        entries = await _transcript(calls, saver, found, name, pending=ends)
+        entries = yield from _transcript(saver, found, name, pending=ends)
     else:
-        held = await _value(calls, saver, found, name)
+        held = yield from _value(saver, found, name)
         entries = list(_with_pending(held, _pending(found, name) if ends else ()))
     return entries if limit is None else entries[-limit:]
 
@@ -103,19 +104,19 @@ async def read(
 # ---- which checkpoint, and which channel of it
 
 
-async def _checkpoint(calls: Calls, saver: Any, thread: Any, at: When, ns: str) -> CheckpointTuple:
+def _checkpoint(saver: Any, thread: Any, at: When, ns: str) -> Operation[CheckpointTuple]:
     if isinstance(at, HistoryEntry):
         at = at.checkpoint_id
     if at is None or isinstance(at, str):
-        found = await calls(saver, "get_tuple", checkpoint_config(thread.id, ns, at))
+        found = yield ask(saver, "get_tuple", checkpoint_config(thread.id, ns, at))
         if found is not None:
             return found  # type: ignore[no-any-return]
     if ns:
         where = "" if at is None else f" no checkpoint {at} in"
         raise ThreadNotFound(f"thread {thread.id!r} has{where} no namespace {ns!r}")
     # No checkpoint's id: a label, a run, a time; or nothing, which raises.
-    id = (await calls(thread, "working_state", at)).checkpoint_id
-    found = await calls(saver, "get_tuple", checkpoint_config(thread.id, ns, id))
+    id = (yield ask(thread, "working_state", at)).checkpoint_id
+    found = yield ask(saver, "get_tuple", checkpoint_config(thread.id, ns, id))
     if found is None:
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return found  # type: ignore[no-any-return]
@@ -151,30 +152,30 @@ def _list_of(value: Any) -> list[Any] | None:
     return forms.listed(value.get(DEFAULT) if isinstance(value, Mapping) else value)
 
 
-async def _is_head(
-    calls: Calls, saver: Any, thread: Any, found: CheckpointTuple, at: When, name: str
-) -> bool:
+def _is_head(
+    saver: Any, thread: Any, found: CheckpointTuple, at: When, name: str
+) -> Operation[bool]:
     """Whether what its tasks wrote is in no other checkpoint. Old ones keep their writes."""
     if at is None or not any(True for _ in _pending(found, name)):
         return True
     if ns := ns_of(found):
-        (newest,) = await calls.listed(saver, checkpoint_config(thread.id, ns), limit=1)
+        (newest,) = yield all_of(saver, checkpoint_config(thread.id, ns), limit=1)
         return id_of(newest) == id_of(found)
-    (entry,) = await calls(thread, "history", 1)
+    (entry,) = yield ask(thread, "history", 1)
     return bool(entry.checkpoint_id == id_of(found))
 
 
 # ---- what the channel holds
 
 
-async def _value(calls: Calls, saver: Any, found: CheckpointTuple, name: str) -> list[BaseMessage]:
+def _value(saver: Any, found: CheckpointTuple, name: str) -> Operation[list[BaseMessage]]:
     """Its messages; of a DeltaChannel they are rebuilt from the writes since its last snapshot."""
     values = found.checkpoint["channel_values"]
     if name in values:
         return _messages(_list_of(values[name]) or ())
     if name not in found.checkpoint["channel_versions"]:
         return []
-    history = await calls(saver, "get_delta_channel_history", config=found.config, channels=[name])
+    history = yield ask(saver, "get_delta_channel_history", config=found.config, channels=[name])
     seed = forms.listed(history[name].get("seed")) or ()
     return applied(_messages(seed), (value for _, _, value in history[name]["writes"]))
 
@@ -252,15 +253,15 @@ def _with_pending(held: Sequence[BaseMessage], writes: Iterable[Any]) -> Iterato
 # ---- the whole transcript
 
 
-async def _transcript(
-    calls: Calls, saver: Any, found: CheckpointTuple, name: str, *, pending: bool
-) -> list[Entry]:
+def _transcript(
+    saver: Any, found: CheckpointTuple, name: str, *, pending: bool
+) -> Operation[list[Entry]]:
     """Each message once, in the order in which they appeared, with where they did.
 
     The path is walked from its end to its beginning: the newest form of a message counts, and the
     oldest checkpoint that has it.
     """
-    now = await _value(calls, saver, found, name)
+    now = yield from _value(saver, found, name)
     state = list(_with_pending(now, _pending(found, name) if pending else ()))
     in_state = _keyed(each.message for each in state)
     forms_of = dict(in_state)
@@ -274,7 +275,19 @@ async def _transcript(
             first.update((key, (-age, n, ts, id)) for n, key in enumerate(keys) if key in new)
 
     age, child, held = 1, found, _keyed(now)
-    async for parent in _path(calls, saver, found):
+    here = found.config["configurable"]["thread_id"], ns_of(found)
+    page: dict[str, CheckpointTuple] = {}
+    seen, last = set[str](), found
+    while (wanted := parent_of(child)) is not None and wanted not in seen:
+        seen.add(wanted)
+        if wanted not in page:
+            older = yield all_of(saver, checkpoint_config(*here), before=last.config, limit=_PAGE)
+            page = {id_of(each): each for each in older}
+        if wanted not in page:  # ids need not be in order
+            page = {wanted: (yield ask(saver, "get_tuple", checkpoint_config(*here, wanted)))}
+        parent, last = page[wanted], [*page.values()][-1]
+        if parent is None:
+            break
         before, has_list = _listed(parent, name), _listed(child, name) is not None
         if not has_list:  # a DeltaChannel: what the parent's tasks wrote to it
             wrote = [value for _, channel, value in parent.pending_writes or () if channel == name]
@@ -302,25 +315,6 @@ def _listed(found: CheckpointTuple, name: str) -> list[Any] | None:
 
 def _version(found: CheckpointTuple, name: str) -> Any:
     return found.checkpoint["channel_versions"].get(name)
-
-
-async def _path(calls: Calls, saver: Any, found: CheckpointTuple) -> AsyncIterator[CheckpointTuple]:
-    """The checkpoints that led to one, newest first, a page at a time."""
-    here = found.config["configurable"]["thread_id"], ns_of(found)
-    wanted, before, seen = parent_of(found), found.config, set[str]()
-    while wanted is not None and wanted not in seen:
-        page = await calls.listed(saver, checkpoint_config(*here), before=before, limit=_PAGE)
-        if not any(id_of(each) == wanted for each in page):  # ids need not be in order
-            one = await calls(saver, "get_tuple", checkpoint_config(*here, wanted))
-            if one is None:
-                return
-            page = [one]
-        for each in page:
-            if id_of(each) == wanted:
-                yield each
-                seen.add(wanted)
-                wanted = parent_of(each)
-        before = page[-1].config
 
 
 Keyed = dict[Any, BaseMessage]

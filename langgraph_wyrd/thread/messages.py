@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from langgraph_wyrd.conversation import answers
 from langgraph_wyrd.conversation import messages as reading
-from langgraph_wyrd.operations import Operation, asynchronous, called, operation
+from langgraph_wyrd.operations import Operation, asynchronous, operation
 from langgraph_wyrd.thread.base import ThreadBase, When, checked
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class MessageMethods(ThreadBase):
             limit: At most so many, the newest ones.
         """
         checked(at)  # it is refused here if it is no point
-        found = yield called(
-            reading.read, self._saver, self, at, all=all, channel=channel, ns=ns, limit=limit
+        found = yield from reading.read(
+            self._saver, self, at, all=all, channel=channel, ns=ns, limit=limit
         )
         return [each.as_dict() if as_dicts else each.as_message() for each in found]
 
@@ -110,8 +110,7 @@ class MessageMethods(ThreadBase):
             ItemNotFound: Nothing waits, or there is no such loop.
         """
         asked = (self._saver, self, value, loop, by, replace)
-        found: dict[str, Any] = yield called(answers.answer, *asked)
-        return found
+        return (yield from answers.answer(*asked))
 
     aanswer = asynchronous(answer)
 
@@ -134,6 +133,6 @@ class MessageMethods(ThreadBase):
             expires_at: After that, answers are refused; None: as before. A graph may say so
                 itself: `interrupt({"question": …, "expires_at": "2026-12-01T12:00:00+00:00"})`.
         """
-        yield called(answers.assign, self._saver, self, loop, to, expires_at, by)
+        yield from answers.assign(self._saver, self, loop, to, expires_at, by)
 
     aassign = asynchronous(assign)
