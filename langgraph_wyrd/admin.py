@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
@@ -22,7 +21,16 @@ from langgraph_wyrd.errors import (
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, Read, Write, asynchronous, operation
+from langgraph_wyrd.operations import (
+    Fire,
+    Operation,
+    Read,
+    Write,
+    ask,
+    asynchronous,
+    in_thread,
+    operation,
+)
 from langgraph_wyrd.saver_base import Bound, SaverBase
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.status import not_read
@@ -301,18 +309,12 @@ class Admin(SaverBase):
         Raises:
             ThreadNotFound: No such thread.
         """
+        name = None if thread_id is None else stored(str(thread_id), "thread_id")
         flow = verification.verifying(
-            self._engine,
-            self._codec,
-            None if thread_id is None else stored(str(thread_id), "thread_id"),
-            repair=repair,
-            progress=progress,
-            pages=pages,
-            forget=self._cache.drop,
-            reader=self._reader,
-        )
-        writing = self._writing
-        found: Report = yield Call(partial(writing.store, flow), partial(writing.astore, flow))
+            self._engine, self._codec, name, repair=repair, progress=progress, pages=pages,
+            forget=self._cache.drop, reader=self._reader,
+        )  # fmt: skip
+        found: Report = yield ask(self._writing, "store", flow)
         return found
 
     averify = asynchronous(verify)
@@ -369,8 +371,7 @@ class Admin(SaverBase):
             PayloadTooNew: A newer release wrote it.
             InvalidInput: It holds no payloads, or another thread has that id here.
         """
-        read = partial(files.read, path, self._codec)
-        carried: Carried = yield Call(read, partial(asyncio.to_thread, read))
+        carried: Carried = yield in_thread(partial(files.read, path, self._codec))
         id = given(carried.thread.thread_id) if thread_id is None else thread_id
         name = stored(str(id), "thread_id")
         script = partial(copy.arrive, self._dialect, self._codec, name, carried)

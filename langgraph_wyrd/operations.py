@@ -233,5 +233,10 @@ def listed(on: Any, *args: Any, **kwargs: Any) -> Call:
     return Call(lambda: list(on.list(*args, **kwargs)), alisted)
 
 
+def in_thread(work: Callable[[], Any]) -> Call:
+    """Work that takes long: async callers leave it to a worker thread."""
+    return Call(work, partial(asyncio.to_thread, work))
+
+
 def pause(seconds: float) -> Call:
     return Call(partial(time.sleep, seconds), partial(asyncio.sleep, seconds))

@@ -21,10 +21,10 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import (
-    Call,
     Fire,
     Operation,
     Read,
+    ask,
     asynchronous,
     operation,
 )
@@ -222,15 +222,14 @@ class Queries(SaverBase):
             return found
         saver, config, said = cast("WyrdSaver", self), found.config, []
         try:
-            held = yield Call(partial(saver.get_tuple, config), partial(saver.aget_tuple, config))
+            held = yield ask(saver, "get_tuple", config)
             if held is None or not held.checkpoint["channel_versions"]:
                 said.append("nothing of the graph's state can be read: it would start empty")
         except (CheckpointDamaged, KeyMissing) as error:
             said.append(str(error))
         script = partial(heals.unseen, self._dialect, stored(found.thread_id, "thread_id"))
         said += yield from self._read(script)
-        handle = saver.thread(found.thread_id)
-        begun = yield Call(handle.begun_ahead, handle.abegun_ahead)
+        begun = yield ask(saver.thread(found.thread_id), "begun_ahead")
         told = [f"Damage: {'; '.join(said)}"] if said else []
         told += [f"Begun: {each}" for each in begun]
         if not told:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import os
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.checkpoints.leases import Run, beat, enter, leave, refusal
 from langgraph_wyrd.errors import SaverClosed, WyrdError
-from langgraph_wyrd.operations import Call, Operation, Write
+from langgraph_wyrd.operations import Operation, Write, in_thread
 from langgraph_wyrd.storage.names import given
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Leases:
         run.claims = True
         refused = yield Write(self._engine, partial(enter, run))
         if refused is not None and refused.is_here:  # what ended may lie in a circle
-            yield Call(gc.collect, lambda: asyncio.to_thread(gc.collect))
+            yield in_thread(gc.collect)
             refused = yield Write(self._engine, partial(enter, run))
         run.claims = False
         if refused is not None:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.checkpoints.points import LabelAt, Point
+from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.operations import Call, Operation
+from langgraph_wyrd.operations import Operation, ask
 from langgraph_wyrd.saver_base import Bound
 from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.results import HistoryEntry
@@ -17,8 +18,6 @@ from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
     from langgraph_wyrd.saver import WyrdSaver
 
 
@@ -100,9 +99,7 @@ class ThreadBase:
 
         Loading it records what was lost. Where nothing can be read, `error` is raised.
         """
-        saver = self._saver
-        config: RunnableConfig = {"configurable": {"thread_id": self.id, "checkpoint_ns": ""}}
-        found = yield Call(partial(saver.get_tuple, config), partial(saver.aget_tuple, config))
+        found = yield ask(self._saver, "get_tuple", checkpoint_config(self.id, ""))
         if found is None:
             raise error
         return stored(found.checkpoint["id"], "checkpoint_id")

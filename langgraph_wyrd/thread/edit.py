@@ -15,7 +15,7 @@ from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.view import AGENT
 from langgraph_wyrd.hooks import Happening, of_loops
-from langgraph_wyrd.operations import Call, Fire, Operation, arun, asynchronous, operation, run
+from langgraph_wyrd.operations import Fire, Operation, arun, ask, asynchronous, operation, run
 from langgraph_wyrd.state.editing import Editing, Notes, Priority
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -393,7 +393,7 @@ class EditMethods(Verbs, ThreadBase):
         state, messages = yield from self._reads(self._bound(declare.to_read))
         before = None if again else _read_before(state, extractor.author)
         asked = (messages, state, before)
-        said: Report = yield Call(lambda: extractor.read(*asked), lambda: extractor.aread(*asked))
+        said: Report = yield ask(extractor, "read", *asked)
         if not said.calls:
             return Findings(state)
         made = self._declaration(extractor.author)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound, WyrdError
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, asynchronous, in_thread, operation
 from langgraph_wyrd.state import apply_diff
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.labels import Label, checked_name
@@ -396,8 +395,7 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
                 self.id,
                 os.fspath(path),
             )
-        write = partial(files.write, path, codec, found, payloads=payloads)
-        yield Call(write, partial(asyncio.to_thread, write))
+        yield in_thread(partial(files.write, path, codec, found, payloads=payloads))
 
     aexport = asynchronous(export)
 

@@ -22,7 +22,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.saver_base import Bound, SaverBase
 from langgraph_wyrd.state.wording import counted
 from langgraph_wyrd.storage.names import check_size, given, stored
@@ -327,7 +327,7 @@ class Users(SaverBase):
             DatabaseBusy: All was erased, but somebody who reads kept SQLite's file from being
                 cleaned: erase again.
         """
-        user, engine, dialect = of_user(user_id), self._engine, self._dialect
+        user, dialect = of_user(user_id), self._dialect
         counts: Counter[str] = Counter({USER_DATA.name: 0})
         deleted: list[tuple[str, int]] = []
         erased = Erased()
@@ -358,7 +358,7 @@ class Users(SaverBase):
                 remains[given(id)] = found
         if vacuum:
             tables = [*TABLES] if threads or redact else [USER_DATA.name]
-            yield Call(partial(engine.clean, tables), partial(engine.aclean, tables))
+            yield ask(self._engine, "clean", tables)
         for id, count in deleted:
             how = {"how": "erase_user", "checkpoints": count}
             yield Fire(self, (Happening("discard", given(id), detail=how),))
