@@ -100,21 +100,17 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         carry_from: CarryFrom = None,
     ) -> None:
         super().__init__()
-        if saver is not None and not isinstance(saver, Saver):
-            raise InvalidInput(f"saver={saver!r}: pass a WyrdSaver, or none")
-        if idle is not None and not isinstance(idle, timedelta):
-            raise InvalidInput(f"idle={idle!r}: pass a timedelta, or None")
-        if not (
-            carry_from is None or isinstance(carry_from, str | Mapping) or callable(carry_from)
-        ):
-            raise InvalidInput(
-                f"carry_from={carry_from!r}: pass a thread's id, filters of saver.threads, or a "
-                "function that gives one of these for the run's config"
-            )
-        if isinstance(once, str):
-            raise InvalidInput("once is one string: pass a list of tool names")
-        if max_chars < 0:
-            raise InvalidInput(f"max_chars is a number of characters, not {max_chars}")
+        names_threads = isinstance(carry_from, str | Mapping | None) or callable(carry_from)
+        for name, value, fits, wanted in (
+            ("saver", saver, isinstance(saver, Saver | None), "a WyrdSaver, or none"),
+            ("idle", idle, isinstance(idle, timedelta | None), "a timedelta, or None"),
+            ("carry_from", carry_from, names_threads, "a thread's id, filters of saver.threads, "
+             "or a function that gives one of these for the run's config"),
+            ("once", once, not isinstance(once, str), "a list of tool names, True or False"),
+            ("max_chars", max_chars, max_chars >= 0, "a number of characters, 0 or more"),
+        ):  # fmt: skip
+            if not fits:
+                raise InvalidInput(f"{name}={value!r}: pass {wanted}")
         self._saver = saver
         self._idle = idle
         self._max_chars = max_chars

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.leases import Run
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.recovery import verify
     from langgraph_wyrd.redaction import Redact, Redaction
     from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.single_writer import Leases
@@ -77,7 +76,7 @@ else:
     redaction, run_ends, single_writers = lazy("redaction", "run_ends", "single_writer")
     threads = lazy("thread")
     auto_labels, answer = lazy("checkpoints.auto_labels", "checkpoints.answer")
-    registry, verify = lazy("extraction.registry", "recovery.verify")
+    registry = lazy("extraction.registry")
 
 
 Reading = Callable[..., Any]  # a script; with a `recovery.load.Lenient`, it reads around damage
