@@ -163,6 +163,7 @@ class Admin(SaverBase):
                 "this saver was opened with pillars=False: it does not read the working state"
             )
         name = None if thread_id is None else stored(str(thread_id), "thread_id")
+        yield from self._admit(name)
         script = partial(reading.threads, self._dialect, name)
         found = yield from self._read(script, *(() if name is None else (name,)))
         if name is not None and not found:
@@ -310,6 +311,7 @@ class Admin(SaverBase):
             ThreadNotFound: No such thread.
         """
         name = None if thread_id is None else stored(str(thread_id), "thread_id")
+        yield from self._admit(name)
         flow = verification.verifying(
             self._engine, self._codec, name, repair=repair, progress=progress, pages=pages,
             forget=self._cache.drop, reader=self._reader,

@@ -162,8 +162,12 @@ def tuple_of(
 ) -> CheckpointTuple:
     """A tuple; its configs carry the thread id as the caller gave it."""
     name = found.thread_id if thread_id is None else thread_id
+    if config is None:
+        config = config_of((name, found.ns, found.id), None, user)
+    elif user is not None:
+        config = of_user(config, user)
     return CheckpointTuple(
-        config or config_of((name, found.ns, found.id), None, user),
+        config,
         found.checkpoint,  # type: ignore[arg-type]
         found.metadata,  # type: ignore[arg-type]
         None if found.parent is None else config_of((name, found.ns, found.parent), None, user),

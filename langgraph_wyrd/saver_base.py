@@ -63,6 +63,10 @@ class SaverBase:
         """A script on one thread's rows. One user's saver looks first whose the thread is."""
         return script
 
+    def _admit(self, thread_id: str | None) -> Operation[None]:
+        """Raise where this saver is not for a thread (None: for all of them)."""
+        yield from ()
+
     def _may_begin(self, thread_id: str) -> Operation[None]:
         """Raise where a thread is there already, and another user's. This saver is for all."""
         yield from ()

@@ -7,14 +7,13 @@ to it is refused. Whose a thread is, is looked up in the transaction that reads 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from langgraph.checkpoint.base import get_checkpoint_metadata
 
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import refuse_others
-from langgraph_wyrd.configs import of_user as config_of_user
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.operations import Operation, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
@@ -24,10 +23,8 @@ from langgraph_wyrd.users.ownership import UserData, of_user, user_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import CheckpointTuple
     from typing_extensions import Self
 
-    from langgraph_wyrd.checkpoints.read import Read as Found
     from langgraph_wyrd.storage.scripts import Script
 
 T = TypeVar("T")
@@ -41,27 +38,6 @@ REFUSED = frozenset(
         "size_report", "sweep",
     )
 )  # fmt: skip
-
-
-def _plain(method: Any) -> Callable[..., Operation[Any]]:
-    """The operation that a method runs."""
-    return method.__wrapped__  # type: ignore[no-any-return]
-
-
-def _nothing() -> Script[None]:
-    yield from ()
-
-
-def _of_mine(method: Any) -> Any:
-    """A method of a saver for one thread, which must be the user's."""
-
-    @wraps(method)
-    def checked(self: UserSaver, thread_id: str, **how: Any) -> Operation[Any]:
-        name = stored(str(thread_id), "thread_id")
-        yield from self._read(self._of_thread(name, _nothing), name)
-        return (yield from _plain(method)(self, thread_id, **how))
-
-    return operation(checked)
 
 
 class UserSaver(WyrdSaver):
@@ -142,12 +118,6 @@ class UserSaver(WyrdSaver):
         nothing: Any = {name: ([], []) for name in channels}
         return partial(self._if_mine, name, script, nothing), name
 
-    def _tuple(
-        self, config: RunnableConfig, found: Found | None, run: Any = None
-    ) -> CheckpointTuple | None:
-        made = super()._tuple(config, found, run)
-        return made and made._replace(config=config_of_user(made.config, self._user))
-
     # ---- one thread
 
     def _of_thread(
@@ -157,8 +127,17 @@ class UserSaver(WyrdSaver):
 
     def _checked(self, name: str, script: Bound[T]) -> Script[T]:
         if not (yield from self._is_mine(name)):
-            raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
+            raise self._not_there(name)
         return (yield from script())
+
+    def _admit(self, thread_id: str | None) -> Operation[None]:
+        if thread_id is None:
+            _refused("what looks at all threads", given(self._user))
+        elif not (yield from self._read(partial(self._is_mine, thread_id), thread_id)):
+            raise self._not_there(thread_id)
+
+    def _not_there(self, name: str) -> ThreadNotFound:
+        return ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
 
     def _may_begin(self, thread_id: str) -> Operation[None]:
         thread = yield from self._read(partial(thread_row, self._dialect, thread_id), thread_id)
@@ -177,16 +156,12 @@ class UserSaver(WyrdSaver):
         self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
     ) -> Operation[None]:
         """Copy one of the user's threads to an id that has no checkpoints yet."""
-        source, copied = stored(str(source_thread_id), "thread_id"), _plain(WyrdSaver.copy_thread)
+        source = stored(str(source_thread_id), "thread_id")
+        copied: Any = WyrdSaver.copy_thread.__wrapped__  # type: ignore[attr-defined]
         if (yield from self._read(partial(self._is_mine, source), source)):
             yield from copied(self, source_thread_id, target_thread_id, latest_only=latest_only)
 
     acopy_thread = asynchronous(copy_thread)
-
-    verify = _of_mine(WyrdSaver.verify)
-    averify = asynchronous(verify)
-    reextract = _of_mine(WyrdSaver.reextract)
-    areextract = asynchronous(reextract)
 
     # ---- all of the user's threads
 
