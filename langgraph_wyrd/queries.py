@@ -272,8 +272,8 @@ class Queries(SaverBase):
             text: Only those with this in what they say, in upper or lower case.
         """
         return (yield from self._items(
-            listing.LIST_LOOPS, filters, limit, after,
-            status=filtering.over(status), kind=listing.loop_kinds(kind), branch=branch,
+            listing.LIST_LOOPS, filters, limit=limit, after=after, branch=branch,
+            status=filtering.over(status), kind=listing.loop_kinds(kind),
         ))  # fmt: skip
 
     aopen_loops = asynchronous(open_loops)
@@ -292,8 +292,8 @@ class Queries(SaverBase):
                 "completed", "cancelled", one or several, or "any".
             filters: As for `open_loops`.
         """
-        steps = listing.steps(status)
-        return (yield from self._items(listing.LIST_TODOS, filters, limit, after, status=steps))
+        how: Any = {"status": listing.steps(status), "limit": limit, "after": after}
+        return (yield from self._items(listing.LIST_TODOS, filters, **how))
 
     atodos = asynchronous(todos)
 
@@ -310,8 +310,8 @@ class Queries(SaverBase):
             filters: As for `open_loops`.
         """
         return (yield from self._items(
-            listing.LIST_INTENTIONS, {**filters, "aim": aim}, limit, after,
-            known=listing.INTENTION_FILTERS, status=filtering.over(status),
+            listing.LIST_INTENTIONS, {**filters, "aim": aim}, listing.INTENTION_FILTERS,
+            status=filtering.over(status), limit=limit, after=after,
         ))  # fmt: skip
 
     aintentions = asynchronous(intentions)
@@ -361,35 +361,38 @@ class Queries(SaverBase):
 
     # ---- what the methods share
 
-    def _asked(self, what: Any, known: Any, wanted: Any, **more: Any) -> listing.Asked:
+    def _asked(
+        self, of: Any, given: Mapping[str, Any], known: Any, names: Any, **own: Any
+    ) -> listing.Asked:
+        """A listing with its filters: those that are `known` narrow rows, others whole threads."""
+        unknown = [name for name in given if name not in {**names.__annotations__, **known}]
+        if unknown:
+            names = ", ".join(names.__annotations__)
+            raise TypeError(f"there is no filter {unknown[0]!r}: {names}")
+        for name in ("thread_id", "user_id", "text"):
+            if name in names.__annotations__:
+                own[name] = given.get(name)
+        wanted = {name: given.get(name) for name in known}
         encrypted = self._codec.sealer is not None
-        asked: listing.Asked = listing.asked(what, known, wanted, encrypted=encrypted, **more)
+        asked: listing.Asked = listing.asked(of, known, wanted, encrypted=encrypted, **own)
         reader = self._reader
         return asked if reader is None else asked._replace(covered=reader.extractors.covered_by)
 
     def _threads_asked(
         self, given: Mapping[str, Any], limit: int, after: str | None
     ) -> listing.Asked:
-        wanted = {name: given.get(name) for name in listing.THREAD_FILTERS}
         words, held = listing.stored_statuses(given.get("status"))
-        asked: listing.Asked = self._asked(
-            listing.LIST_THREADS, listing.THREAD_FILTERS, wanted, status=("open",),
-            user_id=given.get("user_id"), text=given.get("text"), limit=limit, after=after,
+        asked = self._asked(
+            listing.LIST_THREADS, given, listing.THREAD_FILTERS, ThreadFilters,
+            status=("open",), limit=limit, after=after,
         )  # fmt: skip
-        _refuse_unknown(given, ThreadFilters)
         return asked._replace(statuses=words, held=held, nothing=asked.nothing or held == [])
 
     def _items(
-        self, of: Any, given: Mapping[str, Any], limit: int, after: str | None, *,
-        known: Any = None, **own: Any,
-    ) -> Operation[Page[Any]]:  # fmt: skip
+        self, of: Any, given: Mapping[str, Any], known: Any = None, **own: Any
+    ) -> Operation[Page[Any]]:
         """A page of loops, todos or intentions."""
-        known = known or listing.ITEM_FILTERS
-        asked = self._asked(
-            of, known, {name: given.get(name) for name in known}, limit=limit, after=after,
-            **{name: given.get(name) for name in ("thread_id", "user_id", "text")}, **own,
-        )  # fmt: skip
-        _refuse_unknown({name: None for name in given if name not in known}, ItemFilters)
+        asked = self._asked(of, given, known or listing.ITEM_FILTERS, ItemFilters, **own)
         return (yield from self._page(asked))
 
     def _page(self, asked: listing.Asked) -> Operation[Page[Any]]:
@@ -456,7 +459,6 @@ class Queries(SaverBase):
             assigned_to: Assigned to this person, see `thread.assign`.
             older_than: Waiting for longer than this.
         """
-        _refuse_unknown(filters, InboxFilters)
         return (yield from waiting.inbox(self, limit, after, **filters))
 
     ainbox = asynchronous(inbox)
@@ -483,11 +485,6 @@ class Queries(SaverBase):
             printer.text(page_text(self.threads()))
         except WyrdError as error:
             printer.text(plain(str(error)))
-
-
-def _refuse_unknown(given: Mapping[str, Any], filters: Any) -> None:
-    if unknown := [name for name in given if name not in filters.__annotations__]:
-        raise TypeError(f"there is no filter {unknown[0]!r}: {', '.join(filters.__annotations__)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ to it is refused. Whose a thread is, is looked up in the transaction that reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -56,12 +56,16 @@ class UserSaver(WyrdSaver):
         made._user = user
         return made
 
+    @property
+    def _user_id(self) -> str:
+        return given(self._user)
+
     def __repr__(self) -> str:
-        return f"UserSaver({given(self._user)!r})"
+        return f"UserSaver({self._user_id!r})"
 
     def __getattribute__(self, name: str) -> Any:
         if name in REFUSED:
-            return partial(_refused, name, given(self._user))
+            return partial(_refused, name, self._user_id)
         return super().__getattribute__(name)
 
     # ---- whose it is
@@ -86,11 +90,11 @@ class UserSaver(WyrdSaver):
 
     def _wrong(self, user_id: Any) -> WrongUser:
         return WrongUser(
-            f"this saver is user {given(self._user)!r}'s, and was asked for user {user_id!r}"
+            f"this saver is user {self._user_id!r}'s, and was asked for user {user_id!r}"
         )
 
     def _missing(self) -> UserMissing:
-        user = given(self._user)
+        user = self._user_id
         return UserMissing(
             f"this saver is user {user!r}'s, and the run does not say that it is: pass "
             f"{{'configurable': {{'thread_id': …, 'user_id': {user!r}}}}}. Nothing was stored."
@@ -132,7 +136,7 @@ class UserSaver(WyrdSaver):
 
     def _admit(self, thread_id: str | None) -> Operation[None]:
         if thread_id is None:
-            _refused("what looks at all threads", given(self._user))
+            _refused("what looks at all threads", self._user_id)
         elif not (yield from self._read(partial(self._is_mine, thread_id), thread_id)):
             raise self._not_there(thread_id)
 
@@ -165,17 +169,17 @@ class UserSaver(WyrdSaver):
 
     # ---- all of the user's threads
 
-    def _asked(self, what: Any, known: Any, wanted: Any, **more: Any) -> Any:
-        user = more.get("user_id")
-        if user is not None and user != given(self._user):
+    def _asked(self, of: Any, given: Mapping[str, Any], known: Any, names: Any, **own: Any) -> Any:
+        user = given.get("user_id")
+        if user is not None and user != self._user_id:
             raise self._wrong(user)
-        return super()._asked(what, known, wanted, **{**more, "user_id": given(self._user)})
+        return super()._asked(of, {**given, "user_id": self._user_id}, known, names, **own)
 
     def user(self, user_id: str | None = None) -> UserData:
         """What is kept for this user beside all threads."""
         if user_id is not None and of_user(user_id) != self._user:
             raise self._wrong(user_id)
-        return super().user(given(self._user))
+        return super().user(self._user_id)
 
 
 def _refused(name: str, user: str, *args: Any, **kwargs: Any) -> NoReturn:
