@@ -22,6 +22,12 @@ from psycopg.waiting import Ready, Wait
 _MOST = 400  # statements that a session keeps prepared
 _AUTO = (PyFormat.AUTO,) * 100
 _BINARY = 1
+_ROWS, _SYNC, _ERROR, _ABORTED = map(
+    int,
+    (ExecStatus.TUPLES_OK, ExecStatus.PIPELINE_SYNC, ExecStatus.FATAL_ERROR,
+     ExecStatus.PIPELINE_ABORTED),
+)  # fmt: skip
+_FAILED = (_ERROR, _ABORTED)
 _IGNORED: Any = object()  # what a statement answers that nobody asked for
 
 Rows = list[tuple[Any, ...]]
@@ -118,18 +124,21 @@ class Pipeline:
                 yield Wait.R
                 conn.consume_input()
             result = conn.get_result()
-            if result is None:  # the end of one statement's answers
-                if conn.status == ConnStatus.BAD:
-                    raise failed or psycopg.OperationalError("the connection is lost")
-                continue
+            if result is None:
+                raise failed or psycopg.OperationalError("the connection is lost")
             wanted, status = awaited.popleft(), result.status
-            if status == ExecStatus.FATAL_ERROR:
-                failed = failed or self._error(result)
-            elif status == ExecStatus.TUPLES_OK and wanted is not _IGNORED:
+            if status != _SYNC:
+                # The None that ends a statement's answers: libpq has it ready, and to ask whether
+                # it has would let go of the GIL once more.
+                conn.get_result()
+            if status in _FAILED:
+                if status == _ERROR and failed is None:
+                    failed = self._error(result)
+                if type(wanted) is tuple:
+                    self._names.pop(wanted, None)
+            elif wanted is not _IGNORED and status == _ROWS:
                 self._adapter.set_pgresult(result)
                 wanted += self._adapter.load_rows(0, result.ntuples, tuple)
-            if status in _FAILED and type(wanted) is tuple:
-                self._names.pop(wanted, None)
         if failed is not None:
             raise failed
 
@@ -138,6 +147,3 @@ class Pipeline:
         if error.sqlstate is None:  # libpq's own words: the connection was lost
             return psycopg.OperationalError(str(error))
         return error
-
-
-_FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
