@@ -8,6 +8,7 @@ import importlib.util
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -27,6 +28,10 @@ from langgraph_wyrd.storage.tables import TABLES
 _MEMORY = Path("/dev/shm")
 if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2 << 30:
     tempfile.tempdir = os.environ.setdefault("TMPDIR", str(_MEMORY))
+
+# Tests start hundreds of processes: let them, and the next run, find bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 if importlib.util.find_spec("deepagents") is None:  # it has no release for Python 3.10
     collect_ignore = [

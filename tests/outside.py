@@ -7,6 +7,7 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import pkgutil
 import shutil
 import signal
 import sqlite3
@@ -18,6 +19,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import langgraph_wyrd
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -163,7 +166,16 @@ def terminate_backends(url: str) -> int:
         return len(connection.execute(query).fetchall())
 
 
-IMPORTED = ("langgraph_wyrd.cli.main", "langgraph_wyrd.storage.sqlite", "tests.handmade")
+# What processes have imported before they begin; rooms that need an extra, or load slowly, not.
+_APART = ("agents", "ui", "otel", "middleware", "__main__")
+_ROOMS = pkgutil.walk_packages(langgraph_wyrd.__path__, "langgraph_wyrd.")
+_OURS = tuple(each.name for each in _ROOMS if not {*each.name.split(".")} & {*_APART})
+IMPORTED = (*_OURS, "langgraph.graph", "langgraph.func", "psycopg", "tests.handmade")
+# For `imported=`: programs that run agents, or serve.
+SERVING = (
+    "langchain.agents", "mcp.server.mcpserver", "starlette.applications", "uvicorn",
+    "tests.killed_agent",
+)  # fmt: skip
 
 
 @functools.cache
@@ -230,7 +242,7 @@ def environment() -> dict[str, str]:
 
 # Starts processes with LangGraph imported, where `spawn` would import it each time.
 forked = multiprocessing.get_context("forkserver")
-forked.set_forkserver_preload(["langgraph_wyrd.storage.sqlite", "psycopg", "tests.paying_agent"])
+forked.set_forkserver_preload([*IMPORTED, "tests.paying_agent"])
 
 
 class Peer:

@@ -19,7 +19,7 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound
 from langgraph_wyrd.state.facts import PASSING
 from langgraph_wyrd.state.model import WorkingState
-from tests.conftest import Backend, fresh_backend
+from tests.conftest import DURABLE, Backend, fresh_backend
 from tests.handmade import config, put
 from tests.story import Plain, Teller, without_loop
 
@@ -59,6 +59,12 @@ def share(found: Iterable[int], backend: Any) -> list[int]:
     if backend is None or os.environ.get("WYRD_MORE"):
         return list(found)
     return [seed for seed in found if seed % 2 == (backend.name == "postgres")]
+
+
+def each_on_one(found: Iterable[int]) -> list[tuple[str, int]]:
+    """Parameters (durable, seed): each seed on one database, with WYRD_MORE on both."""
+    more = bool(os.environ.get("WYRD_MORE"))
+    return [(name, n) for n in found for i, name in enumerate(DURABLE) if more or n % 2 == i]
 
 
 class Watching(WyrdSaver):

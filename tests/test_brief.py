@@ -340,7 +340,7 @@ def test_negative_lengths_are_refused() -> None:
         TRIP.brief(max_chars=-1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     st.integers(0, 2000),
     st.sampled_from([TRIP, many(0), many(1), many(7, 30), many(60, 3), WorkingState()]),

@@ -233,14 +233,14 @@ async def test_every_way_to_list(saver: WyrdSaver, call: Call) -> None:
     wheres += [{"configurable": {"thread_id": t, "checkpoint_id": names[3]}} for t in ("a", "b")]
     filters: list[Any] = [None, {}, {"source": "loop"}, {"source": "loop", "step": 3}, {"step": -1}]
     befores: list[Any] = [None, config("a", names[30]), config("zzz", names[45])]
-    for where, chosen, before in itertools.product(wheres, filters, befores):
+    for n, (where, chosen, before) in enumerate(itertools.product(wheres, filters, befores)):
         query = {"filter": chosen, "before": before}
         expected = sorted(ids(list(reference.list(where, **query))), reverse=True)
         found = await call(saver, "list", where, **query)
         assert ids(found) == expected, (where, query)
-        for limit in (0, 1, 3, 1000):
-            some = await call(saver, "list", where, limit=limit, **query)
-            assert ids(some) == expected[:limit], (where, query, limit)
+        limit = (0, 1, 3, 1000)[n % 4]
+        some = await call(saver, "list", where, limit=limit, **query)
+        assert ids(some) == expected[:limit], (where, query, limit)
     listed = {row.config["configurable"]["checkpoint_id"]: row for row in saver.list(None)}
     for row in reference.list(None):
         assert content(listed[row.config["configurable"]["checkpoint_id"]]) == content(row)

@@ -462,21 +462,32 @@ FAULTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a thread that is labelled at its beginning; tests copy it."""
+    folder = tmp_path_factory.mktemp("talked")
+    with File(folder).open() as saver:
+        talk(saver, "t", 3)
+        saver.thread("t").label("before", first(saver))
+    return folder
+
+
+_ON_A_SOUND_THREAD: dict[str, Any] = {}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_heals_what_a_load_heals(
-    tmp_path: Path, verb: str, fault: str, monkeypatch: pytest.MonkeyPatch
+    talked: Path, tmp_path: Path, verb: str, fault: str
 ) -> None:
     """With one damaged or deleted row a verb does what it does on a sound thread."""
     sound, struck = tmp_path / "sound", tmp_path / "struck"
-    sound.mkdir()
-    file = File(sound)
-    with file.open() as saver:
-        talk(saver, "t", 3)
-        saver.thread("t").label("before", first(saver))
-    shutil.copytree(sound, struck)
-    with file.open() as saver:
-        expected = VERBS[verb](saver, sound)
+    if verb not in _ON_A_SOUND_THREAD:
+        shutil.copytree(talked, sound)
+        with File(sound).open() as saver:
+            _ON_A_SOUND_THREAD[verb] = VERBS[verb](saver, sound)
+    expected = _ON_A_SOUND_THREAD[verb]
+    shutil.copytree(talked, struck)
     file = File(struck)
     file.run(FAULTS[fault])
     heals: list[Any] = []

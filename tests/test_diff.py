@@ -123,7 +123,7 @@ def told(state: WorkingState) -> str:
 # ---- laws
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(some_states(2))
 def test_a_diff_leads_from_one_to_the_other(states: list[WorkingState]) -> None:
     """Applied to the first state a diff gives the second one to the last field and in its order,
@@ -136,7 +136,7 @@ def test_a_diff_leads_from_one_to_the_other(states: list[WorkingState]) -> None:
     json.loads(change.to_json())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(some_states(2))
 def test_the_way_back_is_the_diff_the_other_way(states: list[WorkingState]) -> None:
     """Inverting says what comparing the other way round says."""
@@ -161,7 +161,7 @@ def test_nothing_differs_from_itself(states: list[WorkingState]) -> None:
         assert (change.summary(), change.lines()) == ("no changes", [])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(some_states(3))
 def test_any_state_takes_what_fits(states: list[WorkingState]) -> None:
     """On a third state a diff does what it can: strict refuses exactly if something was left out,
@@ -182,7 +182,7 @@ def test_any_state_takes_what_fits(states: list[WorkingState]) -> None:
             assert getattr(state, name) is getattr(c, name)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(some_states(2))
 def test_empty_means_that_nothing_is_told(states: list[WorkingState]) -> None:
     """Summary, lines and `empty` agree on whether there is anything to tell."""

@@ -22,7 +22,7 @@ import pytest
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import parser
 from tests.chromium import BINARY, Chromium
-from tests.outside import python
+from tests.outside import SERVING, python
 from tests.scripted_agents import asks, plan
 from tests.test_middleware import Strict, search
 from tests.test_model_extractor import Reader
@@ -261,7 +261,7 @@ def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
         words = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
         if words[0] == "langgraph-wyrd":
             words[0:1] = ["python", "-m", "langgraph_wyrd"]
-        return [sys.executable, *words[1:]]
+        return python(*words[1:], imported=SERVING)
 
     def run(line: str) -> str:
         ended = subprocess.run(
@@ -299,7 +299,7 @@ def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
 
 def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
     """The demo is killed in a tool call, is told so, resumes, and does nothing twice."""
-    command = [sys.executable, "-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db")]
+    command = python("-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db"))
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout.count("add_up_hours('March'): ") == 1
     assert "tool call without a recorded result, verify before redoing: mail_in" in ended.stdout

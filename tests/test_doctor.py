@@ -21,7 +21,7 @@ from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import main as cli
 from tests.conftest import Backend
 from tests.damage import Rows, talk
-from tests.outside import ROOT, environment, not_ignored, raw
+from tests.outside import ROOT, environment, not_ignored, python, raw
 from tests.outside import run as outside
 
 pytestmark = pytest.mark.timeout(60, method="thread")
@@ -199,8 +199,9 @@ def test_interrupted(tmp_path: Path, when: str) -> None:
             "saver.WyrdSaver.verify = slow\nsys.exit(cli.main(sys.argv[1:]))\n"
         )
     what = ["-m", "langgraph_wyrd"] if "loads" in when else [str(tmp_path / "looking.py")]
+    start = python() if when == "while it looks" else [sys.executable]
     process = subprocess.Popen(
-        [sys.executable, *what, "doctor", url], cwd=ROOT, env=env, text=True,
+        [*start, *what, "doctor", url], cwd=ROOT, env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=not_ignored,
     )  # fmt: skip
     assert process.stdout is not None
@@ -237,7 +238,7 @@ def test_interrupted_while_it_waits(durable: Backend, tmp_path: Path) -> None:
         else:
             blocker.execute("BEGIN; LOCK TABLE wyrd_threads IN ACCESS EXCLUSIVE MODE")
         process = subprocess.Popen(
-            [sys.executable, str(tmp_path / "looking.py"), "doctor", durable.url],
+            python(str(tmp_path / "looking.py"), "doctor", durable.url),
             cwd=ROOT, env=environment(), text=True, stdout=subprocess.PIPE, stderr=follower,
             preexec_fn=not_ignored,
         )  # fmt: skip
@@ -261,7 +262,7 @@ def test_a_repair_that_is_watched(sqlite: Backend) -> None:
         talk(saver, "t", 1)
     leader, follower = os.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "langgraph_wyrd", "doctor", sqlite.url, "--repair", "--yes"],
+        python("-m", "langgraph_wyrd", "doctor", sqlite.url, "--repair", "--yes"),
         cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=follower,
     )  # fmt: skip
     os.close(follower)

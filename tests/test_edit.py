@@ -590,7 +590,7 @@ def speak(editing: Editing, verbs: list[Any]) -> None:
             editing.say(name, *args)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(VERBS, max_size=10), st.lists(VERBS, max_size=10))
 def test_the_ledger_tells_the_same(first: list[Any], second: list[Any]) -> None:
     """What the events of an edit give on its head, and to a child, is what the draft showed; said

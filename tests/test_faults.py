@@ -782,7 +782,7 @@ with WyrdSaver.from_conn_string(sys.argv[1]) as saver:
     append(saver, "t", "a")
     assert head_tokens(saver, "t") == ["a"]
 """
-    done = run("-c", code, f"sqlite:///{tmp_path / 'wyrd.db'}")
+    done = run("-c", code, f"sqlite:///{tmp_path / 'wyrd.db'}", fresh=True)
     assert done.returncode == 0, done.stderr
 
 

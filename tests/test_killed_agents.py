@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
 from tests.killed_agent import make, tools_of
-from tests.outside import ROOT, environment, python
+from tests.outside import ROOT, SERVING, environment, python
 from tests.providers import PROVIDERS, Strict, refused_by
 from tests.scripted_agents import ORDERS, TURNS, Turn, asks, config, person, plan, says, system_of
 
@@ -27,7 +27,7 @@ def killed(url: str, folder: Path, *threads: str) -> Callable[[str], list[str]]:
     """Run an agent in each of these threads, in a process that is killed when all of them are in
     the middle of two parallel calls. What has run in a thread, in order of names."""
     program = str(ROOT / "tests" / "killed_agent.py")
-    command = python(program, url, str(folder), *threads, imported=("tests.killed_agent",))
+    command = python(program, url, str(folder), *threads, imported=SERVING)
     ended = subprocess.run(command, env=environment(), capture_output=True, timeout=60, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 

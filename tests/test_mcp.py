@@ -21,7 +21,7 @@ from langgraph_wyrd import errors
 from langgraph_wyrd.agents.mcp import server
 from tests.conftest import Backend
 from tests.damage import at
-from tests.outside import environment, python
+from tests.outside import SERVING, environment, python
 
 READS = ["brief", "diff", "inbox", "list_threads", "messages", "open_loops"]
 
@@ -52,7 +52,9 @@ def waits(backend: Backend) -> None:
 @asynccontextmanager
 async def asked(backend: Backend, *options: str) -> AsyncIterator[Client]:
     """A client of the terminal's command, in a process of its own."""
-    command, *args = python("-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options)
+    command, *args = python(
+        "-m", "langgraph_wyrd", "mcp", "--url", backend.url, *options, imported=SERVING
+    )
     async with Client(
         StdioServerParameters(command=command, args=args, env=environment())
     ) as client:

@@ -37,7 +37,7 @@ def todos(*held: Todo, **more: Any) -> WorkingState:
 # ---- laws
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(some_states(2))
 def test_one_side_alone_is_the_result(states: list[WorkingState]) -> None:
     """What only one side changed, or both alike, comes out to the last field and in its order,
@@ -59,7 +59,7 @@ def fields(state: WorkingState, but: set[tuple[str, str]]) -> Counter[str]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(some_states(3))
 def test_sides_are_alike(states: list[WorkingState]) -> None:
     """With the sides swapped the same comes out but for the order, and the same conflicts seen
@@ -76,7 +76,7 @@ def test_sides_are_alike(states: list[WorkingState]) -> None:
         assert len(getattr(one.state, name)) == len(getattr(other.state, name))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(some_states(3))
 def test_a_conflict_says_what_was_taken(states: list[WorkingState]) -> None:
     """Each conflict has two different sides; ours is in the merged state, and an item that one

@@ -381,7 +381,7 @@ def behaves_the_same(got: Any, want: Any) -> None:
 
 
 QUICK = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[

@@ -166,6 +166,7 @@ def test_a_process_that_goes_elsewhere(tmp_path: Path) -> None:
         """
 import os, sys
 from langgraph_wyrd import WyrdSaver
+from tests.handmade import append, head_tokens
 os.chdir(sys.argv[1])
 saver = WyrdSaver.from_conn_string("sqlite:///wyrd.db")
 os.mkdir("elsewhere")

@@ -253,7 +253,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.dictionaries(st.sampled_from(("a", "b c", "d.e")), trees), st.data())
 def test_a_path_leads_where_the_diff_says(values: dict[str, Any], data: Any) -> None:
     """Each path that a diff prints leads to what it says differs, and to nothing else."""
@@ -277,7 +277,7 @@ def test_what_is_no_path_is_a_channel(odd: str) -> None:
     assert keys_of(odd) in ((odd, ()), ("", (0,)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=12))
 def test_a_drawn_tree(parents: list[int]) -> None:
     """Whatever its shape, a tree is drawn with each checkpoint once, newest first, and every line

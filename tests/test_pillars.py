@@ -201,7 +201,7 @@ def folded(story: Sequence[Sequence[Fact]]) -> tuple[list[WorkingState], list[tu
     return states, ledger
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(stories)
 def test_replay_is_fold(story: list[list[Fact]]) -> None:
     """Whatever the facts, the events give the same states as the fold, at each step and from the
@@ -216,7 +216,7 @@ def test_replay_is_fold(story: list[list[Fact]]) -> None:
         assert state == states[n + 1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(stories, st.integers(0, 5))
 def test_a_base_starts_a_replay(story: list[list[Fact]], at: int) -> None:
     """A base event, alone or behind its checkpoint's others, stands for all that was before."""
@@ -232,7 +232,7 @@ def test_a_base_starts_a_replay(story: list[list[Fact]], at: int) -> None:
     assert state == states[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(stories)
 def test_states_keep_their_order(story: list[list[Fact]]) -> None:
     """Ids are unique, one loop is open by one ref, an aim has one open intention, keys are
@@ -251,7 +251,7 @@ def test_states_keep_their_order(story: list[list[Fact]]) -> None:
         assert not [todo for todo in state.todos if todo.open and not todo.listed]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(todo_facts, min_size=1, max_size=6))
 def test_todos_stand_as_they_were_listed(lists: list[Todos]) -> None:
     """After each list the tracker's todos are that list, in its order, and the same list again
@@ -269,7 +269,7 @@ def test_todos_stand_as_they_were_listed(lists: list[Todos]) -> None:
         assert story.state.todos is known.todos
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), min_size=2, max_size=5))
 def test_a_todo_keeps_its_id_wherever_it_moves(lists: list[list[str]]) -> None:
     """Inserting, removing and reordering leave every other todo's id alone."""
@@ -1259,7 +1259,7 @@ any_state = models(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.one_of(any_source, any_state, *items.values()), st.booleans())
 def test_every_model_comes_back_from_json(model: Any, compact: bool) -> None:
     """Whatever a model holds, it is the same after JSON, in full or without its defaults."""
@@ -1267,7 +1267,7 @@ def test_every_model_comes_back_from_json(model: Any, compact: bool) -> None:
     assert codec.from_dict(type(model), payload) == model
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["todos", "due", "title", "extra", "x"]) | texts, json_values)
 )

@@ -255,9 +255,14 @@ def test_a_forked_memory_saver_does_not_hang() -> None:
     )
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("durable", "method"),
+    [("sqlite", "fork"), ("postgres", "fork"), ("sqlite", "spawn")],
+    indirect=["durable"],
+)
 def test_multiprocessing(durable: Any, method: str, tmp_path: Any) -> None:
-    """Pools of every start method work next to a parent that has used, and goes on using, it."""
+    """Pools of every start method work next to a parent that has used, and goes on using, it. (A
+    spawned process has nothing of its parent's, so one database is enough for that.)"""
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent(
@@ -546,13 +551,13 @@ import sys, time
 from tests.outside import write_lock
 with write_lock(sys.argv[1]):
     print("held", flush=True)
-    time.sleep(3)
+    time.sleep(1.5)
     print("released", flush=True)
 """
 
 
 def test_a_lock_held_for_seconds_is_waited_for(durable: Any) -> None:
-    """A put and an aput that meet another process's three-second lock succeed, after it is gone."""
+    """A put and an aput that meet another process's lock succeed, after it is gone."""
     import asyncio
     import subprocess
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
@@ -52,10 +53,11 @@ def test_a_quick_dataclass_refuses_what_a_plain_one_refuses() -> None:
 
 @pytest.mark.parametrize("tables", LATIN, ids=lambda tables: tables.name)
 def test_a_grouped_table_finds_what_its_phrases_find(tables: object) -> None:
-    """In every line of our own conversations, whether it is searched, matched or matched whole."""
-    lines = {
-        plain_latin(text) for cut in cuts() for text in str(cut.messages[-1]["content"]).split(". ")
-    }
+    """In every fourth line of our own conversations (WYRD_MORE: in each), whether it is searched,
+    matched or matched whole."""
+    said = (str(cut.messages[-1]["content"]) for cut in cuts())
+    lines = sorted({plain_latin(line) for text in said for line in text.split(". ")})
+    lines = lines if os.environ.get("WYRD_MORE") else lines[::4]
     held = {n: v for n, v in vars(tables.module).items() if isinstance(v, tuple)}  # type: ignore[attr-defined]
     assert held
     for name, phrases in held.items():

@@ -297,7 +297,7 @@ def _lines(messages: list[BaseMessage], type: str) -> list[str]:
     return [text for text in said if text not in ("", EMPTY)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(HISTORIES, WRITES)
 def test_any_history(history: list[BaseMessage], writes: list[Any]) -> None:
     """Repaired, both providers take it; once more changes nothing; who said what, each call with
@@ -352,7 +352,7 @@ def fine_histories(draw: Any) -> list[BaseMessage]:
     return history
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(fine_histories())
 def test_a_history_that_is_fine_comes_back_as_it_is(history: list[BaseMessage]) -> None:
     """The very same objects, in order; results in any order behind their calls are fine."""

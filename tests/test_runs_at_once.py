@@ -21,7 +21,7 @@ from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
 from tests import handmade
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
-from tests.programs import seeds, states_of
+from tests.programs import each_on_one, seeds, states_of
 from tests.tables import derived
 
 AT: Any = {"configurable": {"thread_id": "t"}}
@@ -162,19 +162,19 @@ def at_once(chance: random.Random, savers: list[WyrdSaver], turns: int) -> None:
                 late.catch_up(chance.randrange(8))
 
 
-@pytest.mark.parametrize("seed", seeds(0, 2))
+@pytest.mark.parametrize(("durable", "seed"), each_on_one(seeds(0, 2)), indirect=["durable"])
 def test_runs_at_once(durable: Backend, seed: int) -> None:
     """Two runs at a time, of two or three processes: no damage is found, and none is made."""
     chance = random.Random(seed)
     savers = [durable.open() for _ in range(2 + seed % 2)]
     reader, told = durable.open(), listening(savers)
-    for part in range(3):
+    for part in range(2):
         at_once(chance, savers, 5)
         check(reader, durable.url, f"seed {seed} part {part}")
         assert each_fork_is_told(reader, told)
 
 
-@pytest.mark.parametrize("seed", seeds(100, 3))
+@pytest.mark.parametrize(("durable", "seed"), each_on_one(seeds(100, 3)), indirect=["durable"])
 def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
     """Lines that part anywhere, each stored in its order: told by each that came later."""
     chance = random.Random(seed)

@@ -7,7 +7,6 @@ import logging
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,7 +38,7 @@ from langgraph_wyrd.storage.tables import (
 from tests.conftest import Backend
 from tests.damage import at, talk
 from tests.handmade import checkpoint, ids, put
-from tests.outside import ROOT, raw
+from tests.outside import ROOT, python, raw
 from tests.planted import CONFIG, build, stored_text
 from tests.raw_rows import replace, store, stored
 
@@ -871,7 +870,7 @@ def test_a_killed_rotation_goes_on(base: Backend) -> None:
         for name in "abc":
             talk(saver, name, 2)
         before = [whole(saver, name) for name in "abc"]
-    done = subprocess.run([sys.executable, "-c", ROTATE, base.url], cwd=ROOT, timeout=60)
+    done = subprocess.run(python("-c", ROTATE, base.url), cwd=ROOT, timeout=60)
     assert done.returncode == -signal.SIGKILL
     with base.open(**ring("old", "new")) as saver:
         assert [whole(saver, name) for name in "abc"] == before

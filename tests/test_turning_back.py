@@ -33,8 +33,7 @@ def todos(dice: random.Random, n: int) -> list[dict[str, str]]:
     return [{"content": f"step {k}", "status": dice.choice(words)} for k in range(n % 5)]
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-@pytest.mark.parametrize("cold", [False, True], ids=["known", "read anew"])
+@pytest.mark.parametrize(("seed", "cold"), [(0, False), (2, True)], ids=["known", "read anew"])
 def test_tables_follow_to_any_branch(durable: Backend, cold: bool, seed: int) -> None:
     """Branches of up to a hundred checkpoints, gone back and forth between."""
     dice = random.Random(seed)

@@ -29,7 +29,7 @@ from langgraph_wyrd.ui.security import host_name, is_loopback
 from langgraph_wyrd.views.json_data import Plain, encoded
 from tests import inspected
 from tests.conftest import DURABLE, Backend, fresh_postgres, url_database
-from tests.outside import not_ignored
+from tests.outside import SERVING, not_ignored, python
 
 ROOT = Path(__file__).parent.parent
 LOCAL = "http://127.0.0.1"
@@ -565,7 +565,7 @@ def test_the_command(sqlite: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         inspected.run(saver, "chat-0193")
     monkeypatch.setenv("WYRD_URL", sqlite.url)
     monkeypatch.delenv("WYRD_UI_TOKEN", raising=False)
-    command = [sys.executable, "-m", "langgraph_wyrd", "ui", "--port", "0", "--json"]
+    command = python("-m", "langgraph_wyrd", "ui", "--port", "0", "--json", imported=SERVING)
     running = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=not_ignored,

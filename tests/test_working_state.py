@@ -13,7 +13,6 @@ import operator
 import re
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +46,7 @@ from langgraph_wyrd.state.facts import Holds, Opens
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, LoopKind
 from tests.conftest import Backend
+from tests.outside import python
 from tests.scripted_agents import (
     APPROVE,
     CONFIG,
@@ -585,7 +585,7 @@ async def test_another_process_sees_the_same(durable: Backend, call: Call) -> No
     await saver.aclose()
     made = await asyncio.to_thread(
         subprocess.run,
-        [sys.executable, "-c", _LOOK, durable.url, THREAD],
+        python("-c", _LOOK, durable.url, THREAD),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     same_as(WorkingState.from_dict(json.loads(made.stdout)), state)

@@ -154,7 +154,7 @@ def run(how: str, doing: Any) -> None:
 def test_random_calls(backend: Backend, how: str) -> None:
     """After every call the writes of every checkpoint are those that InMemorySaver has."""
     saver = backend.open()
-    for seed in range(60 * MORE):
+    for seed in range(24 * MORE):
         run(how, play(seed, [saver], InMemorySaver(), how))
 
 
@@ -162,14 +162,14 @@ def test_random_calls(backend: Backend, how: str) -> None:
 def test_two_savers_in_turns(durable: Backend, how: str) -> None:
     """Of several processes none knows what another has stored; together they say the same."""
     savers = [durable.open(), durable.open(), durable.open(pillars=False)]
-    for seed in range(1000, 1000 + 25 * MORE):
+    for seed in range(1000, 1000 + 10 * MORE):
         run(how, play(seed, savers, InMemorySaver(), how))
 
 
 def test_nobody_looks_in_between(durable: Backend) -> None:
     """Nothing depends on what a reading has cached."""
     saver = durable.open()
-    for seed in range(2000, 2000 + 25 * MORE):
+    for seed in range(2000, 2000 + 10 * MORE):
         run("sync", play(seed, [saver], InMemorySaver(), "sync", look_often=False))
 
 
@@ -177,7 +177,7 @@ def test_sealed(durable: Backend) -> None:
     """The same where writes are encrypted."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"1" * 16)
     saver = durable.open(serde=serde)
-    for seed in range(3000, 3000 + 20 * MORE):
+    for seed in range(3000, 3000 + 8 * MORE):
         run("sync", play(seed, [saver], InMemorySaver(), "sync"))
 
 
