@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -179,8 +179,11 @@ def test_any_id_works(sqlite: Backend, name: str) -> None:
     )
     api = client(saver)
     assert [each["thread_id"] for each in got(api.get("/api/threads"))["threads"]] == [name]
-    for part in ("", "/messages", "/history", "/state"):
+    encoded = quote(name, safe="").replace(".", "%2E")
+    for part in ("", "/messages", "/events", "/history", "/state"):
         assert got(api.get(of(name, part)))["thread_id"] == name
+        for root in ("/api", ""):
+            assert got(api.get(f"{root}/threads/{encoded}{part}"))["thread_id"] == name
     made = got(api.post(of(name, "/fork"), json={"new_thread_id": f"{name}+"}))
     assert made == {"thread_id": f"{name}+"}
     assert got(api.get(of(name, "/export")))["thread_id"] == name
@@ -195,6 +198,7 @@ def test_mounted_somewhere(sqlite: Backend) -> None:
     assert got(api.get(f"/a%20b/look{of('trip/paris')}"))["thread_id"] == "trip/paris"
     assert "main.js" in api.get("/a%20b/look/").text
     assert "import" in api.get("/a%20b/look/main.js").text
+    assert got(api.get("/a%20b/look/threads/trip%2Fparis/messages"))["thread_id"] == "trip/paris"
     label = {"name": "here"}
     assert got(api.post(f"/a%20b/look{of('trip/paris', '/label')}", json=label))["name"] == "here"
 
@@ -282,6 +286,54 @@ def test_changes(api: TestClient, saver: WyrdSaver) -> None:
     assert saver.thread("t/2").working_state().title == state.title
     moved = got(api.post(of("trip/paris", "/rewind"), json={"to": "offers"}))
     assert thread.working_state().checkpoint_id == moved["checkpoint_id"]
+
+
+def test_a_thread_by_its_path(api: TestClient, saver: WyrdSaver) -> None:
+    """`/threads/ID` and what is below it are the same as `/thread?id=`, with or without `/api`."""
+    for root in ("/api", ""):
+        assert got(api.get(f"{root}/threads")) == got(api.get("/api/threads"))
+        for part in ("", "/messages", "/events", "/history", "/state"):
+            found = got(api.get(f"{root}/threads/trip%2Fparis{part}"))
+            assert found == got(api.get(of("trip/paris", part)))
+    assert api.head("/threads/trip%2Fparis").status_code == 200
+    (entry,) = saver.inbox(thread_id="trip/paris")
+    answer = {"value": "yes", "loop": entry.loop_id, "by": "ann"}
+    assert got(api.post("/threads/trip%2Fparis/answer", json=answer))["answers"]
+    again = api.post("/threads/trip%2Fparis/answer", json=answer)
+    assert (again.status_code, kind(again)) == (409, "AlreadyAnswered")
+    assert kind(api.get("/threads/nobody/messages")) == "ThreadNotFound"
+    assert kind(api.post("/threads/trip%2Fparis/nothing")) == "NotFound"
+
+
+def test_events_as_json(api: TestClient, saver: WyrdSaver) -> None:
+    """Who accepts JSON is given what happened as a page; the next page is asked for with `next`."""
+    json_only = {"accept": "application/json"}
+    page = got(api.get("/api/events?limit=2", headers=json_only))
+    assert [each["item"] for each in page["events"]] == [e.item for e in saver.events(limit=2)]
+    more = got(api.get(f"/events?limit=2&since={page['next']}", headers=json_only))["events"]
+    assert more[0] != page["events"][0]
+    asked = {"kind": "loop.open", "thread_id": "trip/paris"}
+    found = got(api.get("/events", params=asked, headers=json_only))["events"]
+    assert {(each["kind"], each["thread_id"]) for each in found} == {("loop.open", "trip/paris")}
+    assert found == got(api.get("/threads/trip%2Fparis/events?kind=loop.open"))["events"]
+
+
+def test_openapi_describes_it(api: TestClient) -> None:
+    """Every operation is in the description, by query and by path, with what it takes."""
+    paths = got(api.get("/openapi.json"))["paths"]
+    ids = [each["operationId"] for path in paths.values() for each in path.values()]
+    assert len(set(ids)) == len(ids)
+    for each in OPERATIONS:
+        said = paths[f"/api{each.path}"][each.method.lower()]
+        given = [one["name"] for one in said["parameters"] if one["in"] == "query"]
+        assert given == names(each)
+        fields = said.get("requestBody", {}).get("content", {}).get("application/json", {})
+        assert set(fields.get("schema", {}).get("properties", {})) == {f.name for f in each.body}
+        if "id" in given:
+            path = each.path.replace("/thread", "/threads/{id}", 1)
+            below = paths[f"/api{path}"][each.method.lower()]["parameters"]
+            assert [one["name"] for one in below if one["in"] == "path"] == ["id"]
+    assert "get" in paths["/api/events"]
 
 
 def test_what_is_wrong_is_said(api: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""The API's operations, each declared once: routes and checks of input are made of it.
+"""The API's operations, each declared once: routes, checks and OpenAPI are made of it.
 
 docs/ui.md says what each takes and gives.
 """
@@ -200,6 +200,21 @@ async def loops(call: Call) -> Any:
     return {"loops": page.to_records(), "next": page.next}
 
 
+_HAPPENED = (*_texts("since"), *_texts("kind", many=True), _LIMIT)
+
+
+async def events(call: Call) -> Any:
+    """What happened in all threads, oldest first: as JSON, or live as server-sent events."""
+    page = await call.saver.aevents(**call.query)
+    return {"events": page.to_records(), "next": page.next}
+
+
+# Where the live updates are, for who accepts JSON only.
+EVENTS_LISTED = Operation(
+    "GET", "/events", events, query=(*_HAPPENED, *_texts("thread_id", many=True))
+)
+
+
 @_read_thread("")
 async def thread(call: Call) -> Any:
     """A thread: its working state, labels and damage."""
@@ -226,6 +241,13 @@ def _stated(thread_id: str, state: WorkingState, *, now: bool = True) -> dict[st
     """A state; its brief counts ages up to now, or for a point of the past up to then."""
     at = None if now or state.ts is None else datetime.fromisoformat(state.ts)
     return {"thread_id": thread_id, "state": state.to_dict(), "brief": state.brief(now=at)}
+
+
+@_read_thread("/events", *_HAPPENED)
+async def thread_events(call: Call) -> Any:
+    """What happened in a thread, oldest first."""
+    page = await call.saver.aevents(thread_id=call.id, **call.query)
+    return {"thread_id": call.id, "events": page.to_records(), "next": page.next}
 
 
 @_read_thread(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -19,8 +21,8 @@ from starlette.routing import Route
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import InvalidInput, WyrdError
-from langgraph_wyrd.ui import feed
-from langgraph_wyrd.ui.api import OPERATIONS, Call, Operation, checked
+from langgraph_wyrd.ui import feed, openapi
+from langgraph_wyrd.ui.api import EVENTS_LISTED, OPERATIONS, Call, Operation, checked
 from langgraph_wyrd.ui.security import Access, Guard, Refused
 from langgraph_wyrd.views.json_data import encoded
 
@@ -59,11 +61,18 @@ def make(
     """See `langgraph_wyrd.ui.app`."""
     access = Access.of(token, read_only, hosts)
     looked_at: Any = saver  # a user's saver has the same methods
-    routes = [
-        Route(f"/api{each.path}", _endpoint(each, looked_at, access), methods=[each.method])
-        for each in OPERATIONS
-    ]
-    routes.append(Route("/api/events", _events(looked_at, access), methods=["GET"]))
+    endpoints = {
+        (each.method, each.path): _endpoint(each, looked_at, access) for each in OPERATIONS
+    }
+    listed = _endpoint(EVENTS_LISTED, looked_at, access)
+    endpoints["GET", "/events"] = _events(looked_at, access, listed)
+    routes = []
+    for root in ("/api", ""):
+        for (method, path), endpoint in endpoints.items():
+            routes.append(Route(f"{root}{path}", endpoint, methods=[method]))
+        by_path = _of_thread(endpoints)
+        routes.append(Route(f"{root}/threads/{{rest:wyrd}}", by_path, methods=["GET", "POST"]))
+    routes.append(Route("/openapi.json", _document, methods=["GET"]))
     files = {each.name: each for each in STATIC.iterdir() if each.suffix in _TYPES}
     routes += [Route(f"/{name}", _file(each), methods=["GET"]) for name, each in files.items()]
     routes.append(Route("/", _file(files["index.html"]), methods=["GET"]))
@@ -72,21 +81,56 @@ def make(
 
 # ---- operations
 
+Endpoint = Callable[[Request], Awaitable[Response]]
 
-def _endpoint(
-    operation: Operation, saver: WyrdSaver, access: Access
-) -> Callable[[Request], Awaitable[Response]]:
+
+def _endpoint(operation: Operation, saver: WyrdSaver, access: Access) -> Endpoint:
     async def run(request: Request) -> Response:
         try:
             access.check(request, changes=operation.changes, public=operation.public)
             sent = await _body(request) if operation.body else {}
-            query = checked(operation.query, request.query_params.multi_items())
+            asked = request.query_params.multi_items()
+            if (named := request.path_params.get("id")) is not None:
+                asked.append(("id", named))
+            query = checked(operation.query, asked)
             body = checked(operation.body, sent.items())
             call = Call(saver, access, request, query.pop("id", ""), query, body)
             found = await operation.run(call)
             return found if isinstance(found, Response) else await _json(found)
         except Exception as error:
             return await failed(error)
+
+    return run
+
+
+class _Anything(PathConvertor):
+    """The rest of a path, line ends included: a thread's id may hold any character."""
+
+    regex = r"[\s\S]+"
+
+
+register_url_convertor("wyrd", _Anything())
+
+
+def _of_thread(endpoints: Mapping[tuple[str, str], Endpoint]) -> Endpoint:
+    """`/threads/ID/messages` is `/thread/messages?id=ID`, with the id URL-encoded."""
+
+    async def run(request: Request) -> Response:
+        # Only the path as it was sent tells a slash of the id (%2F) from one of the path.
+        decoded, rest = request.scope["path"], request.path_params["rest"]
+        sent = (request.scope.get("raw_path") or quote(decoded).encode()).decode("latin-1")
+        before = decoded[: len(decoded) - len(rest)]
+        sent = sent.split("/", before.count("/"))[-1]
+        method = "GET" if request.method == "HEAD" else request.method
+        id, _, part = sent.rpartition("/")
+        found = endpoints.get((method, f"/thread/{part}")) if id else None
+        if found is None:
+            id, found = sent, endpoints.get((method, "/thread"))
+        if found is None:
+            said = f"there is nothing to post to {part!r}: see /openapi.json"
+            return await failed(Refused(404, "NotFound", said))
+        request.path_params["id"] = unquote(id)
+        return await found(request)
 
     return run
 
@@ -132,8 +176,12 @@ async def failed(error: Exception) -> Response:
 # ---- live updates
 
 
-def _events(saver: WyrdSaver, access: Access) -> Callable[[Request], Awaitable[Response]]:
+def _events(saver: WyrdSaver, access: Access, listed: Endpoint) -> Endpoint:
+    """Server-sent events, or what happened as JSON to who accepts that only."""
+
     async def events(request: Request) -> Response:
+        if request.headers.get("accept", "").startswith("application/json"):
+            return await listed(request)
         try:
             access.check(request, changes=False, public=False)
             start = request.headers.get("last-event-id") or request.query_params.get("since")
@@ -157,6 +205,11 @@ def _events(saver: WyrdSaver, access: Access) -> Callable[[Request], Awaitable[R
 # ---- the page
 
 
+async def _document(request: Request) -> Response:
+    operations = [*OPERATIONS, EVENTS_LISTED]
+    return await _json(openapi.document(operations, request.scope.get("root_path", "")))
+
+
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -165,7 +218,7 @@ _TYPES = {
 }
 
 
-def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
+def _file(path: Path) -> Endpoint:
     """A file of the page, read once, when the app is made."""
     content, kind = path.read_bytes(), _TYPES[path.suffix]
     tag = f'"{blake2b(content, digest_size=8).hexdigest()}"'

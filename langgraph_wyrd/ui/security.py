@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+TESTS = ("testserver", "test")  # test clients call an app so; no page of another site can be there
 HEADER = "x-wyrd"  # every POST must carry it: no page of another site can send it
 SHORTEST = 16  # characters of a token
 _POLICY = (
@@ -63,7 +64,7 @@ class Access:
         if isinstance(hosts, str):
             hosts = (hosts,)
         if hosts is None:
-            hosts = LOOPBACK if token is None else ("*",)
+            hosts = (*LOOPBACK, *TESTS) if token is None else ("*",)
         names = frozenset(each.lower() for each in hosts)
         allowed = None if "*" in names else names
         return cls(token, (token is None) if read_only is None else read_only, allowed)
@@ -129,7 +130,8 @@ class Access:
                 401, "TokenMissing", "send the token: `Authorization: Bearer …`, or log in"
             )
         if changes and self.read_only:
-            raise Refused(403, "ReadOnly", "this inspector is read-only")
+            said = "this inspector is read-only: see `read_only` of ui.app, or --write"
+            raise Refused(403, "ReadOnly", said)
 
 
 class Guard:
