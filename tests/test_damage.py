@@ -833,11 +833,29 @@ def test_a_table_that_is_made_again(durable: Backend, name: str) -> None:
     with raw(durable.url) as connection:
         connection.execute(f"DROP TABLE {name}")
     with durable.open() as saver:
+        if name == "wyrd_todos":
+            with pytest.raises(errors.SchemaMissing, match=r"verify\(repair=True\) makes it again"):
+                saver.todos()
         assert any(name in str(each) for each in saver.verify(repair=True).findings)
         assert saver.verify().ok
         assert saver.thread("t").working_state().to_dict() == before
         assert saver.open_loops() == loops
         assert graph_of(saver).get_state(AT).values
+
+
+def test_a_table_of_a_schema_is_made_again(postgres: Backend) -> None:
+    """Also where another schema has a table of this name; with its indexes."""
+    postgres.open().close()
+    with postgres.open(schema="mine") as saver:
+        before = filled(saver)
+    with raw(postgres.url) as connection:
+        connection.execute("DROP TABLE mine.wyrd_open_loops")
+    with postgres.open(schema="mine") as saver:
+        assert "wyrd_open_loops" in str(saver.verify())
+        saver.verify(repair=True)
+        assert saver.verify().ok
+        assert saver.thread("t").working_state().to_dict() == before
+        assert saver.open_loops()
 
 
 @pytest.mark.parametrize("name", GONE)

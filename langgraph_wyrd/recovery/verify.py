@@ -151,8 +151,9 @@ Flow = Generator[Any, Any, Any]
 
 _ROUNDS = 3  # what was repaired may show more that can be
 _THERE = {
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
-    "postgres": "SELECT relname FROM pg_class WHERE oid = to_regclass(?) OR relname = ?",
+    "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}'",
+    # The name stands in the text, where the saver's schema is put before it.
+    "postgres": "SELECT 1 WHERE to_regclass($name${}$name$) IS NOT NULL",
 }
 
 
@@ -516,11 +517,10 @@ def _missing(dialect: str) -> Script[list[str]]:
     found = []
     for name in TABLES:
         try:
-            params = () if dialect == "sqlite" else (name, name)
-            there = {row[0] for row in (yield Query(_THERE[dialect], params))}
+            there = yield Query(_THERE[dialect].format(name))
         except WyrdError:
             continue
-        if name not in there:
+        if not there:
             found.append(name)
     return found
 

@@ -111,18 +111,23 @@ class PostgresDriver:
         self._guards: dict[str, bytes] = {}
         self._prefix = "" if schema is None else f"{quoting.Identifier(schema).as_string(None)}."
 
-    def text(self, sql: str) -> bytes:
+    def text(self, given: str) -> bytes:
         """A statement as this database takes it: `$1` for the first `?`, our tables' schema."""
-        found = self._texts.get(sql)
+        found = self._texts.get(given)
         if found is None:
+            sql = given
             if self._portable and "pg_snapshot_xmin" in sql:
                 raise StoreError(
                     f"{self._where} was set up with portable tables, whose transactions have no "
                     "order: there is no feed of events"
                 )
-            first, *others = sql.replace("wyrd_", f"{self._prefix}wyrd_").split("?")
+            if sql.startswith("CREATE "):
+                sql = schema.placed(sql, self._prefix)
+            else:
+                sql = sql.replace("wyrd_", f"{self._prefix}wyrd_")
+            first, *others = sql.split("?")
             marked = [f"${number}{each}" for number, each in enumerate(others, 1)]
-            found = self._texts[sql] = "".join([first, *marked]).encode()
+            found = self._texts[given] = "".join([first, *marked]).encode()
         return found
 
     def guard(self, sql: str) -> bytes:

@@ -22,6 +22,7 @@ from langgraph_wyrd.errors import (
     StoreError,
     WyrdError,
 )
+from langgraph_wyrd.storage.tables import made_again
 
 _NOT_LIBPQ_S = {"cursor_factory", "context", "prepare_threshold", "autocommit"}
 
@@ -68,7 +69,9 @@ def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
     if state == "25006":
         return ReadOnlyDatabase(f"{where} can only be read ({text})")
     if state in ("42P01", "3F000"):
-        return SchemaMissing(f"{where} does not have langgraph-wyrd's tables ({text})")
+        remedy = made_again(text)
+        what = f"{where} does not have langgraph-wyrd's tables ({text})"
+        return SchemaMissing(f"{what}. {remedy}" if remedy else what)
     if state == "42501":
         return StoreError(
             f"{where}: this role may not do that ({text}). Tables can be made by another "

@@ -14,6 +14,7 @@ from langgraph_wyrd.errors import (
     StoreError,
     WyrdError,
 )
+from langgraph_wyrd.storage.tables import made_again
 
 _CORRUPT = 11  # SQLite's own code
 _ODD = (
@@ -58,7 +59,8 @@ def translated(error: Exception, where: str, path: str, timeout: float) -> WyrdE
         why = _why_not(path)
         return NotADatabase(f"{where} can't be opened as an SQLite database ({text}){why}")
     if "no such table: wyrd_" in text:
-        return SchemaMissing(f"{where} lost langgraph-wyrd's tables ({text}). {REMEDY}")
+        remedy = made_again(text) or REMEDY
+        return SchemaMissing(f"{where} lost langgraph-wyrd's tables ({text}). {remedy}")
     if "disk I/O error" in text:
         return StoreError(
             f"{where}: the disk failed ({text}). Nothing of this call was stored: look at the disk"

@@ -638,3 +638,10 @@ TABLES: dict[str, Table] = {
         INTENTIONS, SEARCH, LABELS, USER_DATA, PARITY, HEALS, LEASES, KEYS,
     )
 }  # fmt: skip
+
+
+def made_again(text: str) -> str:
+    """What to do about a missing table that a driver's error names, if a repair makes it again."""
+    if any(table.role == "derived" and table.name in text for table in TABLES.values()):
+        return "verify(repair=True) makes it again (in a terminal: langgraph-wyrd doctor --repair)"
+    return ""
