@@ -191,7 +191,7 @@ def test_deleting_runs_keeps_the_states_of_what_stays(durable: Backend) -> None:
     saver = Runs.from_conn_string(durable.url)
     durable.opened.append(saver)
     dropped = 0
-    for seed in seeds(7000, 6, durable):
+    for seed in seeds(7000, 6):
         first = saver.count // 5 + 1
         thread = played(seed, [saver], asynchronous=False).thread
         before = states_of(saver, thread)
