@@ -16,7 +16,6 @@ from langgraph_wyrd.errors import (
     KeyMissing,
     ReadOnlyDatabase,
     ThreadNotFound,
-    WyrdError,
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
@@ -30,6 +29,7 @@ from langgraph_wyrd.operations import (
 )
 from langgraph_wyrd.saver_base import SaverBase
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.viewed import viewed
 from langgraph_wyrd.storage.names import stored
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class InboxFilters(TypedDict, total=False):
     older_than: timedelta | None
 
 
+@viewed("lists", "saver_html", "saver_text", prints=False)
 class Queries(SaverBase):
     """The part of a saver that asks across threads.
 
@@ -463,30 +464,11 @@ class Queries(SaverBase):
 
     ainbox = asynchronous(inbox)
 
-    # ---- in a notebook
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._where or 'a database'}>"
 
-    def _repr_html_(self) -> str:
-        from langgraph_wyrd.views.lists import page_html
-        from langgraph_wyrd.views.thread import note_html
 
-        try:
-            return page_html(self.threads(), type(self).__name__, "newest activity first")
-        except WyrdError as error:  # a cell must show something
-            return note_html(type(self).__name__, str(error))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from langgraph_wyrd.views.lists import page_text
-        from langgraph_wyrd.views.text import plain
-
-        try:
-            printer.text(page_text(self.threads()))
-        except WyrdError as error:
-            printer.text(plain(str(error)))
-
-
+@viewed("state", "resumed_html", "resumed_text")
 @dataclass(frozen=True, slots=True)
 class Resumed:
     """A thread to go on with: `graph.invoke(inputs, resumed.config)`.
@@ -498,16 +480,3 @@ class Resumed:
     config: RunnableConfig
     state: WorkingState
     brief: str
-
-    def __str__(self) -> str:
-        from langgraph_wyrd.views.text import plain
-
-        return plain(self.brief)
-
-    def _repr_html_(self) -> str:
-        from langgraph_wyrd.views.state import state_html
-
-        return state_html(self.state)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))

@@ -20,7 +20,7 @@ from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point, known
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound, WyrdError
+from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Fire, Operation, asynchronous, in_thread, operation
@@ -30,6 +30,7 @@ from langgraph_wyrd.state.labels import Label, checked_name
 from langgraph_wyrd.state.merge import Merged
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.results import Heal, HealKind, HistoryEntry, Page, Tree
+from langgraph_wyrd.state.viewed import viewed
 from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import select
@@ -47,6 +48,7 @@ _MOST = 1_000_000  # checkpoints of a tree
 _LONGEST = 1 << 40  # seconds: for ever
 
 
+@viewed("thread", "cell_html", "cell_text", prints=False)
 class Thread(MessageMethods, RewindMethods, EditMethods):
     """A thread of a saver. Making one reads nothing; get it from `saver.thread(id)`.
 
@@ -429,26 +431,6 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         return found
 
     abegun_ahead = asynchronous(begun_ahead)
-
-    # ---- in a notebook
-
-    def _repr_html_(self) -> str:
-        from langgraph_wyrd.views.thread import MOST, note_html, thread_html
-
-        try:
-            state, entries = self.working_state(), self.history(limit=MOST + 1)
-            return thread_html(state, entries, self.heals(), self.messages(as_dicts=True))
-        except WyrdError as error:  # a cell must show something
-            return note_html(self.id, str(error))
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from langgraph_wyrd.views.state import state_text
-        from langgraph_wyrd.views.text import plain
-
-        try:
-            printer.text(state_text(self.working_state()))
-        except WyrdError as error:
-            printer.text(plain(str(error)))
 
 
 def _name(name: str) -> str:

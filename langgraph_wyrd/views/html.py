@@ -129,6 +129,12 @@ def framed(*parts: Part) -> Markup:
     return tag("div", style, html(*parts), class_="wyrd")
 
 
+def note_html(name: str, said: str) -> str:
+    """What a cell shows where there is nothing else to show: a thread that is not there, …"""
+    title = tag("span", line(name, 120), class_="w-name")
+    return framed(tag("div", title, tag("small", line(said, 400)), class_="w-head"))
+
+
 T = TypeVar("T")
 
 STATUS_COLOURS = {

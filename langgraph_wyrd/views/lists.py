@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.matching import text_of
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo
@@ -14,7 +15,7 @@ from langgraph_wyrd.state.wording import node_path, value_text
 from langgraph_wyrd.views import html
 from langgraph_wyrd.views.history import made_by, ways_on
 from langgraph_wyrd.views.html import Part, age, folded, tag, words
-from langgraph_wyrd.views.text import Column, Paint, ago, count, line, table, unpainted, when
+from langgraph_wyrd.views.text import Column, Paint, ago, count, line, plain, table, unpainted, when
 
 MOST = 200  # rows in a cell; a terminal gets all that were asked for
 _ID = 13  # characters of a checkpoint's id in a cell, where the whole one is a title
@@ -71,6 +72,22 @@ def page_text(page: Sequence[Any], most: int = 100, paint: Paint = unpainted) ->
     if getattr(page, "next", None) is not None:
         lines.append(paint("… and more", "dim"))
     return "\n".join(lines)
+
+
+def saver_html(saver: Any) -> str:
+    """What a saver shows: its threads."""
+    name = type(saver).__name__
+    try:
+        return page_html(saver.threads(), name, "newest activity first")
+    except WyrdError as error:  # a cell must show something
+        return html.note_html(name, str(error))
+
+
+def saver_text(saver: Any) -> str:
+    try:
+        return page_text(saver.threads())
+    except WyrdError as error:
+        return plain(str(error))
 
 
 def _kind(page: Sequence[Any]) -> tuple[str, Sequence[Field]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.matching import Change, text_of
@@ -34,6 +35,14 @@ def state_html(state: WorkingState) -> str:
 
 def state_text(state: WorkingState) -> str:
     return plain(state.brief(guesses=bool(state.guessed_loops)))
+
+
+def resumed_html(resumed: Any) -> str:
+    return state_html(resumed.state)
+
+
+def resumed_text(resumed: Any) -> str:
+    return plain(resumed.brief)
 
 
 def head(state: WorkingState) -> list[Part]:

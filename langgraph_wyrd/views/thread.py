@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.results import Heal, HistoryEntry
 from langgraph_wyrd.views.history import timeline_html
@@ -15,16 +17,33 @@ from langgraph_wyrd.views.html import (
     folded,
     framed,
     listed,
+    note_html,
     part,
     tag,
     whole,
 )
 from langgraph_wyrd.views.messages import Message, messages_part
-from langgraph_wyrd.views.state import head, pillars
-from langgraph_wyrd.views.text import count, line
+from langgraph_wyrd.views.state import head, pillars, state_text
+from langgraph_wyrd.views.text import count, plain
 
 FEW = 10  # checkpoints that are seen at once
 MOST = 60  # … and that are asked for
+
+
+def cell_html(thread: Any) -> str:
+    """What a thread's handle shows."""
+    try:
+        state, entries = thread.working_state(), thread.history(limit=MOST + 1)
+        return thread_html(state, entries, thread.heals(), thread.messages(as_dicts=True))
+    except WyrdError as error:  # a cell must show something
+        return note_html(thread.id, str(error))
+
+
+def cell_text(thread: Any) -> str:
+    try:
+        return state_text(thread.working_state())
+    except WyrdError as error:
+        return plain(str(error))
 
 
 def thread_html(
@@ -65,9 +84,3 @@ def _heal(heal: Heal) -> Markup:
     at = tag("small", age(heal.at), " · " if small else None, small)
     said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", at]
     return listed("✓" if seen else "!", said, "w-over" if seen else None)
-
-
-def note_html(name: str, said: str) -> str:
-    """What a cell shows where there is nothing else to show: a thread that is not there, …"""
-    title = tag("span", line(name, 120), class_="w-name")
-    return framed(tag("div", title, tag("small", line(said, 400)), class_="w-head"))
