@@ -19,7 +19,6 @@ from langgraph_wyrd.state.matching import (
     PILLARS,
     STATE_FIELDS,
     Change,
-    digest,
     equal,
     matched,
     related,
@@ -51,15 +50,17 @@ _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved"
 class StateDiff:
     """What makes one working state of another.
 
-    `changes` has it all, by pillar, also ids, times and places. `added`, `removed`, `changed`,
-    `summary` and `lines` have what a person would ask about. `fields` are those of the state
-    itself, old and new; `ids` tells whether items stand as they did.
+    `changes` has it all, by pillar, also ids and times. `added`, `removed`, `changed`, `summary`
+    and `lines` have what a person would ask about. `fields` are those of the state itself, old and
+    new; `states` the two that were compared.
     """
 
     changes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
     fields: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
-    ids: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     channels: ChannelsDiff | None = field(default=None, compare=False)
+    states: tuple[WorkingState, WorkingState] = field(
+        default=(WorkingState(), WorkingState()), compare=False, repr=False
+    )
 
     def all_changes(self) -> Iterator[tuple[str, str, Change]]:
         """Pillar, verb and change of all that a person would ask about."""
@@ -138,12 +139,8 @@ class StateDiff:
 
     def invert(self) -> StateDiff:
         """What leads back; without the channels."""
-        back = {p: _in_order([c.invert() for c in held]) for p, held in self.changes.items()}
-        fields, ids = (
-            {name: (new, old) for name, (old, new) in pairs.items()}
-            for pairs in (self.fields, self.ids)
-        )
-        return StateDiff(back, fields, ids)
+        a, b = self.states
+        return diff(b, a)
 
     def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:
         """The state with these changes; the one that was compared becomes exactly the other one.
@@ -182,14 +179,13 @@ def diff(a: WorkingState, b: WorkingState) -> StateDiff:
     no difference.
     """
     changes: dict[str, tuple[Change, ...]] = {}
-    ids: dict[str, tuple[str, str]] = {}
     for pillar in PILLARS:
         olds, news = getattr(a, pillar), getattr(b, pillar)
         if olds is not news and (found := _changes(olds, news, related(a, b))):
-            changes[pillar] = _in_order(found)
-            ids[pillar] = (digest(olds), digest(news))
+            changes[pillar] = found
     pairs = {name: (getattr(a, name), getattr(b, name)) for name in STATE_FIELDS}
-    return StateDiff(changes, {n: pair for n, pair in pairs.items() if not same(*pair)}, ids)
+    fields = {name: pair for name, pair in pairs.items() if not same(*pair)}
+    return StateDiff(changes, fields, states=(a, b))
 
 
 def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
@@ -203,21 +199,18 @@ def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
     return diff.apply(state, strict=True).state
 
 
-def _changes(olds: Sequence[Item], news: Sequence[Item], kin: bool) -> list[Change]:
+def _changes(olds: Sequence[Item], news: Sequence[Item], kin: bool) -> tuple[Change, ...]:
+    """What changed, as it stands in the new state; what is gone last."""
     pairs = matched(olds, news, kin)
     steady = _ascending([pairs[place] for place in sorted(pairs)])
-    found = [Change(old, None, place) for place, old in enumerate(olds) if place not in pairs]
-    rest = set(range(len(news))) - set(pairs.values())
-    found += [Change(None, news[place], None, place) for place in rest]
-    for was, now in pairs.items():
-        if now not in steady or not equal(olds[was], news[now]):
-            found.append(Change(olds[was], news[now], was, now, now not in steady))
-    return found
-
-
-def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """As they stand in the new state; what is gone last."""
-    return tuple(sorted(changes, key=lambda c: (c.now is None, c.now or 0, c.was or 0)))
+    was = {now: olds[place] for place, now in pairs.items()}
+    found = []
+    for now, new in enumerate(news):
+        moved = now in was and now not in steady
+        if now not in was or moved or not equal(was[now], new):
+            found.append(Change(was.get(now), new, moved))
+    gone = (Change(old, None) for place, old in enumerate(olds) if place not in pairs)
+    return (*found, *gone)
 
 
 def _ascending(places: Sequence[int]) -> set[int]:
@@ -238,10 +231,9 @@ def _ascending(places: Sequence[int]) -> set[int]:
 def _written(change: Change) -> dict[str, Any]:
     old = {} if change.old is None else codec.write(change.old, True)
     new = {} if change.new is None else codec.write(change.new, True)
-    out: dict[str, Any] = {} if change.old is None else {"old": old, "was": change.was}
+    out: dict[str, Any] = {} if change.old is None else {"old": old}
     if change.new is not None:  # what stays as it was is not repeated
         out["new"] = {k: v for k, v in new.items() if k not in old or not same(v, old[k])}
-        out["now"] = change.now
     return {**out, "moved": True} if change.moved else out
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.state import codec
@@ -73,12 +72,6 @@ def related(one: WorkingState, other: WorkingState) -> bool:
     return one.thread_id is not None and (one.thread_id, one.ns) == (other.thread_id, other.ns)
 
 
-def digest(items: Iterable[Item]) -> str:
-    """Tells whether the same items stand in the same order, by their ids."""
-    ids = "\0".join(item.id for item in items)
-    return blake2b(ids.encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
-
-
 def _keys(item: Item, kin: bool, added: bool) -> tuple[Hashable, ...]:
     """What makes two items the same one, surest first; None makes none.
 
@@ -139,19 +132,14 @@ def matched(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An item as it was and as it is, and its places; None where it was, or is, not there.
+    """An item as it was and as it is; None where it was, or is, not there.
 
     `moved`: it stands elsewhere among those that both states have.
     """
 
     old: Item | None
     new: Item | None
-    was: int | None = None
-    now: int | None = None
     moved: bool = False
-
-    def invert(self) -> Change:
-        return replace(self, old=self.new, new=self.old, was=self.now, now=self.was)
 
     @property
     def item(self) -> Item:

@@ -19,9 +19,8 @@ from langgraph_wyrd.state.matching import (
     SILENT,
     SILENT_OF_STATE,
     STATE_FIELDS,
-    Change,
     Fields,
-    digest,
+    equal,
     fields_of,
     item_fields,
     matched,
@@ -103,17 +102,18 @@ def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState) -> Merge
 def applied(state: WorkingState, diff: StateDiff) -> Merged:
     """See `StateDiff.apply`."""
     conflicts: list[Conflict] = []
-    known = {name: pair for name, pair in diff.fields.items() if name in STATE_FIELDS}
-    b, t = ({name: pair[n] for name, pair in known.items()} for n in (0, 1))
-    o = {name: getattr(state, name) for name in known}
-    found = _Joining("state", conflicts, partial=True).fields(b, o, t)
+    a, b = diff.states
+    old, new = ({name: pair[n] for name, pair in diff.fields.items()} for n in (0, 1))
+    ours = {name: getattr(state, name) for name in diff.fields}
+    found = _Joining("state", conflicts, partial=True).fields(old, ours, new)
     for pillar, changes in diff.changes.items():
-        joining, items = _Joining(pillar, conflicts, partial=True), getattr(state, pillar)
-        if digest(items) == diff.ids.get(pillar, ("",))[0]:
-            found[pillar] = _in_place(joining, items, changes)
+        before, items, after = (getattr(each, pillar) for each in (a, state, b))
+        if _alike(items, before) or _alike(items, after):
+            found[pillar] = after
             continue
         olds = [each.old for each in changes if each.old is not None]
         news = [each.new for each in changes if each.new is not None]
+        joining = _Joining(pillar, conflicts, partial=True)
         found[pillar] = _items(joining, olds, items, news, False)
     return Merged(replace(state, **found), tuple(conflicts))
 
@@ -247,22 +247,5 @@ def _distinct(items: dict[int, Item], slots: Sequence[_Slot]) -> None:
             items[later] = replace(items[later], id=id)
 
 
-def _in_place(
-    joining: _Joining, items: Sequence[Item], changes: Sequence[Change]
-) -> tuple[Item, ...]:
-    """A diff's changes to items that stand as those did that were compared."""
-    kept: dict[int, Item] = dict(enumerate(items))
-    put: list[tuple[int, Item]] = []
-    for change in changes:
-        held = None if change.was is None else kept.pop(change.was)
-        after = joining.item(change.old, held, change.new)
-        if after is None:
-            continue
-        if change.was is None or change.moved:
-            put.append((change.now or 0, after))
-        else:
-            kept[change.was] = after
-    result = [kept[place] for place in sorted(kept)]
-    for place, item in sorted(put, key=lambda each: each[0]):
-        result.insert(place, item)
-    return tuple(result)
+def _alike(one: Sequence[Item], other: Sequence[Item]) -> bool:
+    return len(one) == len(other) and all(map(equal, one, other))
