@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.storage import rotation as keys
     from langgraph_wyrd.storage.rotation import Rotation
-    from langgraph_wyrd.transfer import files, rows
+    from langgraph_wyrd.transfer import files, thread_rows
 else:
     reading, sweep, rules = lazy("checkpoints.reextract", "checkpoints.sweep", "retention")
-    delete, rows = lazy("checkpoints.delete", "transfer.rows")
+    delete, thread_rows = lazy("checkpoints.delete", "transfer.thread_rows")
     keys, verification = lazy("storage.rotation", "recovery.verify")
     files, copy = lazy("transfer.files", "checkpoints.copy")
 
@@ -261,7 +261,7 @@ class Admin(SaverBase):
         yield from self._may_begin(new)
 
         def script() -> Script[None]:
-            yield from rows.copied(dialect, codec, old, new)
+            yield from thread_rows.copied(dialect, codec, old, new)
             if latest_only:
                 yield from delete.keep_latest(dialect, codec, new)
 

@@ -25,7 +25,7 @@ from langgraph_wyrd.state.wording import moment
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.transfer import rows
+from langgraph_wyrd.transfer import thread_rows
 from langgraph_wyrd.transfer.endpoint import (
     Endpoint,
     Found,
@@ -369,7 +369,7 @@ class Ours(Endpoint):
 
     def threads(self) -> list[tuple[Any, int]]:
         made: list[tuple[str, int]] = []
-        while page := self.run(partial(rows.threads, made[-1][0] if made else "")):
+        while page := self.run(partial(thread_rows.threads, made[-1][0] if made else "")):
             made += page
         return [(given(name), count) for name, count in made if count]
 
@@ -407,7 +407,7 @@ def between(source: Ours, target: Ours, id: Any) -> Report | None:
     if source.saver._codec.splits != target.saver._codec.splits or not target.saver._codec.splits:
         return None
     name = stored(str(id), "thread_id")
-    found = source.run(partial(rows.stored, source.saver._dialect, name))
+    found = source.run(partial(thread_rows.stored, source.saver._dialect, name))
     if found is None:
         return Report()
     if found.thread.status is None and target.saver._reader is not None:

@@ -37,7 +37,7 @@ from langgraph_wyrd.storage.tables import (
     CheckpointRow,
     ThreadRow,
 )
-from langgraph_wyrd.transfer import rows
+from langgraph_wyrd.transfer import thread_rows
 
 FORMAT = "langgraph-wyrd thread"
 SCHEMA = 1
@@ -100,7 +100,7 @@ class Export(NamedTuple):
 
 
 def export(dialect: str, codec: Codec, thread_id: str) -> Script[Export | None]:
-    carried = yield from rows.stored(dialect, thread_id)
+    carried = yield from thread_rows.stored(dialect, thread_id)
     if carried is None or not carried.rows[CHECKPOINTS.name]:
         return None
     state, messages = yield from declare.to_read(dialect, codec, thread_id)
