@@ -180,22 +180,21 @@ class Admin(SaverBase):
     def _read_of(self, id: str, script: Bound[T]) -> Operation[T]:
         """What a script reads of a thread, once its working state was read out of all of it."""
         dialect, reader = self._dialect, self._reader
-        script = self._of_thread(id, script)
 
-        def if_read() -> Script[T | None]:
+        def if_read() -> Script[list[T]]:
             if reader is not None and reader.has_to_read((yield from thread_row(dialect, id))):
-                return None
-            return (yield from script())
+                return []
+            return [(yield from script())]
 
-        found = yield from self._read(self._of_thread(id, if_read), id)
-        if found is not None:
-            return found
+        if held := (yield from self._read(self._of_thread(id, if_read), id)):
+            return held[0]
+        again = self._of_thread(id, script)
         try:  # savers that read none of it stored it, or such that read less
             yield from self._reextract(id)
         except ReadOnlyDatabase:
-            found = yield from self._read(script, id)
+            found = yield from self._read(again, id)
             return cast("T", not_read(found)) if isinstance(found, WorkingState) else found
-        return (yield from self._read(script, id))
+        return (yield from self._read(again, id))
 
     def _reextract(self, id: str) -> Operation[None]:
         assert self._reader is not None

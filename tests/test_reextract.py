@@ -404,6 +404,17 @@ async def test_read_on_first_use(durable: Backend, call: Any) -> None:
     assert "stale" not in str(on.verify())
 
 
+@pytest.mark.parametrize("pillars", [True, False])
+async def test_an_answer_of_none_is_an_answer(
+    durable: Backend, call: Any, pillars: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is to be told, nothing is read again, with the working state on or off."""
+    saver = durable.open(pillars=pillars)
+    await call(chain(first, ask, checkpointer=saver), "invoke", {"said": ["in"]}, config("t"))
+    monkeypatch.setattr(WyrdSaver, "_reextract", None)
+    assert await call(saver.thread("t"), "first_change", "no such channel") is None
+
+
 def stored_by(durable: Backend, extractors: Any) -> WyrdSaver:
     saver = durable.open(extractors=extractors)
     chain(first, ask, checkpointer=saver).invoke({"said": ["in"]}, config("t"))
