@@ -87,7 +87,7 @@ def test_what_is_of_a_thread_is_partitioned(spread: Backend) -> None:
     assert found == {
         name: "HASH (key)" if name == "wyrd_threads" else "HASH (thread)"
         for name, table in TABLES.items()
-        if table.scope != "database"
+        if table.placed_by is not None
     }
     assert {name for (name,) in plain} == {"wyrd_migrations", "wyrd_keys"}
     assert {name for (name,) in parts} == {f"{name}_{n}" for name in found for n in range(4)}

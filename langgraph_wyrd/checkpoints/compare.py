@@ -22,7 +22,6 @@ from langgraph_wyrd.state.matching import PILLARS, Change
 from langgraph_wyrd.state.model import Item, WorkingState
 from langgraph_wyrd.state.results import HistoryEntry
 from langgraph_wyrd.state.value_diff import NOTHING, diff_values, is_same_at, is_users, keys_of
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, CheckpointRow
@@ -261,9 +260,7 @@ def _of_channel(
                 elif channel in delta.removed:
                     has_value, value = False, Value(codec)
         else:
-            found = yield from paths.find(
-                dialect, found_by(dialect, thread.thread_id), "", id, writes=False
-            )
+            found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
             here = outline(codec, found)
             if keys:
                 has_value, value, _ = _taken(restore(codec, found), channel, codec, id)

@@ -36,10 +36,7 @@ from langgraph_wyrd.storage.tables import (
     ThreadRow,
 )
 
-COPIED = (
-    *(table for table in TABLES.values() if table.copied and "thread" in table.names),
-    HEALS,
-)
+COPIED = (*(table for table in TABLES.values() if table.role == "source"), HEALS)
 _RENEWED = (LABELS, HEALS)  # a row that is there already takes the source's columns
 _AT_ONCE = 200  # rows in one statement
 

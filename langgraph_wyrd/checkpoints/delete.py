@@ -182,7 +182,7 @@ def keep_latest(dialect: str, codec: Codec, thread_id: str) -> Script[int]:
     kept: set[Place] = set()
     metadata: dict[Place, dict[str, Any]] = {}
     for each in wanted:
-        found = yield from path.find(dialect, found_by(dialect, thread_id), each.ns, each.id)
+        found = yield from path.find(dialect, thread_id, each.ns, each.id)
         metadata[each.place] = _metadata(codec, found)
         kept.add(each.place)
         kept |= yield from _rebuilt_from(dialect, codec, thread, found)
@@ -267,9 +267,7 @@ def needed(
     for each in every:
         if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
             continue
-        found = yield from path.find(
-            dialect, found_by(dialect, thread.thread_id), each.ns, each.id, writes=False
-        )
+        found = yield from path.find(dialect, thread.thread_id, each.ns, each.id, writes=False)
         kept |= (yield from _rebuilt_from(dialect, codec, thread, found)) & set(gone)
     return kept
 
@@ -345,7 +343,6 @@ def _rebuilt(
     and stay known.
     """
     lights = {other.place: other for other in every}
-    by = found_by(dialect, thread.thread_id)
     found, state = yield from states.load_namespace(
         dialect, codec, thread.thread_id, thread.key, each.ns, each.id
     )
@@ -360,7 +357,9 @@ def _rebuilt(
     if built_on != each.built_on:
         before = None
         if built_on is not None:
-            before = yield from path.find(dialect, by, each.ns, built_on, writes=False)
+            before = yield from path.find(
+                dialect, thread.thread_id, each.ns, built_on, writes=False
+            )
         changes["built_stamp"] = None if before is None else before.path[0].stamp
         changes["delta"], held = between(codec, before, found)
         if state is not None:

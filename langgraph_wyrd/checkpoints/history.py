@@ -27,7 +27,6 @@ from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
 from langgraph_wyrd.state.pending import advance, moment_of, overlaid, rank
 from langgraph_wyrd.state.results import HistoryEntry, Tree
 from langgraph_wyrd.state.wording import listing
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
@@ -380,6 +379,4 @@ def place_of(entry: HistoryEntry) -> Place:
 
 def found_path(dialect: str, thread: Thread, id: str) -> Script[Found]:
     """The rows of a root checkpoint's path, without its writes."""
-    return (
-        yield from paths.find(dialect, found_by(dialect, thread.thread_id), "", id, writes=False)
-    )
+    return (yield from paths.find(dialect, thread.thread_id, "", id, writes=False))

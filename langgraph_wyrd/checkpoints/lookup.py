@@ -104,12 +104,11 @@ def load(
     Where it is not `strict`, a checkpoint that can't be read is not built on, and nobody looks for
     what is missing.
     """
-    by = found_by(dialect, wanted.thread_id)
     if wanted.parent is None:
         thread = yield from thread_row(dialect, wanted.thread_id)
         found = None
     else:
-        found = yield from path.find(dialect, by, wanted.ns, wanted.parent)
+        found = yield from path.find(dialect, wanted.thread_id, wanted.ns, wanted.parent)
         if strict:
             yield from read.expected(dialect, found, wanted.thread_id, wanted.ns, wanted.parent)
         thread = thread_of(dialect, wanted.thread_id, found.thread)

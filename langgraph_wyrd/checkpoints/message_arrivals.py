@@ -18,7 +18,6 @@ from langgraph_wyrd.checkpoints.restore import Restored, restore
 from langgraph_wyrd.codec.delta import Operation
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction import messages
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
 
@@ -124,8 +123,7 @@ def _steps(
                 walk.change(name, operation)
             walk.held -= set(delta.removed)
         else:
-            by = found_by(dialect, thread.thread_id)
-            found = yield from paths.find(dialect, by, "", id, writes=False)
+            found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
             walk.begin(restore(codec, found))
         steps.append(_step(codec, walk, row, [WriteRow._make(each) for each in writes]))
         last = id

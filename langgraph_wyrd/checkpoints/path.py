@@ -14,52 +14,50 @@ from functools import lru_cache
 from typing import Any
 
 from langgraph_wyrd.checkpoints import user_values
+from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.scripts import Query, Row, Script
 from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    SNAPSHOTS,
+    THREADS,
+    USER_DATA,
+    WRITES,
     CheckpointRow,
     SnapshotRow,
+    Table,
     ThreadRow,
-    UserRow,
     WriteRow,
 )
 
-_TEXTS, _INTS, _BYTES = 12, 6, 2
+_TABLES: tuple[Table, ...] = (THREADS, CHECKPOINTS, SNAPSHOTS, WRITES, USER_DATA)
+_TYPES = {"text": 0, "json": 0, "int": 1, "bytes": 2}
 
-# Of each kind of row: its texts, integers and bytes, in the order in which they are selected.
-_THREAD = (
-    ("thread_id", "head", "buried", "created", "updated", "status", "reason", "due", "title",
-     "user_id", "deleted_at", "read_by"),
-    ("version", "writer", "open_loops", "open_todos", "ttl"),
-    (),
-)  # fmt: skip
-_CHECKPOINT = (
-    ("ns", "id", "parent", "built_on", "ts", "source", "run_id", "root", "due", "metadata"),
-    ("stamp", "built_stamp", "seq", "step", "sum", "events_sum"),
-    ("events", "delta"),
-)
-_SNAPSHOT = (("ns", "checkpoint", "channel"), ("stamp", "sum"), ("data", "state"))
-_GROUP = ((), (), ("tags",))  # of a parity group: what it knows of its members
-_WRITE = (("ns", "checkpoint", "task", "path"), ("seq", "version", "sum"), ("events", "payload"))
-_USER = (("user_id", "name", "updated"), ("n", "sum"), ("data",))
-_KINDS: tuple[tuple[Any, Any, str], ...] = (
-    (ThreadRow, _THREAD, "key"),
-    (CheckpointRow, _CHECKPOINT, "thread"),
-    (SnapshotRow, _SNAPSHOT, "thread"),
-    (WriteRow, _WRITE, "thread"),
-    (UserRow, _USER, "thread"),
-    (None, _GROUP, "thread"),
-)
+
+def _by_type(table: Table) -> list[list[str]]:
+    """The names of a table's texts, integers and bytes."""
+    found: list[list[str]] = [[], [], []]
+    for column in table.columns:
+        if column.kind != "key":
+            found[_TYPES[column.kind]].append(column.name)
+    return found
+
+
+# Of each kind of row its columns, in the order in which they are selected. The last kind is what a
+# parity group knows of its members.
+_KINDS = [*map(_by_type, _TABLES), [[], [], ["tags"]]]
+_MOST = [max(len(kind[type_]) for kind in _KINDS) for type_ in range(3)]
+_THREAD, _CHECKPOINT, _SNAPSHOT, _WRITE, _USER, _GROUP = range(6)
+_TAGS = 2 + _MOST[0] + _MOST[1]  # where these stand
 
 
 def _places() -> list[tuple[Any, list[int]]]:
     """Of each kind: its class, and where in a selected row each of its fields stands."""
     made = []
-    for cls, (texts, ints, blobs), key in _KINDS[:5]:
-        at = {key: 1}
-        at.update((name, 2 + n) for n, name in enumerate(texts))
-        at.update((name, 2 + _TEXTS + n) for n, name in enumerate(ints))
-        at.update((name, 2 + _TEXTS + _INTS + n) for n, name in enumerate(blobs))
-        made.append((cls, [at[name] for name in cls._fields]))
+    for table, kind in zip(_TABLES, _KINDS, strict=False):
+        at = {table.placed_by: 1}
+        for type_, names in enumerate(kind):
+            at.update((name, 2 + sum(_MOST[:type_]) + n) for n, name in enumerate(names))
+        made.append((table.row, [at[name] for name in table.names]))
     return made
 
 
@@ -74,7 +72,6 @@ class Found:
     path: list[CheckpointRow] = field(default_factory=list)
     snapshots: list[SnapshotRow] = field(default_factory=list)
     writes: list[WriteRow] = field(default_factory=list)
-    rows: dict[tuple[str, str], CheckpointRow] = field(default_factory=dict)
     users: user_values.Rows = field(default_factory=user_values.Rows)
     groups: list[bytes] = field(default_factory=list)  # tags of the parity groups of its time
     grouped: bool = False  # whether these were asked for
@@ -86,12 +83,11 @@ class Found:
 
 def _selected(alias: str, kind: int, dialect: str) -> str:
     """The columns of one kind of row, with nulls of the right type where it has fewer."""
-    _, (texts, ints, blobs), key = _KINDS[kind]
-    names = ("TEXT", "BIGINT", "BYTEA") if dialect == "postgres" else ("TEXT", "INTEGER", "BLOB")
-    columns = [str(kind), f"{alias}.{key}"]
-    for held, most, type_ in zip((texts, ints, blobs), (_TEXTS, _INTS, _BYTES), names, strict=True):
-        columns += [f"{alias}.{name}" for name in held]
-        columns += [f"CAST(NULL AS {type_})"] * (most - len(held))
+    types = ("TEXT", "BIGINT", "BYTEA") if dialect == "postgres" else ("TEXT", "INTEGER", "BLOB")
+    columns = [str(kind), f"{alias}.{'key' if kind == _THREAD else 'thread'}"]
+    for names, most, type_ in zip(_KINDS[kind], _MOST, types, strict=True):
+        columns += [f"{alias}.{name}" for name in names]
+        columns += [f"CAST(NULL AS {type_})"] * (most - len(names))
     return ", ".join(columns)
 
 
@@ -128,8 +124,8 @@ path(thread, ns, id, built_on, stamp{row}) AS (
   {_joined("p.built_on", postgres)}
   WHERE p.built_on IS NOT NULL{stops}
 )
-SELECT {_selected("t", 0, dialect)} FROM t
-UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p
+SELECT {_selected("t", _THREAD, dialect)} FROM t
+UNION ALL SELECT {_selected("c", _CHECKPOINT, dialect)} FROM path p
   {_joined("p.id", postgres)}"""
     stamps = "SELECT stamp FROM path"
     if writes:
@@ -138,20 +134,20 @@ UNION ALL SELECT {_selected("c", 1, dialect)} FROM path p
             f"AND w.checkpoint = {chosen}"
         )
     text += f"""
-UNION ALL SELECT {_selected("u", 4, dialect)} FROM t JOIN wyrd_user_data u
+UNION ALL SELECT {_selected("u", _USER, dialect)} FROM t JOIN wyrd_user_data u
   ON u.thread = {key} AND u.n IN ({stamps})"""
     if snapshots:
         text += f"""
-UNION ALL SELECT {_selected("s", 2, dialect)} FROM path p JOIN wyrd_snapshots s
+UNION ALL SELECT {_selected("s", _SNAPSHOT, dialect)} FROM path p JOIN wyrd_snapshots s
   ON s.thread = {pkey} AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
     if writes:
         at = "t.head" if head else chosen
         text += f"""
-UNION ALL SELECT {_selected("w", 3, dialect)} FROM t JOIN wyrd_writes w
+UNION ALL SELECT {_selected("w", _WRITE, dialect)} FROM t JOIN wyrd_writes w
   ON w.thread = {key} AND w.ns = ?n AND w.checkpoint = {chosen}
-UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
+UNION ALL SELECT {_selected("g", _GROUP, dialect)} FROM t JOIN wyrd_parity g
   ON g.thread = {key} AND g.closed = 0 AND g.first <= {at} AND g.last >= {at}
-UNION ALL SELECT {_selected("g", 5, dialect)} FROM t JOIN wyrd_parity g
+UNION ALL SELECT {_selected("g", _GROUP, dialect)} FROM t JOIN wyrd_parity g
   ON g.thread = {key} AND g.closed = 1 AND g.first <= {at} AND g.last >= {at}"""
     return _MARK.sub("?", text), "".join(_MARK.findall(text))
 
@@ -172,68 +168,44 @@ def _joined(id: str, postgres: bool) -> str:
     )
 
 
-def query(
-    dialect: str,
-    thread: Any,
-    ns: str,
-    id: str | None,
-    *,
-    writes: bool = True,
-    snapshots: bool = True,
-) -> Query:
-    """The statement for a checkpoint, or (`id` None) the latest of its namespace.
-
-    `thread` is what the dialect finds a thread by: its key on Postgres, its id on SQLite.
-    """
-    head = id is None and not ns
-    text, order = _statement(dialect, id is None, writes, snapshots, head)
-    given = {"t": thread, "n": ns, "c": id}
-    return Query(text, tuple(given[each] for each in order))
-
-
 def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
     """The rows of such a statement, the path in its order."""
-    found = Found()
+    found, left = Found(), {}
     for row in rows:
         kind = row[0]
-        if kind == 5:
-            found.groups.append(row[2 + _TEXTS + _INTS])
+        if kind == _GROUP:
+            found.groups.append(row[_TAGS])
             continue
         cls, places = _PLACES[kind]
         made = cls._make([row[at] for at in places])
-        if kind == 1:
-            found.rows[made.ns, made.id] = made
-        elif kind == 3:
+        if kind == _CHECKPOINT:
+            left[made.ns, made.id] = made
+        elif kind == _WRITE:
             found.writes.append(made)
-        elif kind == 2:
+        elif kind == _SNAPSHOT:
             found.snapshots.append(made)
-        elif kind == 4:
+        elif kind == _USER:
             found.users.add(made)
         else:
             found.thread = made
-    if found.rows:
+    if left:
         # The start is the row that was asked for: the newest, where no id was given.
-        start = id if id is not None else max(key[1] for key in found.rows if key[0] == ns)
-        at = found.rows.get((ns, start))
-        left = dict(found.rows)
+        start = id if id is not None else max(key[1] for key in left if key[0] == ns)
+        at = left.pop((ns, start), None)
         while at is not None:
             found.path.append(at)
-            left.pop((at.ns, at.id), None)
-            at = None if at.built_on is None else left.get((at.ns, at.built_on))
+            at = None if at.built_on is None else left.pop((at.ns, at.built_on), None)
     return found
 
 
 def find(
-    dialect: str,
-    thread: Any,
-    ns: str,
-    id: str | None,
-    *,
-    writes: bool = True,
-    snapshots: bool = True,
-) -> Script[Found]:
-    """What is stored of a checkpoint, or of the latest in its namespace."""
-    rows = yield query(dialect, thread, ns, id, writes=writes, snapshots=snapshots)
+    dialect: str, thread_id: str, ns: str, id: str | None, *,
+    writes: bool = True, snapshots: bool = True,
+) -> Script[Found]:  # fmt: skip
+    """What is stored of a checkpoint, or (`id` None) of the latest in its namespace."""
+    text, order = _statement(dialect, id is None, writes, snapshots, head=id is None and not ns)
+    given = {"t": found_by(dialect, thread_id), "n": ns, "c": id}
+    rows = yield Query(text, tuple(given[each] for each in order))
     found = parsed(rows, ns, id)
     found.grouped = writes
     return found

@@ -145,7 +145,7 @@ class Rows:
     def loop(self, loop: OpenLoop) -> Any:
         return self._sealed(
             OPEN_LOOPS,
-            LoopRow(  # type: ignore[call-arg]
+            LoopRow(
                 self._key, self._thread_id, loop.id, loop.kind, loop.description,
                 _json(loop.context), loop.ref, moment(loop.opened_at), moment(loop.changed_at),
                 moment(loop.closed_at), _stored(loop.closed_in), loop.outcome, *_where(loop.source),
@@ -156,7 +156,7 @@ class Rows:
     def intention(self, each: Intention) -> Any:
         return self._sealed(
             INTENTIONS,
-            IntentionRow(  # type: ignore[call-arg]
+            IntentionRow(
                 self._key, self._thread_id, each.id, each.text, each.aim, moment(each.opened_at),
                 moment(each.closed_at), _stored(each.closed_in), each.outcome, *_where(each.source),
                 each.confidence, self._at, _json(each.extra),
@@ -166,7 +166,7 @@ class Rows:
     def context(self, item: ContextItem) -> Any:
         return self._sealed(
             CONTEXT,
-            ContextRow(  # type: ignore[call-arg]
+            ContextRow(
                 self._key, self._thread_id, item.id, item.key, to_json(item.value),
                 _json(item.metadata), moment(item.opened_at), moment(item.changed_at),
                 *_where(item.source), item.confidence, self._at, _json(item.extra),
@@ -176,7 +176,7 @@ class Rows:
     def todo(self, todo: Todo, place: int) -> Any:
         return self._sealed(
             TODOS,
-            TodoRow(  # type: ignore[call-arg]
+            TodoRow(
                 self._key, self._thread_id, todo.id, place, todo.listed, todo.content, todo.status,
                 todo.priority, todo.tracker, todo.ref, moment(todo.opened_at),
                 moment(todo.changed_at), moment(todo.closed_at), *_where(todo.source),

@@ -15,7 +15,6 @@ from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.engine import Engine
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.rows import delete, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow, Key
@@ -53,7 +52,7 @@ def freed(dialect: str, codec: Codec, key: Key, thread_id: str, ns: str, id: str
     """Make the checkpoints that build on one stand on their own, and drop its snapshots."""
     children = yield Query(_CHILDREN, (key, id, ns))
     for child_ns, child in children:
-        found = yield from path.find(dialect, found_by(dialect, thread_id), child_ns, child)
+        found = yield from path.find(dialect, thread_id, child_ns, child)
         if found.target is not None:
             yield from made_whole(codec, found)
     yield Command(delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [(key, ns, id)])

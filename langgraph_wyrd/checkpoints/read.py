@@ -45,7 +45,7 @@ class Read:
 
 def get(dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None) -> Script[Read | None]:
     """One checkpoint, or the latest of its namespace."""
-    found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
+    found = yield from path.find(dialect, thread_id, ns, id)
     yield from expected(dialect, found, thread_id, ns, id)
     if not found.path:
         return None
@@ -331,7 +331,7 @@ def page(
             if read is not None and matches(read.metadata):
                 reads.append(read)
             continue
-        found = yield from path.find(dialect, found_by(dialect, thread_id), ns, id)
+        found = yield from path.find(dialect, thread_id, ns, id)
         if found.path:
             with naming(thread_id):
                 row = checked(found.path[0])
@@ -380,7 +380,6 @@ class Plain:
     def find(
         self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
     ) -> Script[tuple[Found, Collection[str]]]:
-        by = found_by(self._dialect, thread_id)
-        found = yield from path.find(self._dialect, by, ns, id, writes=writes)
+        found = yield from path.find(self._dialect, thread_id, ns, id, writes=writes)
         yield from expected(self._dialect, found, thread_id, ns, id)
         return found, ()

@@ -12,7 +12,6 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.model import Todo, WorkingState
 from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
@@ -67,8 +66,8 @@ def over(
     )
     if not ended or id is None:
         return []
-    by, past = found_by(dialect, thread.thread_id), _Past()
-    found = yield from path.find(dialect, by, "", id, writes=False, snapshots=False)
+    past = _Past()
+    found = yield from path.find(dialect, thread.thread_id, "", id, writes=False, snapshots=False)
     if not found.path or found.path[-1].built_on is not None:
         return []
     try:

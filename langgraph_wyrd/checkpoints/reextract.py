@@ -36,7 +36,6 @@ from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import moment_of
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -119,8 +118,7 @@ class _Reading:
 
     def _one(self, ns: str, id: str) -> Script[None]:
         codec = self.codec
-        by = found_by(self.dialect, self.thread.thread_id)
-        found = yield from path.find(self.dialect, by, ns, id)
+        found = yield from path.find(self.dialect, self.thread.thread_id, ns, id)
         row = found.path[0]
         at = Moment(given(id), given(ns), row.ts)
         own, _ = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
@@ -197,8 +195,7 @@ class _Reading:
             known = self.spaces.get((row.ns, parent))
             if known is not None:
                 return known
-            by = found_by(self.dialect, name)
-            found = yield from path.find(self.dialect, by, row.ns, parent)
+            found = yield from path.find(self.dialect, name, row.ns, parent)
             if found.path:
                 space = lookup.namespace(codec, found, strict=True)
                 _, space.state = yield from states.load_namespace(

@@ -31,7 +31,7 @@ from langgraph_wyrd.state.events import DECLARED, REWOUND, Event, Moment, base, 
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import with_edits
 from langgraph_wyrd.state.status import with_status
-from langgraph_wyrd.storage.keys import found_by, random_bits
+from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -403,8 +403,7 @@ class Forking:
             )
         if whole and self.given_state is None:
             return
-        by = found_by(self.dialect, self.target)
-        found = yield from paths.find(self.dialect, by, "", place.id, writes=False)
+        found = yield from paths.find(self.dialect, self.target, "", place.id, writes=False)
         row = sound_events(found.path[0])
         own, tasks = working.unpack_events(
             self.codec.opened(CHECKPOINTS, row, "events"), Moment(given(row.id), "", row.ts)

@@ -21,7 +21,6 @@ from langgraph_wyrd.state.codec import from_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import along, moment_of, rank
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
@@ -180,7 +179,7 @@ def load_namespace(
     writes are left packed.
     """
     if found is None:
-        found = yield from paths.find(dialect, found_by(dialect, thread_id), ns, id)
+        found = yield from paths.find(dialect, thread_id, ns, id)
     if not found.path:
         return found, None
     said, rows = yield [

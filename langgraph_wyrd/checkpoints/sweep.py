@@ -26,7 +26,6 @@ from langgraph_wyrd.retention import (
     is_call,
     of_calls,
 )
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, made_at
 from langgraph_wyrd.storage.rows import delete as delete_rows
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -81,8 +80,7 @@ def gone(
         }
     starts: dict[str, Place] = {}
     for head in {each.ns: each for each in every if is_call(each.ns)}.values():
-        by = found_by(dialect, thread.thread_id)
-        found = yield from path.find(dialect, by, head.ns, head.id, writes=False)
+        found = yield from path.find(dialect, thread.thread_id, head.ns, head.id, writes=False)
         row = found.path[0]
         exact = unpack_delta(codec.opened(CHECKPOINTS, row, "delta")).metadata
         started = delete.start_of(head.ns, metadata_of(codec, row, exact))
@@ -335,7 +333,7 @@ def sizes(dialect: str, limit: int) -> Script[SizeReport]:
     tables: dict[str, Size] = {}
     by_thread: dict[Any, dict[str, Size]] = {}
     for table in TABLES.values():
-        if table.scope == "database" or "thread" not in table.names:
+        if "thread" not in table.names:
             continue
         rows = yield Query(
             f"SELECT thread, count(*), sum({_bytes(table)}) FROM {table.name} GROUP BY thread"

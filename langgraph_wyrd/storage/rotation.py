@@ -67,7 +67,7 @@ def rotation(
             if mend is not None:  # a damaged row would stay under the old key
                 yield partial(mend, key)
             for table in _ENCRYPTED:
-                if table.scope == "thread":
+                if table.key[0] == table.placed_by:
                     end: Any = ()
                     while end is not None:
                         page = yield partial(_page, dialect, sealer, table, (key,), end, plain)
@@ -77,7 +77,7 @@ def rotation(
                 progress(done, max(done, total))
         after = keys[-1]
     for table in _ENCRYPTED:
-        if table.scope != "thread":
+        if table.key[0] != table.placed_by:
             end = ()
             while end is not None:
                 page = yield partial(_page, dialect, sealer, table, (), end, plain)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import ormsgpack
 import xxhash
 
+from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import Table
 
 if TYPE_CHECKING:
@@ -92,6 +93,12 @@ def select(table: Table, *by: str, order: str = "") -> str:
 def delete(table: Table, *by: str) -> str:
     """Delete the rows with these columns' values."""
     return f"DELETE FROM {table.name}{_where(by)}"
+
+
+def fetch(table: Table, *, order: str = "", **by: Any) -> Script[list[Any]]:
+    """The rows with these columns' values, as the table's named tuples."""
+    found = yield Query(select(table, *by, order=order), tuple(by.values()))
+    return [*map(table.row._make, found)]
 
 
 def _where(by: Sequence[str]) -> str:

@@ -15,8 +15,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_typ
 
 Kind = Literal["key", "text", "int", "real", "bool", "bytes", "json", "time"]
 Role = Literal["source", "derived", "service"]
-Scope = Literal["thread", "user", "database"]
-Damage = Literal["recover", "rerun", "rebuild", "report"]
 
 Key = int | bytes  # a thread's key: a number on SQLite, 16 bytes on Postgres
 Json = Annotated[str, "json"]
@@ -44,21 +42,17 @@ class Index(NamedTuple):
 class Table:
     """One table.
 
-    `role`: `source` rows can't be made from others, `derived` ones can, `service` rows belong to
-    the running of the store. `on_damage`: `recover` from redundancy, `rerun` the task, `rebuild`
-    from source rows, or only `report`. `encrypted` columns hold nothing readable where values are
-    encrypted. `copied`: whether `copy_thread` and exports take the rows along.
+    `role`: `source` rows can't be made from others, and go along with copies and exports; `derived`
+    ones can; `service` rows belong to the running of the store. `encrypted` columns hold nothing
+    readable where values are encrypted.
     """
 
     name: str
     key: tuple[str, ...]
     row: Any  # a NamedTuple class
     role: Role
-    scope: Scope = "thread"
-    on_damage: Damage = "report"
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     encrypted: tuple[str, ...] = ()
-    copied: bool = True
     checks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     indexes: tuple[Index, ...] = ()
     fed: tuple[str, ...] = ()  # holds events: what orders its rows within a transaction
@@ -117,9 +111,7 @@ THREADS = Table(
     ("key",),
     ThreadRow,
     role="service",
-    on_damage="recover",
     encrypted=("reason", "title"),
-    copied=False,
     checks={"status": ("idle", "interrupted", "error", "due", "done", "quiet", "unread")},
     indexes=(
         Index("wyrd_threads_user", "user_id, key", "user_id IS NOT NULL"),
@@ -156,7 +148,6 @@ CHECKPOINTS = Table(
     ("thread", "ns", "id"),
     CheckpointRow,
     role="source",
-    on_damage="recover",
     sums={
         "sum": (
             "thread", "ns", "id", "parent", "stamp", "built_on", "built_stamp", "ts", "step",
@@ -192,7 +183,6 @@ WRITES = Table(
     ("thread", "ns", "checkpoint", "task", "seq"),
     WriteRow,
     role="source",
-    on_damage="rerun",
     sums={
         "sum": ("thread", "ns", "checkpoint", "task", "seq", "path", "version", "events", "payload")
     },
@@ -221,7 +211,6 @@ JOURNAL = Table(
     ("thread", "seq", "item"),
     JournalRow,
     role="source",
-    on_damage="recover",
     sums={
         "sum": ("thread", "seq", "item", "kind", "ns", "said_at", "run_id", "author", "at", "body")
     },
@@ -253,206 +242,107 @@ SNAPSHOTS = Table(
     ("thread", "ns", "checkpoint", "channel"),
     SnapshotRow,
     role="derived",
-    on_damage="rebuild",
     sums={"sum": ("thread", "ns", "checkpoint", "channel", "stamp", "data", "state")},
     encrypted=("data", "state"),
-    copied=False,
     rowid=True,
 )
 
 
-class TodoRow(NamedTuple):
-    thread: Key
-    thread_id: str
-    id: str
-    place: int
-    listed: bool
-    content: str
-    status: str
-    priority: str
-    tracker: str
-    ref: str | None
-    opened_at: Time | None
-    changed_at: Time | None
-    closed_at: Time | None
-    checkpoint: str
-    ns: str
-    node: str | None
-    agent: str | None
-    channel: str | None
-    message_id: str | None
-    task_id: str | None
-    tool_call_id: str | None
-    run_id: str | None
-    rule: str | None
-    author: str | None
-    confidence: str
-    changed_in: str | None
-    extra: Json | None
+# ---- the public tables: the items of each thread's working state
+
+_row: Any = NamedTuple  # mypy wants the fields of a named tuple spelled out
+_SOURCE: dict[str, Any] = {
+    "checkpoint": str, "ns": str, "node": str | None, "agent": str | None, "channel": str | None,
+    "message_id": str | None, "task_id": str | None, "tool_call_id": str | None,
+    "run_id": str | None, "rule": str | None, "author": str | None, "confidence": str,
+}  # fmt: skip
+_STILL = "closed_at IS NULL AND closed_in IS NULL"
+_OVER = "closed_at IS NOT NULL OR closed_in IS NOT NULL"
+_CLOSED = {"closed_at": Time | None, "closed_in": str | None, "outcome": str | None}
 
 
-TODOS = Table(
+def _items(
+    name: str,
+    own: Mapping[str, Any],
+    encrypted: Sequence[str],
+    open: str = "",
+    over: str = "",
+    more: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Sequence[str]] | None = None,
+    indexes: Sequence[Index] = (),
+) -> Table:
+    """A table of items: their `own` columns, and `more` behind those that say where each was read.
+
+    Items that are `open`, and those that are `over`, have an index each.
+    """
+    columns = {
+        "thread": Key, "thread_id": str, "id": str, **own, **_SOURCE, **(more or {}),
+        "changed_in": str | None, "extra": Json | None,
+    }  # fmt: skip
+    where = {"open": open, "over": over} if open else {}
+    return Table(
+        name,
+        ("thread", "id"),
+        _row("Row", [*columns.items()]),
+        role="derived",
+        encrypted=(*encrypted, "extra"),
+        checks={"confidence": CONFIDENCE, **(checks or {})},
+        indexes=(
+            *(Index(f"{name}_{end}", "checkpoint, thread, id", sql) for end, sql in where.items()),
+            *indexes,
+        ),
+    )
+
+
+TODOS = _items(
     "wyrd_todos",
-    ("thread", "id"),
-    TodoRow,
-    role="derived",
-    on_damage="rebuild",
-    encrypted=("content", "extra"),
-    copied=False,
-    checks={"confidence": CONFIDENCE},
-    indexes=(
-        Index(
-            "wyrd_todos_open", "checkpoint, thread, id", "status NOT IN ('completed', 'cancelled')"
-        ),
-        Index("wyrd_todos_over", "checkpoint, thread, id", "status IN ('completed', 'cancelled')"),
-    ),
-)
+    {
+        "place": int, "listed": bool, "content": str, "status": str, "priority": str,
+        "tracker": str, "ref": str | None, "opened_at": Time | None, "changed_at": Time | None,
+        "closed_at": Time | None,
+    },
+    encrypted=("content",),
+    open="status NOT IN ('completed', 'cancelled')",
+    over="status IN ('completed', 'cancelled')",
+)  # fmt: skip
 
-
-class ContextRow(NamedTuple):
-    thread: Key
-    thread_id: str
-    id: str
-    key: str
-    value: Json | None
-    metadata: Json | None
-    opened_at: Time | None
-    changed_at: Time | None
-    checkpoint: str
-    ns: str
-    node: str | None
-    agent: str | None
-    channel: str | None
-    message_id: str | None
-    task_id: str | None
-    tool_call_id: str | None
-    run_id: str | None
-    rule: str | None
-    author: str | None
-    confidence: str
-    changed_in: str | None
-    extra: Json | None
-
-
-CONTEXT = Table(
+CONTEXT = _items(
     "wyrd_context",
-    ("thread", "id"),
-    ContextRow,
-    role="derived",
-    on_damage="rebuild",
-    encrypted=("value", "metadata", "extra"),
-    copied=False,
-    checks={"confidence": CONFIDENCE},
-)
+    {
+        "key": str, "value": Json | None, "metadata": Json | None, "opened_at": Time | None,
+        "changed_at": Time | None,
+    },
+    encrypted=("value", "metadata"),
+)  # fmt: skip
 
-
-class LoopRow(NamedTuple):
-    thread: Key
-    thread_id: str
-    id: str
-    kind: str
-    description: str
-    context: Json | None
-    ref: str | None
-    opened_at: Time | None
-    changed_at: Time | None
-    closed_at: Time | None
-    closed_in: str | None
-    outcome: str | None
-    checkpoint: str
-    ns: str
-    node: str | None
-    agent: str | None
-    channel: str | None
-    message_id: str | None
-    task_id: str | None
-    tool_call_id: str | None
-    run_id: str | None
-    rule: str | None
-    author: str | None
-    confidence: str
-    elsewhere: bool  # declared on a branch that the thread has left
-    changed_in: str | None
-    extra: Json | None
-
-
-OPEN_LOOPS = Table(
+OPEN_LOOPS = _items(
     "wyrd_open_loops",
-    ("thread", "id"),
-    LoopRow,
-    role="derived",
-    on_damage="rebuild",
-    encrypted=("description", "context", "outcome", "extra"),
-    copied=False,
-    checks={"confidence": CONFIDENCE},
-    indexes=(
-        Index(
-            "wyrd_open_loops_open",
-            "checkpoint, thread, id",
-            "closed_at IS NULL AND closed_in IS NULL",
-        ),
-        Index(
-            "wyrd_open_loops_kind",
-            "kind, checkpoint, thread, id",
-            "closed_at IS NULL AND closed_in IS NULL",
-        ),
-        Index(
-            "wyrd_open_loops_over",
-            "checkpoint, thread, id",
-            "closed_at IS NOT NULL OR closed_in IS NOT NULL",
-        ),
-    ),
-)
+    {
+        "kind": str, "description": str, "context": Json | None, "ref": str | None,
+        "opened_at": Time | None, "changed_at": Time | None, **_CLOSED,
+    },
+    encrypted=("description", "context", "outcome"),
+    open=_STILL,
+    over=_OVER,
+    more={"elsewhere": bool},  # declared on a branch that the thread has left
+    indexes=(Index("wyrd_open_loops_kind", "kind, checkpoint, thread, id", _STILL),),
+)  # fmt: skip
 
-
-class IntentionRow(NamedTuple):
-    thread: Key
-    thread_id: str
-    id: str
-    text: str
-    aim: str
-    opened_at: Time | None
-    closed_at: Time | None
-    closed_in: str | None
-    outcome: str | None
-    checkpoint: str
-    ns: str
-    node: str | None
-    agent: str | None
-    channel: str | None
-    message_id: str | None
-    task_id: str | None
-    tool_call_id: str | None
-    run_id: str | None
-    rule: str | None
-    author: str | None
-    confidence: str
-    changed_in: str | None
-    extra: Json | None
-
-
-INTENTIONS = Table(
+INTENTIONS = _items(
     "wyrd_intentions",
-    ("thread", "id"),
-    IntentionRow,
-    role="derived",
-    on_damage="rebuild",
-    encrypted=("text", "outcome", "extra"),
-    copied=False,
-    checks={"confidence": CONFIDENCE, "aim": ("explicit", "request", "task")},
-    indexes=(
-        Index(
-            "wyrd_intentions_open",
-            "checkpoint, thread, id",
-            "closed_at IS NULL AND closed_in IS NULL",
-        ),
-        Index(
-            "wyrd_intentions_over",
-            "checkpoint, thread, id",
-            "closed_at IS NOT NULL OR closed_in IS NOT NULL",
-        ),
-    ),
+    {"text": str, "aim": str, "opened_at": Time | None, **_CLOSED},
+    encrypted=("text", "outcome"),
+    open=_STILL,
+    over=_OVER,
+    checks={"aim": ("explicit", "request", "task")},
 )
+
+TodoRow, ContextRow, LoopRow, IntentionRow = (
+    table.row for table in (TODOS, CONTEXT, OPEN_LOOPS, INTENTIONS)
+)
+
+
+# ---- the rest
 
 
 class SearchRow(NamedTuple):
@@ -468,9 +358,7 @@ SEARCH = Table(
     ("thread", "id"),
     SearchRow,
     role="derived",
-    on_damage="rebuild",
     sums={"sum": ("thread", "id", "seq", "text")},
-    copied=False,
     rowid=True,
     indexes=(Index("wyrd_search_read", "thread, seq", "id = ''"),),
 )
@@ -492,7 +380,6 @@ LABELS = Table(
     ("thread", "name", "checkpoint"),
     LabelRow,
     role="source",
-    on_damage="recover",
     sums={"sum": ("thread", "name", "checkpoint", "seq", "created_at", "automatic", "kept")},
     encrypted=("kept",),
 )
@@ -513,8 +400,6 @@ USER_DATA = Table(
     ("user_id", "thread", "name", "n"),
     UserRow,
     role="source",
-    scope="user",
-    on_damage="recover",
     sums={"sum": ("user_id", "thread", "name", "n", "updated", "data")},
     encrypted=("data",),
     rowid=True,
@@ -539,9 +424,7 @@ PARITY = Table(
     ("thread", "n"),
     ParityRow,
     role="service",
-    on_damage="rebuild",
     sums={"sum": ("thread", "n", "name", "first", "last", "closed", "tags", "data")},
-    copied=False,
     rowid=True,
     # A long thread has hundreds of groups, of which a load asks for the few of its checkpoint. What
     # is still filled changes with every write, so its place in no index may depend on that.
@@ -569,8 +452,6 @@ HEALS = Table(
     ("thread", "id"),
     HealRow,
     role="service",
-    on_damage="report",  # `what` names rows, and no value
-    copied=False,
 )
 
 
@@ -594,8 +475,6 @@ LEASES = Table(
     ("thread",),
     LeaseRow,
     role="service",
-    on_damage="report",
-    copied=False,
 )
 
 
@@ -610,8 +489,6 @@ KEYS = Table(
     ("id",),
     KeyRow,
     role="service",
-    scope="database",
-    copied=False,
 )
 
 
@@ -627,8 +504,6 @@ MIGRATIONS = Table(
     ("version",),
     MigrationRow,
     role="service",
-    scope="database",
-    copied=False,
 )
 
 TABLES: dict[str, Table] = {

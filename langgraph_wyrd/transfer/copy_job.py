@@ -453,7 +453,7 @@ def _outline(dialect: str, thread_id: str) -> Script[Outline]:
 def _write_places(
     dialect: str, codec: Any, thread_id: str, ns: str, id: str
 ) -> Script[list[WritePlace]]:
-    found = yield from find(dialect, found_by(dialect, thread_id), ns, id)
+    found = yield from find(dialect, thread_id, ns, id)
     return [WritePlace(given(w.path), given(w.task), w.idx) for w in merged(codec, found.writes)]
 
 
