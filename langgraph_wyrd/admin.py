@@ -240,7 +240,7 @@ class Admin(SaverBase):
             yield from self._delete(wanted, "prune")
         elif strategy == "keep_latest":
             names = [stored(str(each), "thread_id") for each in wanted]
-            script = partial(delete.keep_latest, self._dialect, self._codec)
+            script = partial(sweep.keep_latest, self._dialect, self._codec)
             yield from self._each(names, script, "prune", strategy=strategy)
         else:
             raise InvalidInput(
@@ -262,7 +262,7 @@ class Admin(SaverBase):
         def script() -> Script[None]:
             yield from thread_rows.copied(dialect, codec, old, new)
             if latest_only:
-                yield from delete.keep_latest(dialect, codec, new)
+                yield from sweep.keep_latest(dialect, codec, new)
 
         yield from self._write(script, old, new)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from langgraph_wyrd.checkpoints import late_writes, points, put, writes_to_history
+from langgraph_wyrd.checkpoints import deleted_threads, points, put, writes_at_older_checkpoints
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
 from langgraph_wyrd.checkpoints.put import PutWrites
@@ -39,7 +39,7 @@ def store(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[
     dialect, first = writing._dialect, calls[0]
     thread = yield from lock(dialect, first.thread_id)
     if thread is None:
-        raise late_writes.too_late(first.thread_id)
+        raise deleted_threads.too_late(first.thread_id)
     wrote = yield Query(_WROTE, (thread.key, first.ns, first.checkpoint, first.task))
     if wrote or thread.head != first.checkpoint:
         return None
@@ -47,7 +47,7 @@ def store(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[
     for call in calls:
         call.seq = put.next_seq()
         payload = packed_writes(codec, call)
-        yield from writes_to_history.stored(writing, codec, call, payload)
+        yield from writes_at_older_checkpoints.stored(writing, codec, call, payload)
     after = yield from points.state_at(dialect, codec, first.thread_id, None)
     return Once(before, after)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.payload import packed
@@ -70,18 +71,24 @@ def of_writes(policy: AutoLabels | None, ns: str, channels: Iterable[str]) -> li
     return [INTERRUPT] if asks else []
 
 
+def row_of(
+    codec: Codec, key: Key, name: str, checkpoint: str, seq: int, at: str,
+    kept: Mapping[str, Sequence[Any]], automatic: int = 0,
+) -> LabelRow:  # fmt: skip
+    """The row of a label, with what it promotes."""
+    row = LabelRow(key, name, checkpoint, seq, at, automatic, 0, packed(kept))
+    return summed(LABELS, row, codec.sealer)
+
+
+_NOTHING: dict[str, list[Any]] = {"keys": [], "missing": [], "items": []}
+
+
 def steps(
     codec: Codec, key: Key, names: Iterable[str], checkpoint: str, seq: int, at: str
 ) -> list[Step]:
     """What stores these labels; they promote nothing."""
-    kept = packed({"keys": [], "missing": [], "items": []})
-    return [
-        Step(
-            upsert(LABELS),
-            summed(LABELS, LabelRow(key, name, checkpoint, seq, at, 1, 0, kept), codec.sealer),
-        )
-        for name in names
-    ]
+    rows = [row_of(codec, key, name, checkpoint, seq, at, _NOTHING, 1) for name in names]
+    return [Step(upsert(LABELS), row) for row in rows]
 
 
 def _completed(before: NamespaceState | None, after: NamespaceState) -> bool:

@@ -10,11 +10,12 @@ from langgraph_wyrd.checkpoints import history, user_values, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.lookup import is_there
-from langgraph_wyrd.checkpoints.outline import Outline, delta_of, deltas, differ, outline
+from langgraph_wyrd.checkpoints.outline import Outline, deltas, differ, outline
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
-from langgraph_wyrd.checkpoints.restore import Restored, restore
+from langgraph_wyrd.checkpoints.restore import delta_of, restore
 from langgraph_wyrd.codec.delta import REF, Value
+from langgraph_wyrd.codec.payload import Delta
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import StateDiff, diff
@@ -23,6 +24,7 @@ from langgraph_wyrd.state.model import Item, WorkingState
 from langgraph_wyrd.state.results import HistoryEntry
 from langgraph_wyrd.state.value_diff import NOTHING, diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.rows import fetch
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, CheckpointRow
 
@@ -61,26 +63,16 @@ def sides(
         return made
     found = []
     for place in places:
-        found.append((yield from history.found_path(dialect, thread, place.id)))
-    outlines = [outline(codec, each) for each in found]
-    same = _same(codec, found, outlines) if len(found) == 2 else set()
-    return [
-        _with_values(codec, side, each, here, same)
-        for side, each, here in zip(made, found, outlines, strict=True)
-    ]
+        found.append((yield from paths.find(dialect, thread_id, "", place.id, writes=False)))
+    same: set[str] = set()
+    if len(found) == 2:  # of the same version at both points, they can't differ
+        a, b = (outline(codec, each) for each in found)
+        same = {n for n in a.channels.keys() & b.channels.keys() & a.versions.keys()
+                if a.versions[n] == b.versions.get(n)}  # fmt: skip
+    return [_with_values(codec, *each, same) for each in zip(made, found, strict=True)]
 
 
-def _same(codec: Codec, found: Sequence[Found], outlines: Sequence[Outline]) -> set[str]:
-    """The channels that can't differ: of the same version at both points."""
-    a, b = outlines
-    return {
-        name
-        for name in a.shapes.keys() & b.shapes.keys()
-        if name in a.versions and a.versions[name] == b.versions.get(name)
-    }
-
-
-def _with_values(codec: Codec, side: Side, found: Found, here: Outline, same: set[str]) -> Side:
+def _with_values(codec: Codec, side: Side, found: Found, same: set[str]) -> Side:
     restored = restore(codec, found)
     values = {
         name: bare(value.get())[1]
@@ -116,10 +108,6 @@ WITH RECURSIVE line(id, parent, depth) AS (
   ON c.thread = ? AND c.ns = '' AND c.id = line.parent
   WHERE line.depth < 1000000 AND line.id <> ?
 ) SELECT id FROM line ORDER BY depth DESC"""
-_ROW = (
-    f"SELECT {', '.join(CHECKPOINTS.names)} FROM wyrd_checkpoints "
-    "WHERE thread = ? AND ns = '' AND id = ?"
-)
 # An item of a subgraph: its root's checkpoint is the one at which it ran.
 _ROOTS = (
     "SELECT root, ns, id FROM wyrd_checkpoints WHERE thread = ? AND ns <> '' AND root IS NOT NULL "
@@ -136,14 +124,14 @@ def first_change(
     end = yield from found_at(thread, b)
     start = None if a is None else (yield from found_at(thread, a))
     line = yield from _line(thread, start, end)
+    channel, keys = None, ()
     if isinstance(what, str):
         channel, keys = yield from _channel(dialect, codec, thread, what, end)
-    else:
-        channel, keys, what = None, (), what.id
-    if channel is None:
-        found = yield from _of_item(dialect, codec, thread, what, start, line)
-    else:
+    if channel is not None:
         found = yield from _of_channel(dialect, codec, thread, channel, keys, start, line)
+    else:
+        item = what if isinstance(what, str) else what.id
+        found = yield from _of_item(dialect, codec, thread, item, start, line)
     if found is None:
         return None
     return (yield from history.entry(dialect, codec, thread, found))
@@ -168,20 +156,16 @@ def _channel(
     dialect: str, codec: Codec, thread: Thread, what: str, end: Place
 ) -> Script[tuple[str | None, tuple[Any, ...]]]:
     """The channel that is meant, and the keys of a path into it; None if it must be an item."""
-    here = outline(codec, (yield from history.found_path(dialect, thread, end.id)))
-    if what in here.versions or what in here.shapes:
+    found = yield from paths.find(dialect, thread.thread_id, "", end.id, writes=False)
+    here = outline(codec, found)
+    if what in here.versions or what in here.channels:
         return what, ()
     channel, keys = keys_of(what)
     return (channel, keys) if keys else (None, ())
 
 
 def _of_item(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    item: str,
-    start: Place | None,
-    line: Sequence[str],
+    dialect: str, codec: Codec, thread: Thread, item: str, start: Place | None, line: Sequence[str]
 ) -> Script[str | None]:
     """Where an item changed first, from the events of the line."""
     before = None
@@ -193,35 +177,21 @@ def _of_item(
         about = yield from history.states_of(dialect, codec, thread, page)
         for id in page:
             now = _item(about[id].seen, item)
-            if _has_changed(before, now):
+            if before is not now and Change(before, now).verb is not None:
                 return id
             before = now
+    roots: set[str] = set()  # at which a subgraph said something of it
     held = stored(item, "an item's id")
-    roots = yield from _roots_of(dialect, codec, thread, held)
+    for root, ns, id in (yield Query(_ROOTS, (thread.key,))):
+        if root not in roots and held in (
+            yield from history.items_named(codec, thread.key, ns, id)
+        ):
+            roots.add(root)
     return next((id for id in line if id in roots), None)
-
-
-def _roots_of(dialect: str, codec: Codec, thread: Thread, item: str) -> Script[set[str]]:
-    """The root checkpoints at which a subgraph said something of an item."""
-    rows = yield Query(_ROOTS, (thread.key,))
-    found: set[str] = set()
-    for root, ns, id in rows:
-        if root in found:
-            continue
-        names = yield from history.items_named(codec, thread.key, ns, id)
-        if item in names:
-            found.add(root)
-    return found
 
 
 def _item(state: WorkingState, id: str) -> Item | None:
     return next((each for name in PILLARS for each in getattr(state, name) if each.id == id), None)
-
-
-def _has_changed(before: Item | None, now: Item | None) -> bool:
-    if before is now:
-        return False
-    return Change(before, now).verb is not None
 
 
 def _of_channel(
@@ -235,43 +205,33 @@ def _of_channel(
 ) -> Script[str | None]:
     """Where a channel changed first, or what is behind keys in it: only then are values decoded, of
     those checkpoints whose channel changed."""
-    made, value = Outline(), Value(codec)
-    has_value = False
-    last: str | None = None
+    made, last = Outline(), None
+    value: Value | None = None
     if start is not None:
-        found = yield from history.found_path(dialect, thread, start.id)
-        made, restored = outline(codec, found), restore(codec, found)
-        has_value, value, last = _taken(restored, channel, codec, start.id)
-    before = _bare(value) if has_value else NOTHING
+        found = yield from paths.find(dialect, thread.thread_id, "", start.id, writes=False)
+        made, value = outline(codec, found), restore(codec, found).channels.get(channel)
+        last = start.id
+    before = _bare(value)
     for id in line:
-        (held,) = yield Query(_ROW, (thread.key, id))
-        row = CheckpointRow._make(held)
+        (row,) = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
         if row.built_on == last:
             delta = delta_of(codec, row)
-            here = made.then(delta)
+            here = made.then(codec, delta)
             if keys:
-                if channel in delta.changes:
-                    change: list[Any] | None = delta.changes[channel]
-                    if change is not None and change[0] == REF:
-                        change = yield from user_values.at(codec, row, channel, change)
-                    has_value = change is not None
-                    if change is not None:
-                        value.apply(change)
-                elif channel in delta.removed:
-                    has_value, value = False, Value(codec)
+                value = yield from _applied(codec, row, delta, channel, value)
         else:
             found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
             here = outline(codec, found)
             if keys:
-                has_value, value, _ = _taken(restore(codec, found), channel, codec, id)
+                value = restore(codec, found).channels.get(channel)
         changed = differ(made, here, channel)
         if changed is None:
             changed = channel in deltas(codec, row, here.metadata)
+        if changed and not keys:
+            return id
         if changed:
-            if not keys:
-                return id
-            now = _bare(value) if has_value else NOTHING
-            if now is NOTHING and channel in deltas(codec, row, here.metadata):
+            now = _bare(value)
+            if value is None and channel in deltas(codec, row, here.metadata):
                 raise InvalidInput(
                     f"channel {channel!r} is kept as deltas, most checkpoints hold no value of "
                     f"it: first_change({channel!r}) tells where it was written to"
@@ -283,12 +243,23 @@ def _of_channel(
     return None
 
 
-def _taken(
-    restored: Restored, channel: str, codec: Codec, id: str
-) -> tuple[bool, Value, str | None]:
-    value = restored.channels.get(channel)
-    return value is not None, Value(codec) if value is None else value, id
+def _applied(
+    codec: Codec, row: CheckpointRow, delta: Delta, channel: str, value: Value | None
+) -> Script[Value | None]:
+    """A channel's value one delta further; None: it has none."""
+    if channel in delta.removed:
+        return None
+    change = delta.changes.get(channel)
+    if change is None:
+        return value
+    if change[0] == REF:
+        change = yield from user_values.at(codec, row, channel, change)
+        if change is None:
+            return None
+    value = Value(codec) if value is None else value
+    value.apply(change)
+    return value
 
 
-def _bare(value: Value) -> Any:
-    return bare(value.get())[1]
+def _bare(value: Value | None) -> Any:
+    return NOTHING if value is None else bare(value.get())[1]

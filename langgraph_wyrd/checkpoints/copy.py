@@ -6,7 +6,7 @@ checkpoint is known again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
 from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, select, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import fetch, insert, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -32,6 +32,7 @@ from langgraph_wyrd.storage.tables import (
     USER_DATA,
     WRITES,
     CheckpointRow,
+    Key,
     Table,
     ThreadRow,
 )
@@ -75,19 +76,19 @@ def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script
         CheckpointDamaged: A row is damaged, or one that others build on is missing.
     """
     by = "key" if dialect == "postgres" else "thread_id"
-    rows = yield Query(select(THREADS, by), (found_by(dialect, thread_id),))
-    if not rows or (thread := ThreadRow._make(rows[0])).deleted_at is not None:
+    threads = yield from fetch(THREADS, **{by: found_by(dialect, thread_id)})
+    if not threads or threads[0].deleted_at is not None:
         return None
-    answers = yield [Query(select(table, "thread"), (thread.key,)) for table in COPIED]
     made = {}
-    for table, answer in zip(COPIED, answers, strict=True):
-        made[table.name] = [*map(table.row._make, answer)]
+    for table in COPIED:
+        rows = yield from fetch(table, thread=threads[0].key)
         if around_damage and table is CHECKPOINTS:
-            made[table.name] = _restorable(made[table.name])
-        if any(unsound(table, row) for row in made[table.name]):
+            rows = _restorable(rows)
+        if any(unsound(table, row) for row in rows):
             raise CheckpointDamaged(
                 f"thread {given(thread_id)!r}: a row of {table.name} is damaged: verify() tells"
             )
+        made[table.name] = rows
     every: list[CheckpointRow] = made[CHECKPOINTS.name]
     there = {(row.ns, row.id) for row in every}
     for row in every:
@@ -96,7 +97,7 @@ def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script
                 f"thread {given(thread_id)!r}: checkpoint {given(row.built_on)}, which "
                 f"{given(row.id)} builds on, is missing: verify() tells"
             )
-    return Carried(thread, made)
+    return Carried(threads[0], made)
 
 
 def _restorable(rows: list[CheckpointRow]) -> list[CheckpointRow]:
@@ -150,10 +151,13 @@ def arrive(dialect: str, codec: Codec, thread_id: str, carried: Carried) -> Scri
         return Arrived(why=why)
     counts = {}
     for table in COPIED:
-        made = (_moved(codec, table, row, carried.thread.thread_id, here)
-                for row in carried.rows.get(table.name, ())
-                if table is not USER_DATA or row.name != user_values.SNAPSHOT)  # fmt: skip
-        counts[table.name] = yield from _insert(codec, table, here, made)
+        made = [row._replace(thread=here.key) for row in carried.rows.get(table.name, ())]
+        if table is USER_DATA:
+            made = [row for row in made if row.name != user_values.SNAPSHOT]
+        elif table is CHECKPOINTS and carried.thread.thread_id != thread_id:
+            names = given(carried.thread.thread_id), given(thread_id)
+            made = [_renamed(codec, row, *names) for row in made]
+        counts[table.name] = yield from _insert(codec, table, here.key, made)
     theirs = carried.thread
     if not any(counts.values()):
         return Arrived(there=len(known))
@@ -217,14 +221,6 @@ def _parted(theirs: dict[Any, Any], here: dict[Any, Any]) -> str | None:
     return None
 
 
-def _moved(codec: Codec, table: Table, row: Any, source: str, here: Thread) -> Any:
-    """A row of a thread as a row of another one."""
-    row = row._replace(thread=here.key)
-    if table is CHECKPOINTS and source != here.thread_id:
-        row = _renamed(codec, row, given(source), given(here.thread_id))
-    return row
-
-
 def _renamed(codec: Codec, row: CheckpointRow, source: str, target: str) -> CheckpointRow:
     """A server notes the thread's id in the metadata: in a copy it is the copy's."""
     if '"thread_id"' not in row.metadata:
@@ -237,24 +233,23 @@ def _renamed(codec: Codec, row: CheckpointRow, source: str, target: str) -> Chec
     return row._replace(metadata=text, delta=pack_delta(delta._replace(metadata=exact)))
 
 
-def _insert(codec: Codec, table: Table, here: Thread, rows: Iterable[Any]) -> Script[int]:
+def _insert(codec: Codec, table: Table, key: Key, rows: Sequence[Any]) -> Script[int]:
     """Insert the rows that are not there; how many that were."""
-    renewed = table in _RENEWED
-    answer = yield Query(select(table, "thread"), (here.key,))
-    held = {}
-    for values in answer:
-        row = table.row._make(values)
-        held[_key(table, row)] = _open(codec, table, row) if renewed else row
-    new = []
-    for row in rows:
-        old = held.get(_key(table, row))
-        if table is HEALS and old is not None:  # who has seen it, has seen it
-            row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
-        if old is None or (renewed and _plain(table, old) != _plain(table, row)):
-            new.append(summed(table, row, codec.sealer))
-    text = upsert(table) if renewed else insert(table)
+    held = {_key(table, row): row for row in (yield from fetch(table, thread=key))}
+    new = [row for row in rows if _key(table, row) not in held]
+    text = insert(table)
+    if table in _RENEWED:
+        text, new = upsert(table), []
+        for row in rows:
+            old = held.get(_key(table, row))
+            old = None if old is None else _open(codec, table, old)
+            if table is HEALS and old is not None:  # who has seen it, has seen it
+                row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
+            if old is None or _plain(table, old) != _plain(table, row):
+                new.append(row)
     for start in range(0, len(new), _AT_ONCE):
-        yield Command(text, new[start : start + _AT_ONCE])
+        some = new[start : start + _AT_ONCE]
+        yield Command(text, [summed(table, row, codec.sealer) for row in some])
     return len(new)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import (
+    deleted_threads,
     delta_channels,
     journal,
-    late_writes,
     points,
     projection,
     put,
@@ -23,7 +23,7 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.cache import Thread, beginning, new_writer
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.listing import loop_of
+from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
 from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
 from langgraph_wyrd.checkpoints.points import Place
 from langgraph_wyrd.checkpoints.rebuild_tables import LINE
@@ -109,7 +109,7 @@ class Declaration:
         """The state that an edit starts from: an empty one, where nothing is stored yet."""
         thread = yield from thread_row(self.dialect, self.thread_id)
         if thread.deleted:
-            raise late_writes.too_late(self.thread_id)
+            raise deleted_threads.too_late(self.thread_id)
         here = yield from self._standing(thread)
         return working.visible(here)
 
@@ -171,7 +171,7 @@ class Declaration:
         if thread.version:
             begun = yield from lock(self.dialect, self.thread_id)
             if begun is None:
-                raise late_writes.too_late(self.thread_id)
+                raise deleted_threads.too_late(self.thread_id)
             return begun  # somebody else began it since
         writer = new_writer()
         step = put.advanced(writer, thread, None, None, None)
@@ -319,10 +319,7 @@ def _past(codec: Codec, thread: Thread, said: Report) -> Script[list[OpenLoop]]:
     answers = []
     for id in {fact.source.message_id or "": None for fact in opens}:
         answers += yield Query(_OVER, (thread.key, id, _MOST_PAST))
-    loops = []
-    for row in answers:
-        loops.append(loop_of(codec, LoopRow._make(row)))
-    return loops
+    return [LIST_LOOPS.shown(codec, LoopRow._make(row)) for row in answers]
 
 
 def _noted(current: WorkingState, said: Report) -> list[tuple[str, Event]]:

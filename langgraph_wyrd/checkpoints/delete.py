@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,13 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.read import headed, not_stored
-from langgraph_wyrd.checkpoints.restore import metadata_of, restore
+from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
-from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
+from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.state.events import PRUNED, Moment, base
+from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
@@ -63,7 +63,7 @@ _BURY = (
     "open_loops = 0, open_todos = 0 WHERE key = ?"
 )
 _ALL = (
-    "SELECT ns, id, parent, built_on, run_id, root FROM wyrd_checkpoints WHERE thread = ? "
+    "SELECT ns, id, parent, built_on, run_id, root, ts FROM wyrd_checkpoints WHERE thread = ? "
     "ORDER BY ns, id"
 )
 _RUNS = (
@@ -83,6 +83,7 @@ class Light:
     built_on: str | None
     run_id: str | None
     root: str | None
+    ts: str | None
 
     @property
     def place(self) -> Place:
@@ -166,36 +167,6 @@ def delete_runs(dialect: str, codec: Codec, thread_id: str, run_ids: Sequence[st
     return len(gone)
 
 
-def keep_latest(dialect: str, codec: Codec, thread_id: str) -> Script[int]:
-    """Keep the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
-
-    The namespace of a subgraph's call (a task id behind a colon) goes with the checkpoint that the
-    call started from: one of the root, or of a subgraph that lives on. What has a label stays, with
-    what its subgraphs remembered by then.
-    """
-    thread = yield from lock(dialect, thread_id)
-    if thread is None:
-        return 0
-    every = yield from checkpoints_of(thread)
-    heads = {each.ns: each for each in every}  # ordered by id: the last one stands
-    wanted = [*heads.values(), *(yield from labelled(thread, every))]
-    kept: set[Place] = set()
-    metadata: dict[Place, dict[str, Any]] = {}
-    for each in wanted:
-        found = yield from path.find(dialect, thread_id, each.ns, each.id)
-        metadata[each.place] = _metadata(codec, found)
-        kept.add(each.place)
-        kept |= yield from _rebuilt_from(dialect, codec, thread, found)
-    there = {each.place for each in every}
-    for ns in sorted(heads):  # outer ones first
-        started = start_of(ns, metadata[heads[ns].place])
-        if started in there and started not in kept:
-            kept = {place for place in kept if place[0] != ns}
-    gone = there - kept
-    yield from drop(dialect, codec, thread, every, gone)
-    return len(gone)
-
-
 def start_of(ns: str, metadata: dict[str, Any]) -> Place | None:
     """The checkpoint that a subgraph's call started from; None: it is no call, or does not say."""
     outer = ns.rpartition("|")[0]
@@ -235,41 +206,37 @@ def checkpoints_of(thread: Thread) -> Script[list[Light]]:
     return [Light(*row) for row in rows]
 
 
+def line_of(every: Iterable[Light], end: str | None) -> set[str]:
+    """A root checkpoint and its ancestors."""
+    parents = {light.id: light.parent for light in every if light.ns == ""}
+    line: set[str] = set()
+    while end is not None and end in parents and end not in line:
+        line.add(end)
+        end = parents[end]
+    return line
+
+
 # ---- what delta channels are rebuilt from
-
-
-def _metadata(codec: Codec, found: path.Found) -> dict[str, Any]:
-    row = found.path[0]
-    return metadata_of(codec, row, unpack_delta(codec.opened(CHECKPOINTS, row, "delta")).metadata)
-
-
-def _rebuilt_from(
-    dialect: str, codec: Codec, thread: Thread, found: path.Found
-) -> Script[set[Place]]:
-    """The ancestors that a checkpoint's delta channels need."""
-    row = found.path[0]
-    counters = _metadata(codec, found).get("counters_since_delta_snapshot")
-    if not isinstance(counters, dict):
-        return set()
-    restored = restore(codec, found)
-    wanted = [n for n in counters if n in restored.versions and n not in restored.channels]
-    line = yield from delta_channels.lineage(
-        dialect, codec, thread.thread_id, row.ns, row.parent, wanted
-    )
-    return {(row.ns, id) for id in line.ids}
 
 
 def needed(
     dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
 ) -> Script[set[Place]]:
-    """Which of the checkpoints to be deleted those that stay are rebuilt from."""
+    """Which of the checkpoints to be deleted the delta channels of those that stay need."""
     kept: set[Place] = set()
     for each in every:
         if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
             continue
         found = yield from path.find(dialect, thread.thread_id, each.ns, each.id, writes=False)
-        kept |= (yield from _rebuilt_from(dialect, codec, thread, found)) & set(gone)
-    return kept
+        counters = metadata_at(codec, found.path[0]).get("counters_since_delta_snapshot")
+        if isinstance(counters, dict):
+            restored = restore(codec, found)
+            wanted = [n for n in counters if n in restored.versions and n not in restored.channels]
+            line = yield from delta_channels.lineage(
+                dialect, codec, thread.thread_id, each.ns, each.parent, wanted
+            )
+            kept |= {(each.ns, id) for id in line.ids}
+    return kept & set(gone)
 
 
 # ---- dropping
@@ -294,15 +261,16 @@ def drop(
         return
     key = thread.key
     made = []
+    lights = {each.place: each for each in every}
     past = (yield from _history(codec, thread)) if history else []
-    line = _line(every, thread.head)
+    line = line_of(every, thread.head)
     for each in every:
         if each.place in gone:
             continue
         built_gone = each.built_on is not None and (each.ns, each.built_on) in gone
         if built_gone or (each.ns, each.parent) in gone:
             known = [loop for loop in past if each.id in line and (loop.closed_in or "") <= each.id]
-            made.append((yield from _rebuilt(dialect, codec, thread, every, each, gone, known)))
+            made.append((yield from _rebuilt(dialect, codec, thread, lights, each, gone, known)))
     doomed = [(key, *place) for place in sorted(gone)]
     yield [
         Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
@@ -332,7 +300,7 @@ def _rebuilt(
     dialect: str,
     codec: Codec,
     thread: Thread,
-    every: Sequence[Light],
+    lights: Mapping[Place, Light],
     each: Light,
     gone: Collection[Place],
     past: Sequence[OpenLoop],
@@ -342,10 +310,7 @@ def _rebuilt(
     And what of its values belongs to users, where that is stored anew. `past`: loops that are over
     and stay known.
     """
-    lights = {other.place: other for other in every}
-    found, state = yield from states.load_namespace(
-        dialect, codec, thread.thread_id, thread.key, each.ns, each.id
-    )
+    found, state = yield from states.load_namespace(dialect, codec, thread, each.ns, each.id)
     row = found.path[0]
     parent, built_on = each.parent, each.built_on
     while parent is not None and (each.ns, parent) in gone:
@@ -364,8 +329,7 @@ def _rebuilt(
         changes["delta"], held = between(codec, before, found)
         if state is not None:
             event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
-            at = Moment(given(row.id), given(row.ns), row.ts)
-            _, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+            _, _, tasks = states.events_at(codec, row)
             changes["events"] = working.pack_events([event], tasks)
     made = codec.open(CHECKPOINTS, row)._replace(**changes)
     return summed(CHECKPOINTS, made, codec.sealer), held
@@ -376,7 +340,7 @@ def between(
 ) -> tuple[bytes, user_values.Held]:
     """One delta from a checkpoint (None: from nothing) to another, and what of it is users'."""
     restored = restore(codec, after)
-    exact = unpack_delta(codec.opened(CHECKPOINTS, after.path[0], "delta")).metadata
+    exact = delta_of(codec, after.path[0]).metadata
     known: dict[str, Any] = {}
     held: user_values.Held = {}
     others: Collection[str] = ()  # channels that were another's, or nobody's
@@ -424,17 +388,8 @@ _HISTORY = (
 def _history(codec: Codec, thread: Thread) -> Script[list[OpenLoop]]:
     """The decisions and errors of the head's path that are over, the latest first."""
     rows = yield Query(_HISTORY, (thread.key,))
-    return [replace(listing.loop_of(codec, LoopRow._make(row)), thread_id=None) for row in rows]
-
-
-def _line(every: Sequence[Light], head: str | None) -> set[str]:
-    """The path of the head."""
-    parents = {light.id: light.parent for light in every if light.ns == ""}
-    line: set[str] = set()
-    while head is not None and head in parents and head not in line:
-        line.add(head)
-        head = parents[head]
-    return line
+    loops = (listing.LIST_LOOPS.shown(codec, LoopRow._make(row)) for row in rows)
+    return [replace(loop, thread_id=None) for loop in loops]
 
 
 def without_past(state: WorkingState, past: Sequence[OpenLoop] = ()) -> WorkingState:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_wyrd.checkpoints import path, read, user_values
-from langgraph_wyrd.checkpoints.restore import Restored, checked, damaged, start_from_snapshot
+from langgraph_wyrd.checkpoints.restore import Restored, applied, checked
 from langgraph_wyrd.codec.delta import Value
-from langgraph_wyrd.codec.payload import unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, WriteRow
+from langgraph_wyrd.storage.tables import WRITES, CheckpointRow, WriteRow
 
 _WRITES = (
     f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
@@ -71,25 +70,13 @@ def _values_along(
     """Of each checkpoint of a path: its parent, and the wanted channels that have a value there."""
     made: dict[str, tuple[str | None, dict[str, Value]]] = {}
     restored = Restored()
-    last = found.path[-1]
-    snapshots = [each for each in found.snapshots if each.checkpoint == last.id]
-    rows = found.path
-    if last.built_on is not None and snapshots:
-        start_from_snapshot(codec, restored, last, snapshots, found.users)
-        made[last.id] = (checked(last).parent, _held(restored, wanted))
-        rows = rows[:-1]
-    elif last.built_on is not None:
-        raise damaged(last, f"checkpoint {given(last.built_on)}, which it builds on, is missing")
-    for row in reversed(rows):
-        delta = unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta"))
-        restored.apply(codec, delta, 0, found.users, row.stamp)
-        made[row.id] = (row.parent, _held(restored, wanted))
+
+    def look(row: CheckpointRow) -> None:
+        held = restored.channels
+        made[row.id] = (row.parent, {name: held[name].copy() for name in wanted if name in held})
+
+    applied(codec, found, restored, look)
     return made
-
-
-def _held(restored: Restored, wanted: frozenset[str]) -> dict[str, Value]:
-    channels = restored.channels
-    return {name: channels[name].copy() for name in wanted if name in channels}
 
 
 def history(

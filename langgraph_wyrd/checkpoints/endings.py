@@ -1,7 +1,7 @@
 """How a run left a thread on which something is due: it goes on, it was killed, it ended early.
 
 A lease tells (`single_writer=True`, or a `run_end` hook, leave one). Without one such a thread is
-"due", and nothing is claimed.
+"due", and nothing is claimed. And what tools a run had begun at a checkpoint that was never stored.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints.leases import NOW, Holder, lease_key
 from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.read import in_call
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.model import Status, shortened
 from langgraph_wyrd.state.status import MOST
 from langgraph_wyrd.storage.process import Process, me
 from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import WRITES, WriteRow
 
 _LEFT = (
     "SELECT thread_id, owner, host, place, pid, born, since, seen, {now} - seen, ended, head "
@@ -93,3 +97,36 @@ def changes(found: Left | None, head: str | None, reason: str | None) -> dict[st
         return {}
     said = f"{found.said}; {reason}" if reason else found.said
     return {"status": found.status, "reason": shortened(said, MOST)}
+
+
+# ---- tool calls that were begun
+
+_MOST_BEGUN = 20
+_AHEAD = (
+    f"SELECT {', '.join('w.' + name for name in WRITES.names)} FROM wyrd_writes w "
+    "WHERE w.thread = ? AND w.task LIKE 'started/%' AND NOT EXISTS (SELECT 1 FROM "
+    "wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns AND c.id = w.checkpoint) "
+    f"ORDER BY w.seq DESC LIMIT {_MOST_BEGUN}"
+)
+
+
+def begun_ahead(dialect: str, codec: Codec, thread_id: str) -> Script[list[str]]:
+    """Tool calls that were noted as begun at a checkpoint that is not stored, the newest first.
+
+    `WyrdMiddleware` waits for a tool's checkpoint before it notes that the tool begins. Where a
+    note has none all the same (its save failed, or its row is gone), nothing else tells of it.
+    """
+    thread = yield from thread_row(dialect, thread_id)
+    said = []
+    for row in map(WriteRow._make, (yield Query(_AHEAD, (thread.key,)))):
+        try:
+            notes = [codec.load_written(each.form, each.data) for each in in_call(codec, row)]
+        except CheckpointDamaged:
+            continue
+        said += [
+            f"{note['name']} (call {note.get('call')}) was begun at {note.get('at')}, and its "
+            "checkpoint is not stored: verify before redoing"
+            for note in notes
+            if isinstance(note, Mapping) and "name" in note
+        ]
+    return said

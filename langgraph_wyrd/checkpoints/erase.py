@@ -1,20 +1,39 @@
-"""Erasing a user's data in all threads, and values that are kept for users beside the threads."""
+"""Erasing a user's data in all threads, and values that are kept for users beside the threads.
+
+A redaction takes text out of what was read of a thread: its titles, todos, context, loops and
+intentions. Its checkpoints stay as they are: what a channel holds is the graph's. Ids, kinds,
+statuses and times stay, too, so that what was open is still known to have been.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delete, redact, user_values
+from langgraph_wyrd.checkpoints import delete, put, rebuild_tables, user_values, working
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
+from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import select, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import delete as delete_from
+from langgraph_wyrd.storage.rows import fetch, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import TABLES, USER_DATA, Key, UserRow
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    JOURNAL,
+    LABELS,
+    SNAPSHOTS,
+    TABLES,
+    USER_DATA,
+    WRITES,
+    Key,
+    UserRow,
+)
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -23,17 +42,8 @@ _WITH = (
     "WHERE u.user_id = ? AND u.data IS NOT NULL ORDER BY t.thread_id"
 )
 _OF = "SELECT thread_id FROM wyrd_threads WHERE user_id = ? AND deleted_at IS NULL ORDER BY key"
-_ROWS = (
-    "SELECT user_id, thread, name, n, updated FROM wyrd_user_data "
-    "WHERE user_id = ? AND thread = ? AND data IS NOT NULL"
-)
-_EMPTY = (
-    "UPDATE wyrd_user_data SET data = NULL, updated = ?, sum = ? "
-    "WHERE user_id = ? AND thread = ? AND name = ? AND n = ?"
-)
 # Values beside the threads, and rows of threads that are gone.
 _OUTSIDE = "FROM wyrd_user_data WHERE user_id = ? AND thread NOT IN (SELECT key FROM wyrd_threads)"
-_VALUES = f"{select(USER_DATA, 'user_id', 'thread')} {{}}ORDER BY name"
 
 
 def nowhere(dialect: str) -> Key:
@@ -59,14 +69,11 @@ def erase_in(dialect: str, thread_id: str, user: str) -> Script[int]:
     thread = yield from delete.lock(dialect, thread_id, whole=False)
     if thread is None:
         return 0
-    rows = yield Query(_ROWS, (user, thread.key))
-    at, made = now(), []
-    for user_id, key, name, n, _ in rows:
-        row = summed(USER_DATA, UserRow(user_id, key, name, n, at, 0, None))
-        made.append((at, row.sum, user_id, key, name, n))
-    if made:
-        yield Command(_EMPTY, made)
-    return len(made)
+    rows = yield from fetch(USER_DATA, user_id=user, thread=thread.key)
+    empty = [row._replace(data=None, updated=now()) for row in rows if row.data is not None]
+    if empty:
+        yield Command(upsert(USER_DATA), [summed(USER_DATA, row) for row in empty])
+    return len(empty)
 
 
 def counted(codec: Codec, user: str) -> Script[tuple[int, int]]:
@@ -74,8 +81,7 @@ def counted(codec: Codec, user: str) -> Script[tuple[int, int]]:
     however often it was written."""
     rows = yield Query(f"{select(USER_DATA, 'user_id')} AND data IS NOT NULL", (user,))
     found: set[tuple[Key, str]] = set()
-    for held in rows:
-        row = UserRow._make(held)
+    for row in map(UserRow._make, rows):
         if row.name in (user_values.CHECKPOINT, user_values.WRITES, user_values.SNAPSHOT):
             try:
                 held = user_values.Rows([row]).held(codec, user, row.name, row.n) or {}
@@ -87,12 +93,6 @@ def counted(codec: Codec, user: str) -> Script[tuple[int, int]]:
             found.add((row.thread, row.name))
     threads = {thread for thread, _ in found if thread not in (0, b"")}
     return len(found), len(threads)
-
-
-def remaining(dialect: str, thread_id: str) -> Script[dict[str, int]]:
-    """Where text of a thread is: how many of what."""
-    thread = yield from thread_row(dialect, thread_id)
-    return (yield from redact.remaining(thread.key))
 
 
 def erase_outside(user: str) -> Script[int]:
@@ -118,6 +118,87 @@ def delete_thread(dialect: str, thread_id: str, user: str) -> Script[dict[str, i
     return {"wyrd_threads": 1, **shown}
 
 
+# ---- text that was read out of a thread
+
+REDACTED = "(erased)"
+
+_TEXT = frozenset(
+    ("title", "reason", "description", "content", "text", "value", "outcome", "metadata", "extra")
+)
+_ITEMS = frozenset(("todos", "context", "loops", "intentions"))
+_COUNTED = ("todos", "context", "open_loops", "intentions", "labels", "checkpoints")
+
+
+def remaining(dialect: str, thread_id: str) -> Script[dict[str, int]]:
+    """Where text of a thread is: how many of what."""
+    key = (yield from thread_row(dialect, thread_id)).key
+    queries = {"titles": "SELECT count(*) FROM wyrd_threads WHERE key = ? AND title IS NOT NULL"}
+    for name in _COUNTED:
+        shown = name.removeprefix("open_")
+        queries[shown] = f"SELECT count(*) FROM wyrd_{name} WHERE thread = ?"
+    answers = yield [Query(sql, (key,)) for sql in queries.values()]
+    counts = {name: int(rows[0][0]) for name, rows in zip(queries, answers, strict=True)}
+    return {name: count for name, count in counts.items() if count}
+
+
+def redact(dialect: str, codec: Codec, thread_id: str, user: str) -> Script[bool]:
+    """Redact a thread that is still the user's; whether it is."""
+    thread = yield from delete.lock(dialect, thread_id)
+    if thread is None or thread.user != user:
+        return False
+    key = thread.key
+    for table, column, change in (
+        (CHECKPOINTS, "events", _of_checkpoint), (WRITES, "events", _of_writes),
+        (JOURNAL, "body", _of_journal), (LABELS, "kept", _of_label),
+    ):  # fmt: skip
+        for held in (yield from fetch(table, thread=key)):
+            row: Any = codec.open(table, held)
+            if getattr(row, column) is not None:
+                made = row._replace(**{column: change(row, getattr(row, column))})
+                yield put.replace_row(table, summed(table, made, codec.sealer))
+    yield Command(delete_from(SNAPSHOTS, "thread"), [(key,)])
+    yield from rebuild_tables.again(dialect, codec, replace(thread, spaces={}))
+    return True
+
+
+def _of_checkpoint(row: Any, data: bytes) -> bytes | None:
+    own, tasks = working.unpack_events(data, Moment(given(row.id), given(row.ns), row.ts))
+    said = [(at, tuple(map(redacted, events))) for at, events in tasks]
+    return working.pack_events(tuple(map(redacted, own)), said)
+
+
+def _of_writes(_: Any, data: bytes) -> bytes | None:
+    return working.pack_events_of(tuple(map(redacted, working.events_of(data))))
+
+
+def _of_journal(_: Any, data: bytes) -> bytes:
+    body = unpacked(data)
+    events = [[n, redacted(Event.from_dict(each)).to_dict()] for n, each in body["events"]]
+    return packed({**body, "events": events})
+
+
+def _of_label(_: Any, data: bytes) -> bytes:
+    kept = unpacked(data)
+    return packed({**kept, "items": [_without(item) for item in kept["items"]]})
+
+
+def redacted(event: Event) -> Event:
+    """An event without what it says of anybody."""
+    return replace(event, body=_without(event.body, whole=event.op == "base"))
+
+
+def _without(body: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, held in body.items():
+        if whole and name in _ITEMS and isinstance(held, list):
+            made[name] = [_without(item) for item in held]
+        elif name in _TEXT or (name == "context" and not whole):
+            made[name] = {} if isinstance(held, Mapping) else None if held is None else REDACTED
+        else:
+            made[name] = held
+    return made
+
+
 # ---- values beside the threads
 
 
@@ -135,11 +216,9 @@ def values(
     dialect: str, codec: Codec, user: str, heals: bool, key: str | None
 ) -> Script[dict[str, Any]]:
     """A user's values, or the one of a key. With `heals`, damaged ones are left out."""
-    narrowed = "" if key is None else "AND name = ? "
-    params = (user, nowhere(dialect)) if key is None else (user, nowhere(dialect), key)
+    one = {} if key is None else {"name": key}
     found = {}
-    for held in (yield Query(_VALUES.format(narrowed), params)):
-        row = UserRow._make(held)
+    for row in sorted((yield from fetch(USER_DATA, **_beside(dialect, user), **one)), key=_name):
         name = given(row.name)
         try:
             if unsound(USER_DATA, row) or row.data is None:
@@ -159,21 +238,23 @@ def values(
 
 def keys(dialect: str, codec: Codec, user: str) -> Script[list[str]]:
     """The keys of a user's values, sorted."""
-    rows = yield Query(
-        "SELECT name FROM wyrd_user_data WHERE user_id = ? AND thread = ? ORDER BY name",
-        (user, nowhere(dialect)),
-    )
-    return [given(row[0]) for row in rows]
+    rows = yield from fetch(USER_DATA, **_beside(dialect, user))
+    return [given(row.name) for row in sorted(rows, key=_name)]
 
 
 def drop_value(dialect: str, codec: Codec, user: str, key: str) -> Script[bool]:
     """Delete a value of a user; whether it was there."""
-    place = (user, nowhere(dialect), key)
-    rows = yield Query(
-        "SELECT 1 FROM wyrd_user_data WHERE user_id = ? AND thread = ? AND name = ?", place
-    )
-    if rows:
-        yield Command(
-            "DELETE FROM wyrd_user_data WHERE user_id = ? AND thread = ? AND name = ?", [place]
-        )
-    return bool(rows)
+    place = {**_beside(dialect, user), "name": key}
+    there = yield from fetch(USER_DATA, **place)
+    if there:
+        yield Command(delete_from(USER_DATA, *place), [(*place.values(),)])
+    return bool(there)
+
+
+def _beside(dialect: str, user: str) -> dict[str, Any]:
+    """Which rows hold a user's values beside the threads."""
+    return {"user_id": user, "thread": nowhere(dialect)}
+
+
+def _name(row: UserRow) -> str:
+    return row.name

@@ -13,11 +13,10 @@ import base64
 import heapq
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import working
+from langgraph_wyrd.checkpoints import states, working
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
@@ -46,19 +45,17 @@ NOW = "now"  # as a cursor: behind all that there is
 Key = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A table that holds events."""
 
     table: Table
     version: str  # the column that holds the thread's version
-    where: str
-    read: Callable[[Codec, Any], list[FeedEvent]]
+    payload: str  # the column that holds events
+    read: Callable[[Codec, str, Any], list[FeedEvent]]
 
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The columns that order its rows on Postgres."""
-        return self.table.fed
+    def order(self, dialect: str) -> tuple[str, ...]:
+        """The columns that order its rows."""
+        return ("committed", *self.table.fed) if dialect == "postgres" else ("row",)
 
 
 class Cursor(NamedTuple):
@@ -97,15 +94,10 @@ def cursor_of(dialect: str, text: str | None) -> Cursor:
 
 
 def _key(dialect: str, key: Sequence[Any]) -> Key:
-    if dialect != "postgres":
-        (row,) = key
-        if type(row) is not int:
-            raise ValueError
-        return (row,)
-    committed, version, thread, name = key
-    if type(committed) is not int or type(version) is not int or type(name) is not str:
+    types = (int, int, str, str) if dialect == "postgres" else (int,)
+    if tuple(map(type, key)) != types:
         raise ValueError
-    return committed, version, bytes.fromhex(thread), name
+    return tuple(bytes.fromhex(part) if at == 2 else part for at, part in enumerate(key))
 
 
 class Asked(NamedTuple):
@@ -129,12 +121,11 @@ def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
     if asked.since == NOW:
         return Page((), (yield from _end(dialect)).text())
     cursor = cursor_of(dialect, asked.since)
-    places = dict(cursor.places)
-    floors = cursor.floors
+    places, floors = dict(cursor.places), cursor.floors
     threads: dict[Any, str] = {}
+    keys: list[Any] | None = None
     if dialect != "postgres":
         floors = yield from _lowered(places, floors)
-    keys = None
     if asked.thread_ids is not None:
         keys = yield from _keys(dialect, asked.thread_ids)
     found: list[FeedEvent] = []
@@ -174,22 +165,22 @@ def page(dialect: str, codec: Codec, asked: Asked) -> Script[Page[FeedEvent]]:
 
 def _end(dialect: str) -> Script[Cursor]:
     """The cursor behind the last event."""
-    if dialect == "postgres":
-        answers = yield [
-            Query(
-                f"SELECT {', '.join(columns)} FROM {source.table.name} WHERE {source.where} "
-                f"AND {_SETTLED} ORDER BY {' DESC, '.join(columns)} DESC LIMIT 1"
-            )
-            for source in SOURCES.values()
-            for columns in [("committed", *source.order)]
-        ]
-        floors = 0
-    else:
-        answers = yield [
-            Query(f"SELECT coalesce(max(row), 0) FROM {source.table.name}")
-            for source in SOURCES.values()
-        ]
+    floors = 0
+    if dialect != "postgres":
         ((floors,),) = yield Query("SELECT coalesce(max(id), 0) FROM wyrd_floors")
+    answers = []
+    for source in SOURCES.values():
+        columns, settled = source.order(dialect), ""
+        if dialect == "postgres":
+            settled = f" WHERE {source.payload} IS NOT NULL AND {_SETTLED}"
+        answers.append(
+            (
+                yield Query(
+                    f"SELECT {', '.join(columns)} FROM {source.table.name}{settled} "
+                    f"ORDER BY {' DESC, '.join(columns)} DESC LIMIT 1"
+                )
+            )
+        )
     ends = zip(SOURCES, answers, strict=True)
     return Cursor({name: (tuple(rows[0]), None) for name, rows in ends if rows}, floors)
 
@@ -229,29 +220,25 @@ def _query(
     dialect: str, source: Source, place: tuple[Key, int | None] | None, keys: list[Any] | None,
     user: str | None,
 ) -> Query:  # fmt: skip
-    names = ", ".join(source.table.names)
-    conditions = [source.where]
+    columns = source.order(dialect)
+    conditions = [f"{source.payload} IS NOT NULL"]
     params: list[Any] = []
-    columns: tuple[str, ...] = ("row",)
     if dialect == "postgres":
-        columns = ("committed", *source.order)
         conditions.append(_SETTLED)
     if place is not None:
         key, told = place
-        marks = ", ".join("?" * len(key))
         sign = ">" if told is None else ">="
-        conditions.append(f"({', '.join(columns)}) {sign} ({marks})")
+        conditions.append(f"({', '.join(columns)}) {sign} ({', '.join('?' * len(key))})")
         params += key
     if keys is not None:
-        marks = ", ".join("?" * len(keys)) or "NULL"
-        conditions.append(f"thread IN ({marks})")
+        conditions.append(f"thread IN ({', '.join('?' * len(keys)) or 'NULL'})")
         params += keys
     if user is not None:
         conditions.append("thread IN (SELECT key FROM wyrd_threads WHERE user_id = ?)")
         params.append(user)
-    row = "" if dialect == "postgres" else "row, "
+    row = "0" if dialect == "postgres" else "row"
     return Query(
-        f"SELECT committed, {row}{names} FROM {source.table.name} "
+        f"SELECT committed, {row}, {', '.join(source.table.names)} FROM {source.table.name} "
         f"WHERE {' AND '.join(conditions)} ORDER BY {', '.join(columns)} LIMIT {_READ}",
         params,
     )
@@ -264,44 +251,36 @@ class _Row:
 
     def __init__(self, source: str, dialect: str, held: Sequence[Any]) -> None:
         about = SOURCES[source]
-        committed = held[0]
-        own = held[1:] if dialect == "postgres" else held[2:]
+        committed, number, *own = held
         self.source = source
         self.row = about.table.row._make(own)
         self.thread = self.row.thread
         version = getattr(self.row, about.version) or 0
+        self.key: Key = (number,)
         if dialect == "postgres":
-            self.key: Key = (committed, *(getattr(self.row, name) for name in about.order))
-        else:
-            self.key = (held[1],)
+            self.key = (committed, *(getattr(self.row, name) for name in about.table.fed))
         self.place = (committed, version, self.thread, source, self.key)
 
     def events(self, codec: Codec, thread_id: str) -> list[FeedEvent]:
         """Its events; a damaged row has none that can be told."""
         about = SOURCES[self.source]
-        if unsound(about.table, self.row):
-            return []
-        return about.read(codec, (thread_id, self.row))
+        return [] if unsound(about.table, self.row) else about.read(codec, thread_id, self.row)
 
 
 # ---- the tables
 
 
-def _of_checkpoint(codec: Codec, held: Any) -> list[FeedEvent]:
-    thread_id, row = held
-    at = Moment(given(row.id), given(row.ns), row.ts)
-    own, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+def _of_checkpoint(codec: Codec, thread_id: str, row: Any) -> list[FeedEvent]:
+    at, own, tasks = states.events_at(codec, row)
     run_id = None if row.run_id is None else given(row.run_id)
-    found = [_event(thread_id, at, event, run_id=run_id) for event in own]
-    for moment, events in tasks:
-        found += [
-            _event(thread_id, at, event, run_id=run_id, task_id=moment.task) for event in events
-        ]
-    return found
+    return [
+        *(_event(thread_id, at, event, run_id=run_id) for event in own),
+        *(_event(thread_id, at, event, run_id=run_id, task_id=moment.task)
+          for moment, events in tasks for event in events),
+    ]  # fmt: skip
 
 
-def _of_writes(codec: Codec, held: Any) -> list[FeedEvent]:
-    thread_id, row = held
+def _of_writes(codec: Codec, thread_id: str, row: Any) -> list[FeedEvent]:
     ts = datetime.fromtimestamp(row.seq / 1e9, timezone.utc).isoformat()
     at = Moment(given(row.checkpoint), given(row.ns), ts)
     task = given(row.task)
@@ -309,8 +288,7 @@ def _of_writes(codec: Codec, held: Any) -> list[FeedEvent]:
     return [_event(thread_id, at, event, task_id=task) for event in events]
 
 
-def _of_journal(codec: Codec, held: Any) -> list[FeedEvent]:
-    thread_id, row = held
+def _of_journal(codec: Codec, thread_id: str, row: Any) -> list[FeedEvent]:
     body = unpacked(codec.opened(JOURNAL, row, "body"))
     if body.get("read"):  # its checkpoint's events say it as well
         return []
@@ -333,7 +311,7 @@ def _event(thread_id: str, at: Moment, event: Event, **more: Any) -> FeedEvent:
 
 
 SOURCES = {
-    "checkpoints": Source(CHECKPOINTS, "seq", "events IS NOT NULL", _of_checkpoint),
-    "writes": Source(WRITES, "version", "events IS NOT NULL", _of_writes),
-    "journal": Source(JOURNAL, "seq", "body IS NOT NULL", _of_journal),
+    "checkpoints": Source(CHECKPOINTS, "seq", "events", _of_checkpoint),
+    "writes": Source(WRITES, "version", "events", _of_writes),
+    "journal": Source(JOURNAL, "seq", "body", _of_journal),
 }

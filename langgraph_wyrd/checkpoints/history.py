@@ -6,52 +6,44 @@ the working state, the delta which channels changed and by how many elements.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from langgraph_wyrd.checkpoints import journal, states, working
-from langgraph_wyrd.checkpoints import path as paths
+from langgraph_wyrd.checkpoints import journal, states
 from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.checkpoints.outline import Outline, Shape, delta_of, differences, grown, outline
+from langgraph_wyrd.checkpoints.outline import Outline, Shape, differences, grown, outline
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known
+from langgraph_wyrd.checkpoints.points import Point, found_at, known
 from langgraph_wyrd.checkpoints.projection import due_of
+from langgraph_wyrd.checkpoints.restore import delta_of
 from langgraph_wyrd.checkpoints.working import Pending
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.diff import diff
-from langgraph_wyrd.state.events import Moment, is_pruned
+from langgraph_wyrd.state.events import is_pruned
 from langgraph_wyrd.state.fold import replay
 from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
-from langgraph_wyrd.state.pending import advance, moment_of, overlaid, rank
+from langgraph_wyrd.state.pending import advance, overlaid
 from langgraph_wyrd.state.results import HistoryEntry, Tree
 from langgraph_wyrd.state.wording import listing
 from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import fetch, select
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
 
 _MOST_NAMED = 3  # channels in a summary
-_COLUMNS = ", ".join(CHECKPOINTS.names)
-_PAGE = f"SELECT {_COLUMNS} FROM wyrd_checkpoints WHERE thread = ? AND ns = ''"
-_NEWEST = " ORDER BY id DESC LIMIT ?"
+_NEWEST = "ORDER BY id DESC LIMIT ?"
+_PAGE = select(CHECKPOINTS, "thread", "ns")
 _CHILDREN = (
     "SELECT parent, id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' "
     "AND parent BETWEEN ? AND ? ORDER BY id"
 )
 _LABELS = "SELECT name, checkpoint FROM wyrd_labels WHERE thread = ? ORDER BY checkpoint, name"
 _SAID = (
-    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes WHERE thread = ? AND ns = '' "
-    "AND checkpoint >= ? AND checkpoint <= ? AND events IS NOT NULL ORDER BY seq"
-)
-_EVENTS = f"SELECT {_COLUMNS} FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"
-_TASK_EVENTS = (
-    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
-    "WHERE thread = ? AND ns = ? AND checkpoint = ? AND events IS NOT NULL"
-)
-_TREE = (
-    "SELECT id, parent, ts, step, source, run_id FROM wyrd_checkpoints "
-    "WHERE thread = ? AND ns = '' ORDER BY id DESC LIMIT ?"
+    f"{select(WRITES, 'thread', 'ns')} AND checkpoint BETWEEN ? AND ? AND events IS NOT NULL "
+    "ORDER BY seq"
 )
 
 
@@ -63,22 +55,18 @@ def history(
 ) -> Script[list[HistoryEntry]]:
     """The root's checkpoints, forks included, newest first."""
     thread = yield from known(dialect, thread_id)
-    if before is None:
-        rows = yield Query(_PAGE + _NEWEST, (thread.key, limit))
-    else:
+    sql, params = _PAGE, [thread.key, ""]
+    if before is not None:
         place = yield from found_at(thread, before)
-        rows = yield Query(f"{_PAGE} AND id < ?{_NEWEST}", (thread.key, place.id, limit))
-    return (
-        yield from entries_of(dialect, codec, thread, [CheckpointRow._make(row) for row in rows])
-    )
+        sql, params = f"{_PAGE} AND id < ?", [*params, place.id]
+    rows = yield Query(f"{sql} {_NEWEST}", (*params, limit))
+    return (yield from entries_of(dialect, codec, thread, [*map(CheckpointRow._make, rows)]))
 
 
 def entry(dialect: str, codec: Codec, thread: Thread, id: str) -> Script[HistoryEntry]:
     """One of them."""
-    rows = yield Query(f"{_PAGE} AND id = ?", (thread.key, id))
-    (found,) = yield from entries_of(
-        dialect, codec, thread, [CheckpointRow._make(row) for row in rows]
-    )
+    rows = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
+    (found,) = yield from entries_of(dialect, codec, thread, rows)
     return found
 
 
@@ -123,18 +111,18 @@ def _about(
     about: dict[str, Known] = {}
     for id in sorted(id for id in outside - page.keys() if id is not None):
         found, state = yield from states.load_namespace(
-            dialect, codec, thread.thread_id, thread.key, "", id, past=True, values=False
+            dialect, codec, thread, "", id, past=True, values=False
         )
         if state is not None:
             about[id] = Known(
                 _outlined(codec, found), state.lasting, state.pending, found.path[0].due
             )
     said, declared = yield [
-        Query(_SAID, (thread.key, min(page), max(page))),
+        Query(_SAID, (thread.key, "", min(page), max(page))),
         journal.query(thread.key, ""),
     ]
     entries = journal.entries(codec, declared)
-    pending = _pending(codec, page, [WriteRow._make(row) for row in said], entries)
+    pending = states.overlays(codec, page.values(), [*map(WriteRow._make, said)], entries)
     for id in page:
         _follow(codec, thread, page, pending, entries, about, id)
     return about
@@ -145,24 +133,22 @@ def states_of(
 ) -> Script[dict[str, Known]]:
     """What is known of some root checkpoints that lie on one line."""
     marks = ", ".join("?" * len(ids))
-    rows = yield Query(f"{_PAGE} AND id IN ({marks})", (thread.key, *ids))
-    page = {row[2]: CheckpointRow._make(row) for row in rows}
+    rows = yield Query(f"{_PAGE} AND id IN ({marks})", (thread.key, "", *ids))
+    page = {row.id: row for row in map(CheckpointRow._make, rows)}
     return (yield from _about(dialect, codec, thread, page))
 
 
 def items_named(codec: Codec, key: Any, ns: str, id: str) -> Script[set[str]]:
     """The items of which the events at a subgraph's checkpoint say something."""
-    rows, said = yield [Query(_EVENTS, (key, ns, id)), Query(_TASK_EVENTS, (key, ns, id))]
+    rows = yield from fetch(CHECKPOINTS, thread=key, ns=ns, id=id)
+    said = yield from fetch(WRITES, thread=key, ns=ns, checkpoint=id)
+    pending = states.overlays(codec, rows, [row for row in said if row.events is not None], ())
     found: set[str] = set()
-    for row in map(CheckpointRow._make, rows):
-        own, tasks = working.unpack_events(
-            codec.opened(CHECKPOINTS, row, "events"), Moment(given(id))
+    for row in rows:
+        _, own, over = states.own_events(codec, row, pending)
+        found.update(
+            event.item for events in (own, *(held for _, held in over)) for event in events
         )
-        found.update(event.item for event in own)
-        found.update(event.item for _, events in tasks for event in events)
-    for write in map(WriteRow._make, said):
-        events = working.events_of(codec.opened(WRITES, write, "events"))
-        found.update(event.item for event in events)
     return found
 
 
@@ -173,37 +159,11 @@ def _outlined(codec: Codec, found: Found) -> Outline | None:
         return None
 
 
-def _pending(
-    codec: Codec,
-    page: Mapping[str, CheckpointRow],
-    said: Sequence[WriteRow],
-    declared: Sequence[journal.Entry],
-) -> dict[str, dict[str, tuple[Moment, tuple[Any, ...]]]]:
-    """What tasks and people said at the checkpoints of a page."""
-    found: dict[str, dict[str, tuple[Moment, tuple[Any, ...]]]] = {}
-    for write in said:
-        if write.checkpoint in page:
-            states.sound_write(write)
-            at = Moment(given(write.checkpoint), "", page[write.checkpoint].ts, given(write.task))
-            states.add(
-                found,
-                write.checkpoint,
-                at,
-                working.events_of(codec.opened(WRITES, write, "events")),
-            )
-    for each in declared:
-        said_at = each.said_at
-        if said_at is not None and said_at in page and not each.read:
-            at = moment_of(given(said_at), "", page[said_at].ts, each.task)
-            states.add(found, said_at, at, each.events)
-    return found
-
-
 def _follow(
     codec: Codec,
     thread: Thread,
     page: Mapping[str, CheckpointRow],
-    pending: Mapping[str, Mapping[str, tuple[Moment, tuple[Any, ...]]]],
+    pending: states.Pendings,
     declared: Sequence[journal.Entry],
     about: dict[str, Known],
     id: str,
@@ -225,20 +185,12 @@ def _follow(
         made = None
         if before.outline is not None:
             try:
-                made = before.outline.then(delta_of(codec, row))
+                made = before.outline.then(codec, delta_of(codec, row))
             except (CheckpointDamaged, AttributeError, TypeError, ValueError):
                 made = None
-        moment = Moment(given(row.id), "", row.ts)
-        own, tasks = working.unpack_events(
-            codec.opened(CHECKPOINTS, states.sound_events(row), "events"), moment
-        )
-        over = dict(pending.get(row.id, {}))
-        for task, events in tasks:
-            over[task.task] = (task, (*events, *over.get(task.task, (task, ()))[1]))
+        moment, own, over = states.own_events(codec, row, pending)
         state = replay(advance(before.state, before.pending, moment), own, moment)
-        about[row.id] = Known(
-            made, state, tuple(over[task] for task in sorted(over, key=rank)), row.due
-        )
+        about[row.id] = Known(made, state, over, row.due)
 
 
 def _entry_of(
@@ -262,7 +214,7 @@ def _entry_of(
     said = _summary(state, here.seen, changed)
     if not said:
         said = "new input" if row.source == "input" else "no changes"
-    own, _ = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), Moment(given(row.id)))
+    _, own, _ = states.events_at(codec, row)
     pruned = row.parent is None and any(map(is_pruned, own))
     if pruned or (row.parent is not None and parent is None):
         why = "what came before was pruned" if pruned else "its parent is not there"
@@ -342,23 +294,16 @@ def _summary(
 # ---- the tree
 
 
-class _Branch(NamedTuple):
-    id: str
-    parent: str | None
-    ts: str | None
-    step: int | None
-    source: str | None
-    run_id: str | None
+_SHORT = ("id", "parent", "ts", "step", "source", "run_id")
+_branch: Any = namedtuple("_branch", _SHORT)  # type: ignore[misc]
+_TREE = f"SELECT {', '.join(_SHORT)} FROM wyrd_checkpoints WHERE thread = ? AND ns = '' {_NEWEST}"
 
 
 def tree(dialect: str, thread_id: str, limit: int) -> Script[Tree]:
     """All checkpoints of the root, at most so many, without what they changed."""
     thread = yield from known(dialect, thread_id)
-    rows, labels = yield [
-        Query(_TREE, (thread.key, limit + 1)),
-        Query(_LABELS, (thread.key,)),
-    ]
-    steps = [_Branch(*row) for row in rows[:limit]]
+    rows, labels = yield [Query(_TREE, (thread.key, limit + 1)), Query(_LABELS, (thread.key,))]
+    steps: list[Any] = [_branch(*row) for row in rows[:limit]]
     ids = {step.id for step in steps}
     children = _grouped((step.parent or "", given(step.id)) for step in reversed(steps))
     named = _grouped((checkpoint, given(name)) for name, checkpoint in labels)
@@ -371,12 +316,3 @@ def tree(dialect: str, thread_id: str, limit: int) -> Script[Tree]:
     roots = tuple(given(step.id) for step in reversed(steps) if step.parent not in ids)
     head = given(steps[0].id) if steps else None
     return Tree(given(thread_id), entries, roots, head, len(rows) <= limit)
-
-
-def place_of(entry: HistoryEntry) -> Place:
-    return Place(entry.checkpoint_id)
-
-
-def found_path(dialect: str, thread: Thread, id: str) -> Script[Found]:
-    """The rows of a root checkpoint's path, without its writes."""
-    return (yield from paths.find(dialect, thread.thread_id, "", id, writes=False))

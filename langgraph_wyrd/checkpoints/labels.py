@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_wyrd.checkpoints import history, points, working
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints import auto_labels, points, working
+from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.restore import checked, restore
-from langgraph_wyrd.codec.payload import packed, unpacked
+from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state import codec as plain
@@ -27,9 +27,9 @@ from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.model import ContextItem
 from langgraph_wyrd.state.value_diff import is_users
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, select, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, LABELS, CheckpointRow, Key, LabelRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, LABELS, LabelRow
 
 _PILLARS = {"todos", "context", "open_loops", "loops", "intention", "intentions"}
 
@@ -40,21 +40,6 @@ _THERE = (
     "WHERE l.thread = ? AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = l.thread "
     "AND c.ns = '' AND c.id = l.checkpoint){} ORDER BY l.checkpoint, l.name"
 )
-
-
-def row_of(
-    codec: Codec, key: Key, name: str, checkpoint: str, seq: int, created_at: str, *,
-    automatic: bool = False, keys: Sequence[str] = (), missing: Sequence[str] = (),
-    elsewhere: Sequence[str] = (), items: Sequence[ContextItem] = (),
-) -> LabelRow:  # fmt: skip
-    kept = {
-        "keys": list(keys),
-        "missing": list(missing),
-        "elsewhere": list(elsewhere),
-        "items": [plain.to_dict(item, compact=True) for item in items],
-    }
-    row = LabelRow(key, name, checkpoint, seq, created_at, int(automatic), 0, packed(kept))
-    return summed(LABELS, row, codec.sealer)
 
 
 def label_of(codec: Codec, held: Any, *, whole: bool) -> Label:
@@ -88,9 +73,8 @@ class Labelling:
         place = yield from points.place_at(thread, at)
         if place is None:
             return None
-        text = select(CHECKPOINTS, "thread", "ns", "id")
-        for row in (yield Query(text, (thread.key, "", place.id))):
-            checked(CheckpointRow._make(row))  # a name for what can't be read helps nobody
+        for row in (yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=place.id)):
+            checked(row)  # a name for what can't be read helps nobody
         then = yield from points.thread_at(self.dialect, self.codec, thread, place)
         state = working.visible(then)
         held = {item.key: item for item in state.context}
@@ -99,24 +83,25 @@ class Labelling:
         other: set[str] = set()
         counted: set[str] = set()
         if len(items) < len(wanted):
-            other, counted = yield from self._channels(thread, place.id)
+            other, counted = yield from self._channels(place.id)
         found = [key for key in wanted if key in held or key in other]
         elsewhere = [key for key in wanted if key not in found and key in counted | _PILLARS]
         missing = [key for key in wanted if key not in found and key not in elsewhere]
         seq = thread.version if place.until is None else place.until
-        row = row_of(
-            self.codec, thread.key, name, place.id, seq, now(), keys=found, missing=missing,
-            elsewhere=elsewhere, items=items,
-        )  # fmt: skip
+        kept: dict[str, Any] = {
+            "keys": found, "missing": missing, "elsewhere": elsewhere,
+            "items": [plain.to_dict(item, compact=True) for item in items],
+        }  # fmt: skip
+        row = auto_labels.row_of(self.codec, thread.key, name, place.id, seq, now(), kept)
         yield Command(upsert(LABELS), [row])
         return label_of(self.codec, row, whole=True)
 
-    def _channels(self, thread: Thread, id: str) -> Script[tuple[set[str], set[str]]]:
+    def _channels(self, id: str) -> Script[tuple[set[str], set[str]]]:
         """A checkpoint's channels that have a value, and those that are kept as deltas."""
-        found = yield from history.found_path(self.dialect, thread, id)
+        found = yield from paths.find(self.dialect, self.thread_id, "", id, writes=False)
         here = outline(self.codec, found)
         counted = deltas(self.codec, found.path[0], here.metadata)
-        shapes = {name for name in here.shapes if is_users(name)}
+        shapes = {name for name in here.channels if is_users(name)}
         return shapes, {name for name in counted if name not in shapes}
 
     def values(self, name: str, checkpoint: str) -> Script[dict[str, Any] | None]:
@@ -128,7 +113,7 @@ class Labelling:
         if not rows:
             return None
         label = label_of(self.codec, rows[0], whole=True)
-        found = yield from history.found_path(self.dialect, thread, checkpoint)
+        found = yield from paths.find(self.dialect, self.thread_id, "", checkpoint, writes=False)
         restored = restore(self.codec, found)
         items = {item.key: item for item in label.context}
         values: dict[str, Any] = {}
@@ -178,8 +163,7 @@ class Labelling:
                 id = None if place is None else place.id
             if id is None:
                 return False
-            text = select(LABELS, "thread", "name", "checkpoint")
-            if not (yield Query(text, (thread.key, name, id))):
+            if not (yield from fetch(LABELS, thread=thread.key, name=name, checkpoint=id)):
                 return False
             self.removed = id
         yield Command(

@@ -45,6 +45,7 @@ logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 Values = Sequence[str] | None
+Condition = tuple[str, tuple[Any, ...]]  # SQL, and its parameters
 DONE_TODOS = ("cancelled", "completed")  # any other status is open, also one that is not known
 
 _MOST_READ = 1000  # rows in one go, where text has to be looked at here
@@ -100,11 +101,14 @@ class Listing(Generic[T]):
     name: str
     table: Table
     make: Callable[[Any], T]
-    texts: Callable[[T], Sequence[str | None]]
-    text: tuple[str, ...]  # the columns that `text=` looks into
+    text: tuple[str, ...]  # the columns, and fields, that `text=` looks into
     open: str
     over: str
     order: tuple[str, ...] = ("checkpoint", "thread", "id")
+
+    def shown(self, codec: Codec, row: Any) -> T:
+        """What a row becomes; a text that can't be opened says so."""
+        return self.make(row if codec.sealer is None else codec.sealer.shown(self.table, row))
 
 
 def stored_statuses(status: Any) -> tuple[Any, list[str] | None]:
@@ -123,8 +127,8 @@ class Asked(NamedTuple):
     listing: Listing[Any]
     limit: int
     after: str | None
-    conditions: list[tuple[str, tuple[Any, ...]]]
-    branches: list[tuple[str, tuple[Any, ...]]]
+    conditions: list[Condition]
+    branches: list[Condition]
     thread_ids: Values = None
     user_ids: Values = None
     text: str | None = None
@@ -141,7 +145,7 @@ def asked(
     thread_id: Any = None, user_id: Any = None, kind: Values = None, branch: str | None = None,
 ) -> Asked:  # fmt: skip
     """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
-    conditions: list[tuple[str, tuple[Any, ...]]] = []
+    conditions: list[Condition] = []
     nothing = False
     for name, value in wanted.items():
         found = known[name].check(value, name)
@@ -190,28 +194,24 @@ def steps(status: Any) -> tuple[str, ...] | None:
     return None if found is None or "any" in found else tuple(sorted(set(found)))
 
 
-def _among(sql: str, values: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+def _among(sql: str, values: Sequence[Any]) -> Condition:
     # Lists come in a few lengths only: a query text for each is prepared and kept.
     length = 1 << (len(values) - 1).bit_length()
     padded = (*values, *[values[-1]] * (length - len(values)))
     return sql.format(", ".join("?" * length)), padded
 
 
-def _branches(
-    listing: Listing[Any], status: Values, kind: Values
-) -> list[tuple[str, tuple[Any, ...]]]:
+def _branches(listing: Listing[Any], status: Values, kind: Values) -> list[Condition]:
     """Where to look: each has its index."""
     if listing is LIST_TODOS:
         if status is None:
             return [(listing.open, ()), (listing.over, ())]
-        being = [each for each in status if each not in DONE_TODOS]
         over = [each for each in status if each in DONE_TODOS]
+        being = [each for each in status if each not in DONE_TODOS]
         made = []
         if being:
             made.append(_narrowed(listing.open, "status", [] if "open" in being else being))
-        if over:
-            made.append(_narrowed(listing.over, "status", over))
-        return made
+        return [*made, _narrowed(listing.over, "status", over)] if over else made
     (chosen,) = status or ("any",)
     found = [] if chosen == "closed" else [(listing.open, ())]
     if chosen != "open":
@@ -227,7 +227,7 @@ def _branches(
     return made
 
 
-def _narrowed(sql: str, column: str, values: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+def _narrowed(sql: str, column: str, values: Sequence[str]) -> Condition:
     if not values:
         return sql, ()
     more, params = _among(_ANY.format(column), values)
@@ -240,9 +240,7 @@ def _narrowed(sql: str, column: str, values: Sequence[str]) -> tuple[str, tuple[
 def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
     """The next items of several queries together, in the order that they share."""
     listing = wanted.listing
-    after = None
-    if wanted.after is not None:
-        after = _place(dialect, wanted.after, listing)
+    after = None if wanted.after is None else _place(dialect, wanted.after, listing)
     if wanted.nothing:
         return Page()
     narrowed = yield from _of_threads(dialect, wanted)
@@ -251,12 +249,11 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
     unread = yield from _unread(wanted)
     if wanted.held is not None:
         narrowed = [*narrowed, _of_status(wanted, unread)]
-    places = [listing.table.names.index(name) for name in listing.order]
 
-    def key(row: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(row[at] for at in places)
+    def key(row: Any) -> tuple[Any, ...]:
+        return tuple(getattr(row, name) for name in listing.order)
 
-    def order(row: Sequence[Any]) -> Any:  # in SQLite, a damaged text may be bytes
+    def order(row: Any) -> Any:  # in SQLite, a damaged text may be bytes
         return [(isinstance(part, bytes), part) for part in key(row)]
 
     found: list[tuple[Any, Any]] = []
@@ -265,40 +262,39 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
         answers = yield [
             _query(wanted, branch, narrowed, after, size) for branch in wanted.branches
         ]
-        rows = sorted((row for answer in answers for row in answer), key=order, reverse=True)
-        items = [_shown_item(codec, listing, row) for row in rows[:size]]
+        every = (listing.table.row._make(row) for answer in answers for row in answer)
+        rows = sorted(every, key=order, reverse=True)
+        some = rows[:size]
+        items = [listing.shown(codec, row) for row in some]
         if listing is LIST_THREADS:
             items = yield from _as_left(dialect, items)
             if unread is not None:
-                items = [
-                    _not_read(item, row, wanted)
-                    for item, row in zip(items, rows[:size], strict=True)
-                ]
-        for row, item in zip(rows[:size], items, strict=True):
-            if wanted.statuses is not None and item.status not in wanted.statuses:
-                continue
-            if (
-                wanted.text is None
-                or any(
-                    text is not None and filters.says(text, wanted.text)
-                    for text in listing.texts(item)
-                )
-                or (wanted.said and listing.table.row._make(row).key in wanted.said)
-            ):
-                found.append((row, item))
+                items = [_not_read(*each, wanted) for each in zip(items, some, strict=True)]
+        found += [each for each in zip(some, items, strict=True) if _fits(wanted, *each)]
         if len(found) > wanted.limit or len(rows) < size:
             break
-        after, size = key(rows[size - 1]), min(size * 2, _MOST_READ)
+        after, size = key(some[-1]), min(size * 2, _MOST_READ)
     shown = found[: wanted.limit]
     end = None
     if len(found) > wanted.limit:
-        end = filters.cursor(listing.name, [_shown(part) for part in key(shown[-1][0])])
+        last = key(shown[-1][0])
+        end = filters.cursor(listing.name, [p.hex() if isinstance(p, bytes) else p for p in last])
     if listing is LIST_TODOS:
         shown = _as_listed(shown)
     left = 0
     if unread is not None and listing is not LIST_THREADS:
         left = yield from _left_unread(wanted, unread)
     return Page((item for _, item in shown), end, left)
+
+
+def _fits(wanted: Asked, row: Any, item: Any) -> bool:
+    """Whether an item has a status and says a text that are asked for."""
+    if wanted.statuses is not None and item.status not in wanted.statuses:
+        return False
+    if wanted.text is None or (wanted.said and row.key in wanted.said):
+        return True
+    texts = [getattr(item, name) for name in wanted.listing.text]
+    return any(text is not None and filters.says(text, wanted.text) for text in texts)
 
 
 # ---- what was not read yet
@@ -314,7 +310,7 @@ _MOST_UNREAD = 1000
 _NOT_READ = "not read yet: what is open is not known"
 
 
-def _unread(wanted: Asked) -> Script[tuple[str, tuple[Any, ...]] | None]:
+def _unread(wanted: Asked) -> Script[Condition | None]:
     """The condition for threads of which the saver's extractors did not read all that they would;
     None where there are none. There are few labels, and an index finds each."""
     if wanted.covered is None:
@@ -332,9 +328,7 @@ def _unread(wanted: Asked) -> Script[tuple[str, tuple[Any, ...]] | None]:
     return f"(i.head IS NOT NULL AND ({sql}))", tuple(v for _, held in conditions for v in held)
 
 
-def _of_status(
-    wanted: Asked, unread: tuple[str, tuple[Any, ...]] | None
-) -> tuple[str, tuple[Any, ...]]:
+def _of_status(wanted: Asked, unread: Condition | None) -> Condition:
     """The condition for threads of these statuses; "unread" is none that is stored."""
     held = [each for each in wanted.held or () if each != "unread"]
     sql, params = _among("i.status IN ({})", held) if held else ("1 = 0", ())
@@ -345,14 +339,14 @@ def _of_status(
     return f"({sql} AND NOT {unread[0]})", (*params, *unread[1])
 
 
-def _not_read(item: ThreadInfo, row: Any, wanted: Asked) -> ThreadInfo:
+def _not_read(item: ThreadInfo, row: ThreadRow, wanted: Asked) -> ThreadInfo:
     assert wanted.covered is not None
-    if item.head is None or wanted.covered(THREADS.row._make(row).read_by):
+    if item.head is None or wanted.covered(row.read_by):
         return item
     return replace(item, status="unread", reason=_NOT_READ)
 
 
-def _left_unread(wanted: Asked, unread: tuple[str, tuple[Any, ...]]) -> Script[int]:
+def _left_unread(wanted: Asked, unread: Condition) -> Script[int]:
     """How many of the threads that are asked for were not read yet."""
     conditions = [unread, ("i.deleted_at IS NULL", ())]
     if wanted.thread_ids is not None:
@@ -367,19 +361,14 @@ def _left_unread(wanted: Asked, unread: tuple[str, tuple[Any, ...]]) -> Script[i
     return int(rows[0][0])
 
 
-def _shown_item(codec: Codec, listing: Listing[T], row: Sequence[Any]) -> T:
-    held = listing.table.row._make(row)
-    return listing.make(held if codec.sealer is None else codec.sealer.shown(listing.table, held))
-
-
 def _as_left(dialect: str, infos: Sequence[ThreadInfo]) -> Script[list[ThreadInfo]]:
     """Threads on which something is due, with what their leases say."""
     waiting = {stored(each.thread_id, "thread_id") for each in infos if each.status == "due"}
     found = yield from endings.left(dialect, sorted(waiting))
     made = []
     for each in infos:
-        left = found.get(stored(each.thread_id, "thread_id")) if each.status == "due" else None
-        changes = endings.changes(left, each.head, each.reason)
+        left = found.get(stored(each.thread_id, "thread_id"))
+        changes = endings.changes(left, each.head, each.reason) if each.status == "due" else {}
         if left is not None and changes:
             changes["ended_at"] = left.ended_at
         made.append(replace(each, **changes))
@@ -388,8 +377,8 @@ def _as_left(dialect: str, infos: Sequence[ThreadInfo]) -> Script[list[ThreadInf
 
 def _query(
     wanted: Asked,
-    branch: tuple[str, tuple[Any, ...]],
-    narrowed: Sequence[tuple[str, tuple[Any, ...]]],
+    branch: Condition,
+    narrowed: Sequence[Condition],
     after: tuple[Any, ...] | None,
     size: int,
 ) -> Query:
@@ -413,7 +402,7 @@ def _query(
     )
 
 
-def _of_threads(dialect: str, wanted: Asked) -> Script[list[tuple[str, tuple[Any, ...]]] | None]:
+def _of_threads(dialect: str, wanted: Asked) -> Script[list[Condition] | None]:
     """The conditions for the threads that are asked for; None if there are no such threads."""
     if wanted.listing is LIST_THREADS:
         users = wanted.user_ids
@@ -448,9 +437,8 @@ def _of_threads(dialect: str, wanted: Asked) -> Script[list[tuple[str, tuple[Any
 
 def _as_listed(found: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Todos that were opened together, in the order of their list."""
-    made = [(TODOS.row._make(row), item) for row, item in found]
     groups: dict[Any, list[tuple[Any, Any]]] = {}
-    for row, item in made:
+    for row, item in found:
         groups.setdefault((row.checkpoint, row.thread), []).append((row, item))
     return [
         each for group in groups.values() for each in sorted(group, key=lambda each: each[0].place)
@@ -458,10 +446,6 @@ def _as_listed(found: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 # ---- cursors
-
-
-def _shown(part: Any) -> Any:
-    return part.hex() if isinstance(part, bytes) else part
 
 
 def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
@@ -487,7 +471,7 @@ def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
 _SOURCE = tuple(each.name for each in fields(Source) if each.name != "extra")
 
 
-def _item(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
+def item_of(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
     """What makes an item of a row: columns have the names of its fields."""
     mine = {each.name for each in fields(model)}  # type: ignore[arg-type]
     kinds = {column.name: column.kind for column in table.columns}
@@ -565,26 +549,20 @@ def _thread(row: ThreadRow) -> ThreadInfo:
 _STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
 _OVER = "(i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)"
 LIST_LOOPS: Listing[OpenLoop] = Listing(
-    "open_loops", OPEN_LOOPS, _item(OpenLoop, OPEN_LOOPS), lambda loop: (loop.description,),
-    ("description",), _STILL, _OVER,
+    "open_loops", OPEN_LOOPS, item_of(OpenLoop, OPEN_LOOPS), ("description",), _STILL, _OVER,
 )  # fmt: skip
-
-
-def loop_of(codec: Codec, row: Any) -> OpenLoop:
-    """The loop of a row of wyrd_open_loops."""
-    return LIST_LOOPS.make(row if codec.sealer is None else codec.sealer.shown(OPEN_LOOPS, row))
 
 
 LIST_TODOS: Listing[Todo] = Listing(
-    "todos", TODOS, _item(Todo, TODOS), lambda todo: (todo.content,), ("content",),
+    "todos", TODOS, item_of(Todo, TODOS), ("content",),
     "i.status NOT IN ('completed', 'cancelled')", "i.status IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
-    "intentions", INTENTIONS, _item(Intention, INTENTIONS), lambda each: (each.text,), ("text",),
+    "intentions", INTENTIONS, item_of(Intention, INTENTIONS), ("text",),
     _STILL, _OVER,
 )  # fmt: skip
 LIST_THREADS: Listing[ThreadInfo] = Listing(
-    "threads", THREADS, _thread, lambda info: (info.title, info.reason), ("title", "reason"),
+    "threads", THREADS, _thread, ("title", "reason"),
     "i.deleted_at IS NULL AND (i.head IS NOT NULL OR i.status IS NOT NULL)", "",
     ("updated", "key"),
 )  # fmt: skip

@@ -131,7 +131,7 @@ def load(
         known[wanted.ns, wanted.parent] = found
         if space is not None:
             _, space.state = yield from states.load_namespace(
-                dialect, codec, wanted.thread_id, thread.key, wanted.ns, wanted.parent, found
+                dialect, codec, thread, wanted.ns, wanted.parent, found
             )
     at_parent = thread.spaces.pop(wanted.ns, None)
     yield from states.load_thread(dialect, codec, thread, known, ahead=True)

@@ -13,22 +13,15 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints import read
 from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.checkpoints.outline import delta_of, deltas
-from langgraph_wyrd.checkpoints.restore import Restored, restore
+from langgraph_wyrd.checkpoints.outline import deltas
+from langgraph_wyrd.checkpoints.restore import Restored, delta_of, restore
 from langgraph_wyrd.codec.delta import Operation
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction import messages
-from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, WriteRow
+from langgraph_wyrd.storage.rows import fetch
+from langgraph_wyrd.storage.scripts import Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES
 
-_ROW = (
-    f"SELECT {', '.join(CHECKPOINTS.names)} FROM wyrd_checkpoints "
-    "WHERE thread = ? AND ns = '' AND id = ?"
-)
-_WRITES = (
-    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
-    "WHERE thread = ? AND ns = '' AND checkpoint = ?"
-)
 _INPUT = "~__pregel_pull, __start__"  # the path of the task that hands a graph its input
 _DEEPEST = 6  # a message lies in a list, in a state, in a Send, in a list of these
 
@@ -40,26 +33,17 @@ class Arrival(NamedTuple):
     first: str
 
 
-@dataclass(slots=True)
-class _Step:
-    """A checkpoint of the path, and where the message is in it."""
-
-    id: str
-    held: frozenset[str]  # channels whose values have it
-    written: frozenset[str]  # channels that its tasks wrote it to
-    takes_input: bool
-    deltas: frozenset[str]  # channels that are kept as deltas, and have no value here
-
-
 def arrival(
     dialect: str, codec: Codec, thread: Thread, line: Sequence[str], message: str
 ) -> Script[Arrival | None]:
     """Where a message came into a path (`line`, oldest first); None if it did not."""
-    steps = yield from _steps(dialect, codec, thread, line, message)
+    walk = _Walk(dialect, codec, thread, message)
+    for id in line:
+        yield from walk.step(id)
     seen = False
     before: str | None = None
     channels: set[str] = set()  # where it was seen
-    for step in reversed(steps):
+    for step in reversed(walk.steps):
         here = step.held | step.written
         seen = seen or bool(here)
         channels |= here
@@ -70,80 +54,69 @@ def arrival(
         # Deltas may have brought it earlier, unless their value is at hand.
         if before is not None and not channels & step.deltas:
             break
-    if not seen:
-        return None
-    return Arrival(before, line[0])
+    return Arrival(before, line[0]) if seen else None
+
+
+class _Step(NamedTuple):
+    """A checkpoint of the path, and where the message is in it."""
+
+    id: str
+    held: frozenset[str]  # channels whose values have it
+    written: frozenset[str]  # channels that its tasks wrote it to
+    takes_input: bool
+    deltas: frozenset[str]  # channels that are kept as deltas, and have no value here
 
 
 @dataclass(slots=True)
 class _Walk:
     """Values along a path, decoded only where they changed."""
 
+    dialect: str
     codec: Codec
+    thread: Thread
     message: str
     restored: Restored = field(default_factory=Restored)
     held: set[str] = field(default_factory=set)
+    steps: list[_Step] = field(default_factory=list)
 
-    def begin(self, restored: Restored) -> None:
-        self.restored = restored
-        self.held = {n for n, v in restored.channels.items() if holds(v.get(), self.message)}
-
-    def change(self, name: str, operation: Operation) -> None:
-        """Look at what an operation brought; at the whole value where it took something away."""
-        value = self.restored.channels[name]
-        kind = operation[0]
-        found = False
-        if kind == "s" and not any(cut for _, cut, _ in operation[2]):
-            found = name in self.held or any(
-                holds(self.codec.load_parts(parts), self.message) for _, _, parts in operation[2]
-            )
-        else:
-            found = holds(value.get(), self.message)
-        if found:
-            self.held.add(name)
-        else:
-            self.held.discard(name)
-
-
-def _steps(
-    dialect: str, codec: Codec, thread: Thread, line: Sequence[str], message: str
-) -> Script[list[_Step]]:
-    walk = _Walk(codec, message)
-    steps: list[_Step] = []
-    last: str | None = None
-    for id in line:
-        (held,), writes = yield [
-            Query(_ROW, (thread.key, id)), Query(_WRITES, (thread.key, id))
-        ]  # fmt: skip
-        row = CheckpointRow._make(held)
-        if row.built_on == last:
+    def step(self, id: str) -> Script[None]:
+        """Go on to the next checkpoint."""
+        codec, key = self.codec, self.thread.key
+        (row,) = yield from fetch(CHECKPOINTS, thread=key, ns="", id=id)
+        if row.built_on == (self.steps[-1].id if self.steps else None):
             delta = delta_of(codec, row)
-            walk.restored.apply(codec, delta, 0)
+            self.restored.apply(codec, delta, 0)
             for name, operation in delta.changes.items():
-                walk.change(name, operation)
-            walk.held -= set(delta.removed)
+                self._change(name, operation)
+            self.held -= set(delta.removed)
         else:
-            found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
-            walk.begin(restore(codec, found))
-        steps.append(_step(codec, walk, row, [WriteRow._make(each) for each in writes]))
-        last = id
-    return steps
+            found = yield from paths.find(self.dialect, self.thread.thread_id, "", id, writes=False)
+            self.restored = restore(codec, found)
+            values = self.restored.channels
+            self.held = {name for name, value in values.items() if self._in(value.get())}
+        rows = yield from fetch(WRITES, thread=key, ns="", checkpoint=id)
+        writes = read.merged(codec, rows)
+        wrote = {w.channel for w in writes if self._in(codec.load_written(w.form, w.data))}
+        takes_input = row.source == "input" and any(write.path == _INPUT for write in writes)
+        restored = self.restored
+        hidden = frozenset(n for n in restored.versions if n not in restored.channels)
+        counted = deltas(codec, row, restored.metadata) if hidden else ()
+        self.steps.append(
+            _Step(id, frozenset(self.held), frozenset(wrote), takes_input,
+                  hidden.intersection(counted))
+        )  # fmt: skip
 
+    def _change(self, name: str, operation: Operation) -> None:
+        """Look at what an operation brought; at the whole value where it took something away."""
+        if operation[0] == "s" and not any(cut for _, cut, _ in operation[2]):
+            news = (self.codec.load_parts(parts) for _, _, parts in operation[2])
+            found = name in self.held or any(map(self._in, news))
+        else:
+            found = self._in(self.restored.channels[name].get())
+        (self.held.add if found else self.held.discard)(name)
 
-def _step(codec: Codec, walk: _Walk, row: CheckpointRow, rows: Sequence[WriteRow]) -> _Step:
-    restored = walk.restored
-    written = set()
-    paths_ = set()
-    for write in read.merged(codec, rows):
-        paths_.add(write.path)
-        if holds(codec.load_written(write.form, write.data), walk.message):
-            written.add(write.channel)
-    hidden = [name for name in restored.versions if name not in restored.channels]
-    counted = deltas(codec, row, restored.metadata) if hidden else ()
-    return _Step(
-        row.id, frozenset(walk.held), frozenset(written),
-        row.source == "input" and _INPUT in paths_, frozenset(hidden).intersection(counted),
-    )  # fmt: skip
+    def _in(self, value: Any) -> bool:
+        return holds(value, self.message)
 
 
 def holds(value: Any, message: str, depth: int = 0) -> bool:

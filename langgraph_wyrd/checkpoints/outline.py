@@ -6,20 +6,19 @@ No channel value is decoded: deltas say what a step changed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import ormsgpack
 
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.restore import checked, metadata_of
+from langgraph_wyrd.checkpoints.restore import Restored, applied, metadata_of
 from langgraph_wyrd.codec.delta import REF, Operation
-from langgraph_wyrd.codec.payload import Delta, unpack_delta, unpacked
+from langgraph_wyrd.codec.payload import Delta
 from langgraph_wyrd.codec.values import Codec, counted, map_header
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.value_diff import is_users
-from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow
+from langgraph_wyrd.storage.tables import CheckpointRow
 
 
 class Shape(NamedTuple):
@@ -36,29 +35,28 @@ class Shape(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outline:
+class Outline(Restored):
     """The channels of a checkpoint by their shapes, and what its nodes had seen."""
 
-    shapes: dict[str, Shape] = field(default_factory=dict)
-    versions: dict[str, Any] = field(default_factory=dict)
-    seen: dict[str, dict[str, Any]] = field(default_factory=dict)
-    metadata: Any = None
-
-    def then(self, delta: Delta) -> Outline:
-        """The outline one delta further."""
-        shapes, versions, seen = dict(self.shapes), dict(self.versions), dict(self.seen)
+    def apply(self, codec: Codec, delta: Delta, *_: Any) -> None:
+        """Go one delta further."""
         for name, operation in delta.changes.items():
-            shapes[name] = reshaped(shapes.get(name), operation)
-        for name in delta.removed:
-            shapes.pop(name, None)
-        for name in delta.dropped:
-            versions.pop(name, None)
-        versions.update(delta.versions)
-        for node in delta.unseen:
-            seen.pop(node, None)
-        for node, held in delta.seen.items():
-            seen[node] = {**seen.get(node, {}), **held}
-        return Outline(shapes, versions, seen, delta.metadata)
+            self.channels[name] = reshaped(self.channels.get(name), operation)
+        self.went_on(delta)
+
+    def start(self, codec: Codec, operations: Mapping[str, Operation], *_: Any) -> None:
+        self.channels = {name: reshaped(None, held) for name, held in operations.items()}
+
+    def then(self, codec: Codec, delta: Delta) -> Outline:
+        """The outline one delta further; this one stays as it is."""
+        made = Outline(dict(self.channels), dict(self.versions), dict(self.seen))
+        made.apply(codec, delta)
+        return made
+
+
+def outline(codec: Codec, found: Found) -> Outline:
+    """The outline of the checkpoint that a path leads back from."""
+    return applied(codec, found, Outline())
 
 
 def reshaped(before: Shape | None, operation: Operation) -> Shape:
@@ -95,37 +93,6 @@ def _keys(body: bytes, count: int) -> frozenset[str]:
     return frozenset(held)
 
 
-def delta_of(codec: Codec, row: CheckpointRow) -> Delta:
-    """The delta of a row, after its checksum."""
-    return unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta"))
-
-
-def outline(codec: Codec, found: Found) -> Outline:
-    """The outline of the checkpoint that a path leads back from."""
-    last, rows = found.path[-1], found.path
-    made = Outline()
-    if last.built_on is not None:
-        snapshots = [s for s in found.snapshots if (s.ns, s.checkpoint) == (last.ns, last.id)]
-        if not snapshots:
-            raise CheckpointDamaged(
-                f"checkpoint {given(last.built_on)}, which checkpoint {given(last.id)} builds on, "
-                "is missing"
-            )
-        for each in snapshots:
-            if each.channel == "":
-                small, made.versions, made.seen, _ = unpacked(codec.opened(SNAPSHOTS, each, "data"))
-                made.shapes.update((name, reshaped(None, change)) for name, change in small.items())
-            else:
-                made.shapes[given(each.channel)] = reshaped(
-                    None, unpacked(codec.opened(SNAPSHOTS, each, "data"))
-                )
-        made.metadata = delta_of(codec, last).metadata
-        rows = rows[:-1]
-    for row in reversed(rows):
-        made = made.then(delta_of(codec, row))
-    return made
-
-
 # ---- which channels changed
 
 
@@ -135,7 +102,7 @@ def differences(
     """The channels whose value is another one, with their shapes before and after."""
     found = {}
     counted_: Collection[str] | None = None
-    names = (*before.shapes, *before.versions, *here.shapes, *here.versions)
+    names = (*before.channels, *before.versions, *here.channels, *here.versions)
     for name in dict.fromkeys(names):
         if not is_users(name):
             continue
@@ -145,14 +112,14 @@ def differences(
                 counted_ = deltas(codec, row, here.metadata)
             changed = name in counted_
         if changed:
-            found[name] = (before.shapes.get(name), here.shapes.get(name))
+            found[name] = (before.channels.get(name), here.channels.get(name))
     return dict(sorted(found.items()))
 
 
 def differ(before: Outline, here: Outline, name: str) -> bool | None:
     """Whether a channel holds another value. None if it holds none and its version is another one:
     if it is kept as deltas it was written to."""
-    old, new = before.shapes.get(name), here.shapes.get(name)
+    old, new = before.channels.get(name), here.channels.get(name)
     if old is not None and new is not None:
         if old is new or (old.content is not None and old == new):
             return False

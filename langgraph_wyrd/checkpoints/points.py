@@ -147,13 +147,14 @@ def state_at(dialect: str, codec: Codec, thread_id: str, at: Point) -> Script[Wo
 
 
 def root_at(
-    dialect: str, codec: Codec, thread: Thread, place: Place
+    dialect: str, codec: Codec, thread: Thread, place: Place, ns: str = "", *, facts: bool = False
 ) -> Script[tuple[Found, working.NamespaceState]]:
-    """The rows and the working state of a root checkpoint alone."""
+    """The rows and the working state of a checkpoint alone; `facts`: with all that were declared
+    anywhere since, unless the place itself says until when."""
+    past = place.until is not None or (not facts and place.id != thread.head)
     found, state = yield from states.load_namespace(
-        dialect, codec, thread.thread_id, thread.key, "", place.id, until=place.until,
-        past=place.until is not None or place.id != thread.head, values=False,
-    )  # fmt: skip
+        dialect, codec, thread, ns, place.id, until=place.until, past=past, values=False
+    )
     if state is None:
         raise ThreadNotFound(
             f"checkpoint {given(place.id)} of thread {given(thread.thread_id)!r} is not there any "

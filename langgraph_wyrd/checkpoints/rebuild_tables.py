@@ -71,9 +71,7 @@ def over(
     if not found.path or found.path[-1].built_on is not None:
         return []
     try:
-        yield from states.load_namespace(
-            dialect, codec, thread.thread_id, thread.key, "", id, found, look=past.look
-        )
+        yield from states.load_namespace(dialect, codec, thread, "", id, found, look=past.look)
     except CheckpointDamaged:
         return []
     every: tuple[Any, ...] = (*state.todos, *state.loops, *state.intentions)

@@ -37,14 +37,13 @@ from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, select, summed
+from langgraph_wyrd.storage.rows import fetch, insert, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     JOURNAL,
     WRITES,
     CheckpointRow,
-    JournalRow,
     WriteRow,
 )
 
@@ -96,9 +95,8 @@ class _Reading:
     def all(self) -> Script[None]:
         key = self.thread.key
         yield Command("DELETE FROM wyrd_snapshots WHERE thread = ?", [(key,)])
-        held = yield Query(select(JOURNAL, "thread"), (key,))
         spaces: dict[str, list[Any]] = {}
-        for row in map(JournalRow._make, held):
+        for row in (yield from fetch(JOURNAL, thread=key)):
             spaces.setdefault(row.ns, []).append(row)
         over = []
         for ns, rows in spaces.items():
@@ -120,14 +118,9 @@ class _Reading:
         codec = self.codec
         found = yield from path.find(self.dialect, self.thread.thread_id, ns, id)
         row = found.path[0]
-        at = Moment(given(id), given(ns), row.ts)
-        own, _ = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+        _, own, _ = states.events_at(codec, row)
         if any(map(is_kept, own)):
-            space = lookup.namespace(codec, found, strict=True)
-            _, space.state = yield from states.load_namespace(
-                self.dialect, codec, self.thread.thread_id, self.thread.key, ns, id, found
-            )
-            self._keep((ns, id), space)
+            self._keep((ns, id), (yield from self._loaded(found)))
             return
         made, row_, rows = yield from self._put(found, own)
         if rows:
@@ -187,9 +180,18 @@ class _Reading:
         rows = [step.params for step in steps if step.sql == _INSERT_JOURNAL]
         return moved.spaces[row.ns], stored, rows
 
+    def _loaded(self, found: path.Found) -> Script[Namespace]:
+        """A checkpoint as it is stored, with its state."""
+        row = found.path[0]
+        space = lookup.namespace(self.codec, found, strict=True)
+        _, space.state = yield from states.load_namespace(
+            self.dialect, self.codec, self.thread, row.ns, row.id, found
+        )
+        return space
+
     def _before(self, row: CheckpointRow) -> Script[Namespace]:
         """What a checkpoint was put behind."""
-        codec, name, key = self.codec, self.thread.thread_id, self.thread.key
+        name = self.thread.thread_id
         parent = row.parent if row.source != "fork" else row.built_on or row.parent
         if parent is not None:
             known = self.spaces.get((row.ns, parent))
@@ -197,11 +199,7 @@ class _Reading:
                 return known
             found = yield from path.find(self.dialect, name, row.ns, parent)
             if found.path:
-                space = lookup.namespace(codec, found, strict=True)
-                _, space.state = yield from states.load_namespace(
-                    self.dialect, codec, name, key, row.ns, parent, found
-                )
-                return space
+                return (yield from self._loaded(found))
         space = beginning()
         if row.ns == "":
             said = [each for each in self.declared.get("", ()) if each.seq < row.seq]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import ormsgpack
 
@@ -20,12 +19,14 @@ from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow, SnapshotRow
 
+R = TypeVar("R", bound="Restored")
+
 
 @dataclass(slots=True)
 class Restored:
     """A checkpoint's channels and versions, while deltas are applied to them, oldest first."""
 
-    channels: dict[str, Value] = field(default_factory=dict)
+    channels: dict[str, Any] = field(default_factory=dict)  # a `Value` of each
     versions: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, dict[str, Any]] = field(default_factory=dict)
     rest: bytes = b""
@@ -49,9 +50,15 @@ class Restored:
             if value is None:
                 value = channels[name] = Value(codec)
             value.apply(operation)
+        self.went_on(delta)
+        self.rows += 1
+        self.grown += size + codec.row_cost
+
+    def went_on(self, delta: Delta) -> None:
+        """Take over what a delta says besides the values of channels."""
         for name in delta.removed:
-            channels.pop(name, None)
-            owners.pop(name, None)
+            self.channels.pop(name, None)
+            self.owners.pop(name, None)
         for name in delta.dropped:
             self.versions.pop(name, None)
         self.versions.update(delta.versions)
@@ -63,8 +70,17 @@ class Restored:
         if delta.rest is not None:
             self.rest = delta.rest
         self.metadata = delta.metadata
-        self.rows += 1
-        self.grown += size + codec.row_cost
+
+    def start(
+        self, codec: Codec, operations: Mapping[str, Operation], users: Rows | None, stamp: int
+    ) -> None:
+        """Begin with the whole channels of a snapshot."""
+        for name, operation in operations.items():
+            if operation[0] == REF:
+                self.apply_users(codec, name, operation, users, SNAPSHOT, stamp)
+            else:
+                value = self.channels[name] = Value(codec)
+                value.apply(operation)
 
     def apply_users(
         self, codec: Codec, name: str, operation: Operation, users: Rows | None, of: str, n: int
@@ -94,67 +110,63 @@ def checked(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
+def delta_of(codec: Codec, row: CheckpointRow) -> Delta:
+    """The delta of a row, after its checksum."""
+    return unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta"))
+
+
 def damaged(row: CheckpointRow, why: str) -> CheckpointDamaged:
     return CheckpointDamaged(f"checkpoint {given(row.id)} can't be read: {why}")
 
 
 def restore(codec: Codec, found: Found) -> Restored:
     """The checkpoint that a path leads back from."""
+    return applied(codec, found, Restored())
+
+
+def applied(
+    codec: Codec, found: Found, made: R, look: Callable[[CheckpointRow], object] = lambda _: None
+) -> R:
+    """The same, put into `made`; `look` is called with each row once it was applied."""
     path = found.path
     last = path[-1]
-    restored = Restored()
-    snapshots = [
-        each for each in found.snapshots if (each.ns, each.checkpoint) == (last.ns, last.id)
-    ]
     rows: Sequence[CheckpointRow] = path
+    before = None
     if last.built_on is not None:
+        place = (last.ns, last.id)
+        snapshots = [each for each in found.snapshots if (each.ns, each.checkpoint) == place]
         if not snapshots:
             raise damaged(
                 path[0], f"checkpoint {given(last.built_on)}, which it builds on, is missing"
             )
-        start_from_snapshot(codec, restored, last, snapshots, found.users)
-        rows = path[:-1]
-    before = None if rows is path else last
+        operations, made.versions, made.seen, made.rest = snapshot_of(codec, last, snapshots)
+        made.start(codec, operations, found.users, last.stamp)
+        rows, before = path[:-1], last
+        look(checked(last))
     for row in reversed(rows):
-        checked(row)
         if before is not None and row.built_stamp != before.stamp:
             raise damaged(row, f"checkpoint {given(before.id)} is not the one that it builds on")
-        delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
-        restored.apply(codec, delta, len(row.delta), found.users, row.stamp)
+        made.apply(codec, delta_of(codec, row), len(row.delta), found.users, row.stamp)
         before = row
-    if rows is not path and not rows:  # the snapshot is of the checkpoint itself
-        restored.metadata = unpack_delta(codec.opened(CHECKPOINTS, checked(last), "delta")).metadata
-    return restored
+        look(row)
+    if not rows:  # the snapshot is of the checkpoint itself
+        made.metadata = delta_of(codec, last).metadata
+    return made
 
 
-def start_from_snapshot(
-    codec: Codec, restored: Restored, row: CheckpointRow, snapshots: Sequence[SnapshotRow],
-    users: Rows | None,
-) -> None:  # fmt: skip
-    """Take over the whole channels that a snapshot holds."""
-    apart: set[str] = set()
-    for each in sorted(snapshots, key=attrgetter("channel")):  # first the one that names them all
+def snapshot_of(
+    codec: Codec, row: CheckpointRow, snapshots: Sequence[SnapshotRow]
+) -> tuple[dict[str, Operation], dict[str, Any], dict[str, dict[str, Any]], bytes]:
+    """What a snapshot holds: whole channels, as operations, then versions, seen, and the rest."""
+    rows = {}
+    for each in snapshots:
         if unsound(SNAPSHOTS, each) or each.stamp != row.stamp:
             raise damaged(row, "its snapshot fails its checksum")
-        data = unpacked(codec.opened(SNAPSHOTS, each, "data"))
-        if each.channel == "":
-            channels, versions, seen, rest = data
-            restored.versions, restored.seen, restored.rest = versions, seen, rest
-            operations = channels
-            for name, operation in operations.items():
-                if operation is None:
-                    apart.add(name)
-                    restored.channels[name] = Value(codec)  # in its place among the others
-                    continue
-                if operation[0] == REF:
-                    restored.apply_users(codec, name, operation, users, SNAPSHOT, row.stamp)
-                    continue
-                restored.channels.setdefault(name, Value(codec)).apply(operation)
-        else:
-            restored.channels.setdefault(given(each.channel), Value(codec)).apply(data)
-    if apart != {given(each.channel) for each in snapshots} - {""}:
+        rows[given(each.channel)] = unpacked(codec.opened(SNAPSHOTS, each, "data"))
+    channels, *others = rows.pop("", ({}, {}, {}, b""))
+    if {name for name, operation in channels.items() if operation is None} != rows.keys():
         raise damaged(row, "a row of its snapshot is missing")
-    restored.grown = restored.rows = 0
+    return {name: rows.get(name, held) for name, held in channels.items()}, *others
 
 
 def metadata_of(codec: Codec, row: CheckpointRow, exact: Any) -> dict[str, Any]:
@@ -167,6 +179,11 @@ def metadata_of(codec: Codec, row: CheckpointRow, exact: Any) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise damaged(row, f"its metadata is no JSON: {error}") from error
     return plain
+
+
+def metadata_at(codec: Codec, row: CheckpointRow) -> dict[str, Any]:
+    """The same where nothing else of the checkpoint is read."""
+    return metadata_of(codec, row, delta_of(codec, row).metadata)
 
 
 def rest_of(codec: Codec, rest: bytes) -> dict[str, Any]:

@@ -21,19 +21,19 @@ from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.message_arrivals import arrival
 from langgraph_wyrd.checkpoints.points import Place, Point
 from langgraph_wyrd.checkpoints.rebuild_tables import LINE
-from langgraph_wyrd.checkpoints.restore import checked, metadata_of
-from langgraph_wyrd.checkpoints.states import load_namespace, load_thread, sound_events
+from langgraph_wyrd.checkpoints.restore import checked, metadata_at
+from langgraph_wyrd.checkpoints.states import events_at, load_thread, sound_events
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.state.events import DECLARED, REWOUND, Event, Moment, base, is_pruned, plain
+from langgraph_wyrd.state.events import DECLARED, REWOUND, Event, base, is_pruned, plain
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import with_edits
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, select, summed
+from langgraph_wyrd.storage.rows import fetch, insert, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, CheckpointRow
 
@@ -141,12 +141,8 @@ class Rewinding:
             return None
         if found.before is not None:
             return (Place(found.before),)
-        text = select(CHECKPOINTS, "thread", "ns", "id")
-        ((*first,),) = yield Query(text, (thread.key, "", found.first))
-        row = CheckpointRow._make(first)
-        own, _ = working.unpack_events(
-            self.codec.opened(CHECKPOINTS, row, "events"), Moment(given(row.id))
-        )
+        (row,) = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=found.first)
+        _, own, _ = events_at(self.codec, row)
         if row.parent is not None or any(map(is_pruned, own)):
             raise ThreadNotFound(
                 f"what thread {given(self.thread_id)!r} was before message {message!r} is not "
@@ -213,57 +209,39 @@ class Rewinding:
         self, thread: Thread, ns: str, place: Place | None, id: str, before: WorkingState | None,
         *, asking: bool = False,
     ) -> Script[CheckpointRow]:  # fmt: skip
+        """A checkpoint that holds what another one does, or (`place` None) nothing."""
+        codec, row, rest = self.codec, _BLANK, None
+        metadata: dict[str, Any] = {"parents": {}}
+        event = replace(base(WorkingState()), source={"rule": REWOUND})
+        step: int | None = BEFORE_INPUT
         if place is None:
-            return self._blank(thread, ns, id)
-        found, state = yield from load_namespace(
-            self.dialect, self.codec, self.thread_id, thread.key, ns, place.id,
-            until=place.until, past=place.until is not None, values=False,
-        )  # fmt: skip
-        if state is None:
-            raise ThreadNotFound(
-                f"checkpoint {given(place.id)} of thread {given(self.thread_id)!r} is not there "
-                "any more"
+            rest = put.rest_bytes(codec, self.fresh.rest)
+        else:
+            found, state = yield from points.root_at(
+                self.dialect, codec, thread, place, ns, facts=True
             )
-        row = checked(found.path[0])  # what is damaged is not to be made to look whole
-        exact = _exact(self.codec, row)
-        metadata = {**metadata_of(self.codec, row, exact), "source": "fork"}
-        step = None
-        if row.step is not None:
-            step = metadata["step"] = row.step + 1
-        text, exact = self.codec.metadata(metadata)
-        delta = Delta({}, [], {}, [], {}, [], None, exact)
+            row = checked(found.path[0])  # what is damaged is not to be made to look whole
+            metadata = metadata_at(codec, row)
+            event = rewound(state, asking)
+            step = None if row.step is None else row.step + 1
+        metadata = {**metadata, "source": "fork"}
+        if step is not None:
+            metadata["step"] = step
+        text, exact = codec.metadata(metadata)
         # What was not read yet is read out of the copy later.
-        events = None if before is None else working.pack_events([rewound(state, asking)])
-        return self._made(
-            CheckpointRow(
-                thread.key, ns, id, row.parent, random_bits(63), row.id, row.stamp,
-                thread.version, put.now(), step, "fork", row.run_id, row.root, row.due, 0, 0, text,
-                events, pack_delta(delta),
-            )
+        made = row._replace(
+            thread=thread.key, ns=ns, id=id, stamp=random_bits(63), built_on=row.id or None,
+            built_stamp=row.stamp if row.id else None, seq=thread.version, ts=put.now(), step=step,
+            source="fork", metadata=text,
+            events=None if before is None and row.id else working.pack_events([event]),
+            delta=pack_delta(Delta({}, [], {}, [], {}, [], rest, exact)),
         )  # fmt: skip
-
-    def _blank(self, thread: Thread, ns: str, id: str) -> CheckpointRow:
-        metadata = {"source": "fork", "step": BEFORE_INPUT, "parents": {}}
-        text, exact = self.codec.metadata(metadata)
-        rest = put.rest_bytes(self.codec, self.fresh.rest)
-        delta = Delta({}, [], {}, [], {}, [], rest, exact)
-        empty = Event("thread", "base", "", base(WorkingState()).body, {"rule": REWOUND})
-        return self._made(
-            CheckpointRow(
-                thread.key, ns, id, None, random_bits(63), None, None, thread.version,
-                put.now(), BEFORE_INPUT, "fork", None, None, None, 0, 0, text,
-                working.pack_events([empty]), pack_delta(delta),
-            )
-        )  # fmt: skip
-
-    def _made(self, row: CheckpointRow) -> CheckpointRow:
-        return summed(CHECKPOINTS, row, self.codec.sealer)
+        return summed(CHECKPOINTS, made, codec.sealer)
 
 
-def _exact(codec: Codec, row: CheckpointRow) -> Any:
-    from langgraph_wyrd.checkpoints.outline import delta_of
-
-    return delta_of(codec, row).metadata
+_BLANK = CheckpointRow(
+    0, "", "", None, 0, None, None, 0, None, None, None, None, None, None, 0, 0, "", None, b""
+)
 
 
 def rewound(state: NamespaceState, asking: bool = False) -> Event:
@@ -368,7 +346,7 @@ class Forking:
         thread = yield from lock(self.dialect, self.target)
         assert thread is not None
         every = yield from delete.checkpoints_of(thread)
-        path = _path(every, place.id)
+        path = delete.line_of(every, place.id)
         kept = _kept(every, path, None if whole else place.id)
         gone = {light.place for light in every} - kept
         gone -= yield from delete.needed(self.dialect, self.codec, thread, every, gone)
@@ -405,9 +383,7 @@ class Forking:
             return
         found = yield from paths.find(self.dialect, self.target, "", place.id, writes=False)
         row = sound_events(found.path[0])
-        own, tasks = working.unpack_events(
-            self.codec.opened(CHECKPOINTS, row, "events"), Moment(given(row.id), "", row.ts)
-        )
+        _, own, tasks = events_at(self.codec, row)
         if self.given_state is not None:
             own = (*own, self.given_state)
         made = self.codec.open(CHECKPOINTS, row)._replace(
@@ -418,16 +394,6 @@ class Forking:
             "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = '' AND checkpoint = ?",
             [(key, place.id)],
         )
-
-
-def _path(every: Collection[Light], at: str) -> set[str]:
-    parents = {light.id: light.parent for light in every if light.ns == ""}
-    path: set[str] = set()
-    current: str | None = at
-    while current is not None and current in parents and current not in path:
-        path.add(current)
-        current = parents[current]
-    return path
 
 
 def _kept(every: Collection[Light], path: Collection[str], end: str | None) -> set[delete.Place]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from langgraph_wyrd.checkpoints import journal, read, working
 from langgraph_wyrd.checkpoints import path as paths
@@ -22,7 +21,7 @@ from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import along, moment_of, rank
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -38,16 +37,8 @@ _SAID = (
     "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? AND events IS NOT NULL "
     "ORDER BY seq"
 )
-_WRITES = (
-    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
-    "WHERE thread = ? AND ns = ? AND checkpoint = ?"
-)
-_AT = (
-    "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root = ? AND ns <> '' "
-    "GROUP BY ns"
-)
-_AHEAD = (
-    "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root >= ? AND ns <> '' "
+_CHILDREN = (
+    "SELECT ns, max(id) FROM wyrd_checkpoints WHERE thread = ? AND root {} ? AND ns <> '' "
     "GROUP BY ns"
 )
 
@@ -66,62 +57,47 @@ def sound_write(row: WriteRow) -> WriteRow:
     return row
 
 
-def namespace_state(
+Pendings = dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]]  # by checkpoint, then by task
+
+
+def overlays(
     codec: Codec,
-    thread_id: str,
-    found: Found,
+    rows: Iterable[CheckpointRow],
     said: Sequence[WriteRow],
-    declared: Sequence[Entry] = (),
-    facts_until: int | None = None,
-    look: Callable[[WorkingState], None] | None = None,
-) -> NamespaceState:
-    """The state at the end of a path: events of its checkpoints, of their tasks, and what was
-    declared on it; and the facts that were declared on other branches until a `seq`. `look` is
-    given the states on the way."""
-    path = found.path
-    target = path[0]
-    start = WorkingState(thread_id=given(thread_id))
-    pending: dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]] = {}
-    steps = []
-    times = {row.id: row.ts for row in path}
+    declared: Sequence[Entry],
+) -> Pendings:
+    """What tasks wrote and people declared at some checkpoints of a namespace."""
+    found: Pendings = {}
+    times = {row.id: (given(row.id), given(row.ns), row.ts) for row in rows}
     for write in said:
         if write.checkpoint in times:
-            sound_write(write)
-            at = Moment(
-                given(write.checkpoint), given(write.ns), times[write.checkpoint], given(write.task)
-            )
-            events = working.events_of(codec.opened(WRITES, write, "events"))
-            add(pending, write.checkpoint, at, events)
-    ns = given(target.ns)
+            events = working.events_of(codec.opened(WRITES, sound_write(write), "events"))
+            at = Moment(*times[write.checkpoint], given(write.task))
+            _add(found, write.checkpoint, at, events)
     for entry in declared:
         if entry.said_at in times and not (entry.read or entry.left):
-            moment = moment_of(given(entry.said_at), ns, times[entry.said_at], entry.task)
-            add(pending, entry.said_at, moment, entry.events)
-    last = path[-1]
-    snapshot = next(
-        (s for s in found.snapshots if s.channel == "" and s.checkpoint == last.id and s.state),
-        None,
-    )
-    for row in reversed(path):
-        sound_events(row)
-        at = Moment(given(row.id), given(row.ns), row.ts)
-        own, tasks = working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
-        for moment, events in tasks:
-            add(pending, row.id, moment, events, first=True)
-        if row is last and snapshot is not None:
-            start = from_dict(WorkingState, unpacked(codec.opened(SNAPSHOTS, snapshot, "state")))
-            own = ()
-        over = pending.get(row.id, {})
-        steps.append((at, own, tuple(over[task] for task in sorted(over, key=rank))))
-    if last.built_on is None:
-        steps.insert(0, (Moment("", ns), (), unborn(declared, ns, last.seq)))
-    lasting = along(start, steps, look)
-    state = NamespaceState(given(target.id), lasting, due_of(target.due), target.root, steps[-1][2])
-    if declared and target.ns == "":
-        known = [e for e in declared if facts_until is None or e.seq <= facts_until]
-        for said_there in journal.elsewhere(state.seen(), known, ns, target.ts):
-            state = state.also(*said_there)
-    return state
+            moment = moment_of(*times[entry.said_at], entry.task)
+            _add(found, entry.said_at, moment, entry.events)
+    return found
+
+
+def events_at(
+    codec: Codec, row: CheckpointRow
+) -> tuple[Moment, tuple[Event, ...], list[tuple[Moment, tuple[Event, ...]]]]:
+    """When a checkpoint was stored, its own events, and those of its early tasks."""
+    at = Moment(given(row.id), given(row.ns), row.ts)
+    return at, *working.unpack_events(codec.opened(CHECKPOINTS, row, "events"), at)
+
+
+def own_events(
+    codec: Codec, row: CheckpointRow, pending: Pendings
+) -> tuple[Moment, tuple[Event, ...], Pending]:
+    """When a checkpoint was stored, its own events, and in their order those that lie over it."""
+    at, own, tasks = events_at(codec, sound_events(row))
+    for moment, events in tasks:
+        _add(pending, row.id, moment, events, first=True)
+    over = pending.get(row.id, {})
+    return at, own, tuple(over[task] for task in sorted(over, key=rank))
 
 
 def unborn(declared: Sequence[Entry], ns: str, until: int | None = None) -> Pending:
@@ -145,13 +121,8 @@ def before_first(thread_id: str, declared: Sequence[Entry]) -> NamespaceState | 
     return state if state.pending else None
 
 
-def add(
-    pending: dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]],
-    checkpoint: str,
-    at: Moment,
-    events: tuple[Event, ...],
-    *,
-    first: bool = False,
+def _add(
+    pending: Pendings, checkpoint: str, at: Moment, events: tuple[Event, ...], first: bool = False
 ) -> None:
     held = pending.setdefault(checkpoint, {})
     known = held.get(at.task, (at, ()))[1]
@@ -161,8 +132,7 @@ def add(
 def load_namespace(
     dialect: str,
     codec: Codec,
-    thread_id: str,
-    key: Key,
+    thread: Thread,
     ns: str,
     id: str,
     found: Found | None = None,
@@ -172,28 +142,49 @@ def load_namespace(
     values: bool = True,
     look: Callable[[WorkingState], None] | None = None,
 ) -> Script[tuple[Found, NamespaceState | None]]:
-    """A namespace's state at a checkpoint, with what its tasks wrote there.
+    """A checkpoint's rows, and its namespace's state there, with what its tasks wrote.
 
-    What was declared there, or said by its tasks, after `until` is left out; with `past`, also
-    what other branches declared after the checkpoint was stored. Without `values`, those of the
+    `until` leaves out what was said there, or declared anywhere, after that `seq`; `past` the facts
+    that were declared on other branches after the checkpoint. Without `values`, those of the
     writes are left packed.
     """
     if found is None:
-        found = yield from paths.find(dialect, thread_id, ns, id)
+        found = yield from paths.find(dialect, thread.thread_id, ns, id)
     if not found.path:
         return found, None
+    ids = [row.id for row in found.path]
     said, rows = yield [
-        Query(
-            _SAID, (key, ns, min(row.id for row in found.path), max(row.id for row in found.path))
-        ),
-        journal.query(key, ns),
-    ]
+        Query(_SAID, (thread.key, ns, min(ids), max(ids))), journal.query(thread.key, ns),
+    ]  # fmt: skip
     declared = journal.entries(codec, rows, until)
-    facts_until = found.path[0].seq if past and until is None else until
     said = [WriteRow._make(row) for row in said]
     if until is not None:
         said = [row for row in said if row.checkpoint != id or (row.version or 0) <= until]
-    state = namespace_state(codec, thread_id, found, said, declared, facts_until, look)
+    path = found.path
+    target, last = path[0], path[-1]
+    start = WorkingState(thread_id=given(thread.thread_id))
+    snapshot = next(
+        (s for s in found.snapshots if s.channel == "" and s.checkpoint == last.id and s.state),
+        None,
+    )
+    pending = overlays(codec, path, said, declared)
+    steps = []
+    for row in reversed(path):
+        at, own, over = own_events(codec, row, pending)
+        if row is last and snapshot is not None:
+            start = from_dict(WorkingState, unpacked(codec.opened(SNAPSHOTS, snapshot, "state")))
+            own = ()
+        steps.append((at, own, over))
+    name = given(ns)
+    if last.built_on is None:
+        steps.insert(0, (Moment("", name), (), unborn(declared, name, last.seq)))
+    lasting = along(start, steps, look)
+    state = NamespaceState(given(id), lasting, due_of(target.due), target.root, steps[-1][2])
+    if ns == "":
+        facts_until = target.seq if past and until is None else until
+        known = [e for e in declared if facts_until is None or e.seq <= facts_until]
+        for said_there in journal.elsewhere(state.seen(), known, name, target.ts):
+            state = state.also(*said_there)
     state.writes.extend(task_writes(codec, found.writes, values))
     return found, state
 
@@ -210,7 +201,7 @@ def task_writes(codec: Codec, rows: Sequence[WriteRow], values: bool = True) -> 
 
 def early_writes(codec: Codec, key: Key, ns: str, id: str) -> Script[list[TaskWrite]]:
     """What tasks wrote at a checkpoint that is not stored yet, in the order in which they began."""
-    rows = [WriteRow._make(row) for row in (yield Query(_WRITES, (key, ns, id)))]
+    rows = yield from fetch(WRITES, thread=key, ns=ns, checkpoint=id)
     rows.sort(key=lambda row: row.seq)
     order = [given(row.task) for row in rows]
     return sorted(task_writes(codec, rows), key=lambda write: order.index(write.task))
@@ -233,57 +224,35 @@ def load_thread(
     checkpoints may be stored before the root checkpoint that they belong to, and their tasks'
     writes before it as well, so these subgraphs must be known too.
     """
-    when = (until, past, values)
+    known = known or {}
+
+    def load(ns: str, id: str) -> Script[None]:
+        held, state = yield from load_namespace(
+            dialect, codec, thread, ns, id, known.get((ns, id)), until=until, past=past,
+            values=values,
+        )  # fmt: skip
+        if state is not None:
+            space = thread.spaces.get(ns)
+            if space is None or space.checkpoint != id:
+                # Its channels are not known: who puts behind it reads them first.
+                space = Namespace(id, held.path[0].stamp, {}, {}, {}, b"", known=False)
+                thread.spaces[ns] = space
+            space.state = state
+
+    def children(which: str) -> Script[None]:
+        for ns, newest in (yield Query(which, (thread.key, thread.head or ""))):
+            space = thread.spaces.get(ns)
+            if space is None or space.checkpoint != newest or space.state is None:
+                yield from load(ns, newest)
+
     if thread.head is not None:
-        held = (known or {}).get(("", thread.head))
-        yield from _into(dialect, codec, thread, "", thread.head, held, *when)
+        yield from load("", thread.head)
+        yield from children(_CHILDREN.format("="))
     elif thread.version:
         declared = journal.entries(codec, (yield journal.query(thread.key, "")), until)
         state = before_first(thread.thread_id, declared)
         if state is not None:
             thread.spaces[""] = replace(beginning(), state=state)
-    if thread.head is not None:
-        yield from _children(dialect, codec, thread, _AT, known, *when)
     thread.state = ThreadState(working.visible(thread))
     if ahead and thread.version:
-        yield from _children(dialect, codec, thread, _AHEAD, known, *when)
-
-
-def _children(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    which: str,
-    known: dict[tuple[str, str], Found] | None,
-    *when: Any,
-) -> Script[None]:
-    for ns, newest in (yield Query(which, (thread.key, thread.head or ""))):
-        space = thread.spaces.get(ns)
-        if space is None or space.checkpoint != newest or space.state is None:
-            held = (known or {}).get((ns, newest))
-            yield from _into(dialect, codec, thread, ns, newest, held, *when)
-
-
-def _into(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    ns: str,
-    id: str,
-    found: Found | None,
-    until: int | None,
-    past: bool,
-    values: bool,
-) -> Script[None]:
-    held, state = yield from load_namespace(
-        dialect, codec, thread.thread_id, thread.key, ns, id, found, until=until, past=past,
-        values=values,
-    )  # fmt: skip
-    if state is None:
-        return
-    space = thread.spaces.get(ns)
-    if space is None or space.checkpoint != id:
-        # Its channels are not known: who puts behind it reads them first.
-        space = Namespace(id, held.path[0].stamp, {}, {}, {}, b"", known=False)
-        thread.spaces[ns] = space
-    space.state = state
+        yield from children(_CHILDREN.format(">="))

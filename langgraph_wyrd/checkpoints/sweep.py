@@ -12,8 +12,7 @@ from langgraph_wyrd.checkpoints import delete, path
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, Place, checkpoints_of
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.restore import metadata_of
-from langgraph_wyrd.codec.payload import unpack_delta
+from langgraph_wyrd.checkpoints.restore import metadata_at
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.retention import (
     Aged,
@@ -34,7 +33,6 @@ from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, TABLES, WRITES, 
 STEP = 128  # checkpoints that go in one transaction
 _LATE = timedelta(hours=1)  # a checkpoint that has not come by then does not come
 
-_AGES = "SELECT ns, id, ts FROM wyrd_checkpoints WHERE thread = ?"
 _STRAYS = (
     "SELECT DISTINCT w.ns, w.checkpoint FROM wyrd_writes w WHERE w.thread = ? AND NOT EXISTS "
     "(SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns "
@@ -45,6 +43,7 @@ _WITH_STRAYS = (
     "(SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns "
     "AND c.id = w.checkpoint)"
 )
+_SPACES = "SELECT thread FROM wyrd_checkpoints WHERE thread BETWEEN ? AND ? GROUP BY thread, ns"
 _IDLE = (
     "SELECT thread_id FROM wyrd_threads WHERE deleted_at IS NULL AND ttl IS NULL AND updated < ? "
     "AND minute <= substr(?, 1, 16) ORDER BY minute, updated LIMIT ?"
@@ -55,13 +54,7 @@ _OWN = (
 )
 _OLD_TOMBSTONES = "SELECT key FROM wyrd_threads WHERE deleted_at < ? LIMIT ?"
 _ALIVE = "SELECT count(*) FROM wyrd_threads WHERE deleted_at IS NULL"
-_PAGE = (
-    "SELECT key, thread_id FROM wyrd_threads WHERE deleted_at IS NULL AND key > ? "
-    "ORDER BY key LIMIT ?"
-)
-_FIRST_PAGE = (
-    "SELECT key, thread_id FROM wyrd_threads WHERE deleted_at IS NULL ORDER BY key LIMIT ?"
-)
+_PAGE = "SELECT key, thread_id FROM wyrd_threads WHERE deleted_at IS NULL{} ORDER BY key LIMIT ?"
 
 
 def gone(
@@ -70,8 +63,7 @@ def gone(
     """The checkpoints of a thread that a rule does not keep."""
     if not rule.by_checkpoint:
         return set()
-    rows = yield Query(_AGES, (thread.key,))
-    aged = [Aged(*row) for row in rows]
+    aged = [Aged(each.ns, each.id, each.ts) for each in every]
     labels: set[Place] = set()
     if rule.keep_labels:
         automatic = rule.keep_labels == "all"
@@ -81,9 +73,7 @@ def gone(
     starts: dict[str, Place] = {}
     for head in {each.ns: each for each in every if is_call(each.ns)}.values():
         found = yield from path.find(dialect, thread.thread_id, head.ns, head.id, writes=False)
-        row = found.path[0]
-        exact = unpack_delta(codec.opened(CHECKPOINTS, row, "delta")).metadata
-        started = delete.start_of(head.ns, metadata_of(codec, row, exact))
+        started = delete.start_of(head.ns, metadata_at(codec, found.path[0]))
         if started is not None:
             starts[head.ns] = started
     going = doomed(rule, aged, labels, datetime.now(timezone.utc), starts)
@@ -93,16 +83,34 @@ def gone(
     return going - kept
 
 
+def keep_latest(dialect: str, codec: Codec, thread_id: str) -> Script[int]:
+    """Keep the latest checkpoint of each namespace, and what its delta channels are rebuilt from.
+
+    The namespace of a subgraph's call (a task id behind a colon) goes with the checkpoint that the
+    call started from: one of the root, or of a subgraph that lives on. What has a label stays, with
+    what its subgraphs remembered by then.
+    """
+    thread = yield from delete.lock(dialect, thread_id)
+    if thread is None:
+        return 0
+    every = yield from checkpoints_of(thread)
+    rule = Retention(keep_last=1, keep_labels="all")
+    going = yield from gone(dialect, codec, thread, rule, every)
+    newest = {each.ns: each.id for each in every}  # ordered by id: the last one stands
+    going |= {each.place for each in every if is_call(each.ns) and each.id != newest[each.ns]}
+    going -= yield from delete.needed(dialect, codec, thread, every, going)
+    yield from delete.drop(dialect, codec, thread, every, going)
+    return len(going)
+
+
 def strays(thread: Thread, every: Sequence[Light]) -> Script[list[Place]]:
     """Checkpoints that are not there, but have task writes, and will not come any more."""
     rows = yield Query(_STRAYS, (thread.key,))
-    newest = max((each.id for each in every), default=None)
-    end = made_at(newest)
-    if not rows or end is None:
+    end = made_at(max((each.id for each in every), default=None))
+    if end is None:
         return []
-    return sorted(
-        (ns, id) for ns, id in rows if (moment := made_at(id)) is not None and moment < end - _LATE
-    )
+    made = {(ns, id): made_at(id) for ns, id in rows}
+    return sorted(place for place, at in made.items() if at is not None and at < end - _LATE)
 
 
 def weigh(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script[SweepReport]:
@@ -220,29 +228,24 @@ def alive() -> Script[int]:
 
 def page(after: Any, size: int) -> Script[list[tuple[Any, str]]]:
     """The next threads, by their keys."""
-    rows = yield (Query(_FIRST_PAGE, (size,)) if after is None else Query(_PAGE, (after, size)))
+    behind, params = ("", ()) if after is None else (" AND key > ?", (after,))
+    rows = yield Query(_PAGE.format(behind), (*params, size))
     return [(key, id) for key, id in rows]
 
 
 def worth(rule: Retention, first: Any, last: Any) -> Script[set[Any]]:
     """The keys of threads, from the first to the last, of which checkpoints or stray writes may
     have to go. Of most nothing does, and they need not be read one by one."""
-    limits: list[tuple[str, Any]] = []
+    limits: dict[str, Any] = {}
     if rule.keep_last is not None:
-        limits.append(("count(*) > ?", rule.keep_last))
+        limits["count(*) > ?"] = rule.keep_last
     if rule.max_age is not None:  # times may be of any zone: a day more holds them all
         until = datetime.now(timezone.utc) - rule.max_age + timedelta(days=1)
-        limits.append(("min(substr(ts, 1, 10)) <= ?", until.date().isoformat()))
+        limits["min(substr(ts, 1, 10)) <= ?"] = until.date().isoformat()
     queries = [Query(_WITH_STRAYS, (first, last))]
     if limits:
-        having = " OR ".join(sql for sql, _ in limits)
-        queries.append(
-            Query(
-                "SELECT thread FROM wyrd_checkpoints WHERE thread BETWEEN ? AND ? "
-                f"GROUP BY thread, ns HAVING {having}",
-                (first, last, *(value for _, value in limits)),
-            )
-        )
+        sql = f"{_SPACES} HAVING {' OR '.join(limits)}"
+        queries.append(Query(sql, (first, last, *limits.values())))
     answers = yield queries
     return {key for rows in answers for (key,) in rows}
 
@@ -328,20 +331,21 @@ def due(dialect: str, thread_id: str, rule: Retention, slack: int) -> Script[boo
 def sizes(dialect: str, limit: int) -> Script[SizeReport]:
     """Rows and bytes by table, and of the largest threads."""
     on_disk, free = yield from _on_disk(dialect)
-    rows = yield Query("SELECT key, thread_id FROM wyrd_threads")
-    names: dict[Any, str] = dict(rows)
+    names: dict[Any, str] = dict((yield Query("SELECT key, thread_id FROM wyrd_threads")))
     tables: dict[str, Size] = {}
     by_thread: dict[Any, dict[str, Size]] = {}
     for table in TABLES.values():
         if "thread" not in table.names:
             continue
-        rows = yield Query(
-            f"SELECT thread, count(*), sum({_bytes(table)}) FROM {table.name} GROUP BY thread"
-        )
         short = table.name.removeprefix("wyrd_")
-        tables[short] = sum((Size(count, int(held or 0)) for _, count, held in rows), Size())
-        for key, count, held in rows:
-            by_thread.setdefault(key, {})[short] = Size(count, int(held or 0))
+        for key, count, held in (
+            yield Query(
+                f"SELECT thread, count(*), sum({_bytes(table)}) FROM {table.name} GROUP BY thread"
+            )
+        ):
+            size = by_thread.setdefault(key, {})[short] = Size(count, int(held or 0))
+            tables[short] = tables.get(short, Size()) + size
+        tables.setdefault(short, Size())
     tables["threads"] = Size(len(names), sum(map(len, names.values())))
 
     def weight(key: Any) -> int:

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
-    late_writes,
+    deleted_threads,
     leases,
     put,
-    put_again,
+    replaced_checkpoints,
     read,
     working,
-    writes_to_history,
+    writes_at_older_checkpoints,
 )
 from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
@@ -116,7 +116,9 @@ class Writing:
                 if loaded.stamp is not None:
                     put.refuse_others(loaded.thread, wanted.owner)
                     self._cache.drop(wanted.thread_id)
-                    again = partial(put_again.replaced, self._engine, codec, self._reader, wanted)
+                    again = partial(
+                        replaced_checkpoints.replaced, self._engine, codec, self._reader, wanted
+                    )
                     yield self._posted(make("write", again))
                     return
                 job = self._planned(codec, make, slot, wanted, loaded)
@@ -199,9 +201,9 @@ class Writing:
         thread = loaded.thread
         if loaded.stamp == wanted.stamp:
             return None
-        late_writes.refuse(wanted, loaded)
+        deleted_threads.refuse(wanted, loaded)
         if loaded.stamp is not None:
-            yield from put_again.replaced(self._engine, codec, self._reader, wanted)
+            yield from replaced_checkpoints.replaced(self._engine, codec, self._reader, wanted)
             return None
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
@@ -218,7 +220,7 @@ class Writing:
         """Read what a checkpoint builds on."""
         look = partial(load, self._dialect, codec, wanted, self._reader)
         loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
-        late_writes.refuse(wanted, loaded)
+        deleted_threads.refuse(wanted, loaded)
         return loaded
 
     def _read(
@@ -245,7 +247,7 @@ class Writing:
         if run.held or leases.is_past(wanted, run.passed):
             return
         if run.deleted:
-            raise late_writes.too_late(wanted.thread_id)
+            raise deleted_threads.too_late(wanted.thread_id)
         if run.closed:
             raise SaverClosed("this saver was closed while the run was going on")
         refused = yield self._posted(make("write", lambda: run.claim(wanted)))
@@ -336,7 +338,9 @@ class Writing:
                 job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                 if late:
                     self._cache.drop(wanted.thread_id)
-                    older = partial(writes_to_history.stored, self, codec, wanted, payload)
+                    older = partial(
+                        writes_at_older_checkpoints.stored, self, codec, wanted, payload
+                    )
                     yield self._posted(make("write", older))
                     return self._ended(wanted, None)
             if job is None:
@@ -385,7 +389,9 @@ class Writing:
     def _load_state(self, make: Callable[..., Job], codec: Codec, wanted: PutWrites) -> Flow:
         """Have the cache know the thread's working state as of its head."""
         yield from self._read(
-            make, wanted.thread_id, lambda strict: writes_to_history.loaded(self, codec, wanted)
+            make,
+            wanted.thread_id,
+            lambda strict: writes_at_older_checkpoints.loaded(self, codec, wanted),
         )
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
@@ -398,7 +404,7 @@ class Writing:
                 make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
             )
             if not there:
-                raise late_writes.too_late(wanted.thread_id)
+                raise deleted_threads.too_late(wanted.thread_id)
         with slot.lock:
             if slot.thread is None or slot.thread.deleted:
                 self._cache.keep(wanted.thread_id, slot, row)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.hooks import Fire, Happening, Hooks
+from langgraph_wyrd.hooks import Fire, Hooks
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.rows import delete
 from langgraph_wyrd.storage.scripts import Command, Script
@@ -58,11 +59,8 @@ class Healer:
         return self._fire(found)
 
     def _fire(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
-        made: list[Happening] = []
-        if self.hooks.hear("heal"):
-            for thread_id, heals in found:
-                made += records.happenings(thread_id, heals)
-        return Fire(self, tuple(made))
+        heard = found if self.hooks.hear("heal") else ()
+        return Fire(self, tuple(each for held in heard for each in records.happenings(*held)))
 
     def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
         """What a write does that met damage: see `checkpoints.writing`."""
@@ -81,22 +79,18 @@ class Healer:
         def run(make: Callable[..., Job]) -> Flow:
             done: list[tuple[str, list[Heal]]] = []
             for thread_id in thread_ids:
-                try:
+                with suppress(WyrdError):  # it can't be written: what follows reads round it
                     script = partial(self.script, [thread_id], False)
                     done += yield self._posted(make("mend", script))
-                except WyrdError:
-                    continue  # it can't be written: what follows reads round the damage
             reading = load.Lenient(self._engine.driver.dialect, codec)
             found = yield self._posted(make("read", lambda: reading.run(lenient)))
             yield self.report(done)
             for thread_id, (key, heals, drops) in reading.found.items():
                 records.log(thread_id, heals)
-                try:
-                    script_ = partial(_recorded, key, heals, drops)
-                    heals = yield self._posted(make("mend", script_))
-                except WyrdError:
-                    continue
-                yield self._fire([(thread_id, heals)])
+                with suppress(WyrdError):
+                    record = partial(_recorded, key, heals, drops)
+                    new = yield self._posted(make("mend", record))
+                    yield self._fire([(thread_id, new)])
             said = done or any(heals for _, heals, _ in reading.found.values())
             if not said and not isinstance(first, CheckpointDamaged):
                 raise first  # nothing is damaged: it was another error
@@ -113,7 +107,6 @@ def _recorded(
     key: Key, heals: Sequence[Heal], drops: Sequence[tuple[str, str]]
 ) -> Script[list[Heal]]:
     if drops:
-        yield Command(
-            delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [(key, *each) for each in drops]
-        )
+        away = delete(SNAPSHOTS, "thread", "ns", "checkpoint")
+        yield Command(away, [(key, *each) for each in drops])
     return (yield from records.new(key, heals))

@@ -24,9 +24,9 @@ from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
+    SNAPSHOTS,
     USER_DATA,
     WRITES,
-    CheckpointRow,
     Key,
     ThreadRow,
     UserRow,
@@ -77,7 +77,7 @@ class Lenient:
         if thread is None or thread.row is None or thread.row.deleted_at is not None:
             return None
         with Held():
-            return thread.get(ns, id)
+            return thread.newest(ns) if id is None else thread.by_id(ns, id)
 
     def find(
         self, thread_id: str, ns: str, id: str | None, *, writes: bool = True
@@ -86,8 +86,7 @@ class Lenient:
         thread = yield from self._thread(thread_id)
         if thread is None:
             return Found(), ()
-        if id is None:
-            id = thread.latest(ns)
+        id = thread.latest(ns) if id is None else id
         if id is None:
             return Found(thread.row), ()
         return thread.found(ns, id), thread.again(ns, id)
@@ -97,14 +96,11 @@ class Lenient:
         thread = yield from self._thread(thread_id)
         if thread is None:
             return None
-        try:
-            with Held():
-                return thread.exactly(ns, id)
-        except Exception as error:
-            if is_of_the_serde(self._codec, error):
-                raise
+        with Held():
+            found, error = thread.tried(ns, id)
+        if error is not None:
             thread.note("left_out", ns, id, "it can't be read: a list leaves it out")
-            return None
+        return found
 
 
 class _Thread:
@@ -120,15 +116,22 @@ class _Thread:
         self.row: ThreadRow | None = remade(found, found.stored.row)
         self.heals: list[Heal] = []
         self.drops: list[tuple[str, str]] = []
-        self._rows = {(row.ns, row.id): row for row in found.checkpoints}
-        self._lost: set[tuple[str, str]] = set()
+        self._rows = {(row.ns, row.id): row for row in found.sound[CHECKPOINTS]}
+        self._lost: dict[tuple[str, str], Any] = {}
+        self._snapshots: dict[tuple[str, str, int], list[Any]] = {}
+        for row in sorted(found.sound[SNAPSHOTS], key=lambda row: row.channel):
+            place = (row.ns, row.checkpoint, row.stamp)
+            if row.channel == "":  # the one that names the others
+                self._snapshots[place] = [row]
+            elif place in self._snapshots:
+                self._snapshots[place].append(row)
         for table, row in found.broken:
             if table is CHECKPOINTS:
                 if unsound(table, row) == ("events_sum",):  # its values are whole
                     self._rows[row.ns, row.id] = without_events(row)
                     self.note("left_out", row.ns, row.id, "what it said is damaged", "events")
                 elif isinstance(row.ns, str) and isinstance(row.id, str):
-                    self._lost.add((row.ns, row.id))
+                    self._lost[row.ns, row.id] = row
                 else:
                     self.note("left_out", "", "", "a checkpoint is damaged: nothing says which")
         for table, row in found.broken:
@@ -143,69 +146,79 @@ class _Thread:
         if heal not in self.heals:
             self.heals.append(heal)
 
+    # ---- one checkpoint
+
     def latest(self, ns: str) -> str | None:
         """The newest checkpoint that there was, as far as anything still says so."""
         ids = [id for at, id in (*self._rows, *self._lost) if at == ns]
-        head = None if self.row is None else self._found.stored.row and self._found.stored.row.head
-        if ns == "" and isinstance(head, str) and self._found.missing:
-            ids.append(head)
+        stored = self._found.stored.row
+        if ns == "" and stored is not None and self._found.missing and isinstance(stored.head, str):
+            ids.append(stored.head)
         return max(ids, default=None)
 
-    def get(self, ns: str, id: str | None) -> read.Read | None:
-        wanted = self.latest(ns) if id is None else id
+    def newest(self, ns: str) -> read.Read | None:
+        """The latest checkpoint, or its nearest intact ancestor; None if nothing can be read."""
+        wanted = self.latest(ns)
         if wanted is None:
             if self._found.missing or self._found.broken:
                 self.note("empty", ns, "", "its checkpoints are lost")
             return None
-        known = (ns, wanted) in self._rows or (ns, wanted) in self._lost
-        if id is not None and not known and not self._found.missing:
+        made, _ = self._nearest(ns, wanted)
+        if made is None:
+            self.note("empty", ns, wanted, "neither it nor any before it can be read")
+        elif made.id != given(wanted):
+            what = f"it can't be read: its ancestor {made.id} was taken"
+            self.note("ancestor", ns, wanted, what)
+        return made
+
+    def by_id(self, ns: str, id: str) -> read.Read | None:
+        """Just this checkpoint; the error for one that is damaged names its nearest ancestor."""
+        if (ns, id) not in self._rows.keys() | self._lost and not self._found.missing:
             return None
-        first: Exception = CheckpointDamaged(f"checkpoint {given(wanted)} can't be read")
-        for at in self._candidates(ns, wanted):
-            try:
-                made = self.exactly(ns, at)
-            except Exception as error:
-                if is_of_the_serde(self._codec, error):
-                    raise
-                first = error if at == wanted else first
-                continue
-            if at == wanted:
-                return made
-            if id is not None:
-                raised = CheckpointDamaged(
-                    f"checkpoint {given(wanted)} of thread {made.thread_id!r} can't be read; the "
-                    f"nearest before it that can is {made.id}"
-                )
-                raised.ancestor = made.id
-                raise raised from first
-            self.note("ancestor", ns, wanted, f"it can't be read: its ancestor {at} was taken")
+        made, error = self._nearest(ns, id)
+        if error is None:
             return made
-        if id is not None:
-            raise first
-        self.note("empty", ns, wanted, "neither it nor any before it can be read")
-        return None
+        if made is None:
+            raise error
+        raised = CheckpointDamaged(
+            f"checkpoint {given(id)} of thread {made.thread_id!r} can't be read; the nearest "
+            f"before it that can is {made.id}"
+        )
+        raised.ancestor = made.id
+        raise raised from error
+
+    def _nearest(self, ns: str, wanted: str) -> tuple[read.Read | None, Exception | None]:
+        """A checkpoint or its nearest intact ancestor, and why it is not the checkpoint itself."""
+        why: Exception | None = None
+        for at in self._candidates(ns, wanted):
+            made, error = self.tried(ns, at)
+            if made is not None:
+                return made, why
+            why = why or error
+        return None, why
 
     def _candidates(self, ns: str, wanted: str) -> list[str]:
         """The checkpoint, its ancestors, then whatever came before it, the newest first."""
         found, at = [], wanted
         while at not in found:
             found.append(at)
-            row = self._rows.get((ns, at)) or self._broken(ns, at)
+            row = self._rows.get((ns, at)) or self._lost.get((ns, at))
             if row is None or not isinstance(row.parent, str):
                 break
             at = row.parent
         ids = sorted((id for at, id in self._rows if at == ns and id < wanted), reverse=True)
         return [*found, *(id for id in ids if id not in found)]
 
-    def _broken(self, ns: str, id: str) -> CheckpointRow | None:
-        for table, row in self._found.broken:
-            if table is CHECKPOINTS and (row.ns, row.id) == (ns, id):
-                found: CheckpointRow = row
-                return found
-        return None
+    def tried(self, ns: str, id: str) -> tuple[read.Read | None, Exception | None]:
+        """One checkpoint, or why it can't be read."""
+        try:
+            return self._exactly(ns, id), None
+        except Exception as error:
+            if is_of_the_serde(self._codec, error):
+                raise
+            return None, error
 
-    def exactly(self, ns: str, id: str) -> read.Read:
-        """One checkpoint, or an error."""
+    def _exactly(self, ns: str, id: str) -> read.Read:
         found = self.found(ns, id)
         if not found.path:
             raise CheckpointDamaged(f"checkpoint {given(id)} is missing")
@@ -230,30 +243,21 @@ class _Thread:
         made = Found(self.row)
         made.users = user_values.Rows(self._users)
         made.users.on_damage = lambda what: self.note("left_out", ns, id, what)
-        whole = {
-            (row.ns, row.checkpoint, row.stamp)
-            for row in self._found.snapshots
-            if row.channel == "" and snapshots
-        }
         row = self._rows.get((ns, id))
-        while row is not None and row not in made.path:
+        while row is not None and row not in made.path and not made.snapshots:
             made.path.append(row)
-            if (row.ns, row.id, row.stamp) in whole:
-                made.snapshots = [
-                    each for each in self._found.snapshots
-                    if (each.ns, each.checkpoint, each.stamp) == (row.ns, row.id, row.stamp)
-                ]  # fmt: skip
-                break
+            if snapshots:
+                made.snapshots = self._snapshots.get((row.ns, row.id, row.stamp), [])
             row = None if row.built_on is None else self._rows.get((ns, row.built_on))
-        made.writes = [
-            each for each in self._found.writes if (each.ns, each.checkpoint) == (ns, id)
-        ]
+        writes = self._found.sound[WRITES]
+        made.writes = [each for each in writes if (each.ns, each.checkpoint) == (ns, id)]
         return made
 
     def again(self, ns: str, id: str) -> frozenset[str]:
         """The tasks that run again, as something that they wrote at a checkpoint is lost."""
+        writes = self._found.sound[WRITES]
+        here = {row.task for row in writes if (row.ns, row.checkpoint) == (ns, id)}
         tasks = set()
-        here = {row.task for row in self._found.writes if (row.ns, row.checkpoint) == (ns, id)}
         for table, row in self._found.broken:
             if table is WRITES and ((row.ns, row.checkpoint) == (ns, id) or row.task in here):
                 tasks.add(row.task)

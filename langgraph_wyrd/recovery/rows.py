@@ -6,78 +6,67 @@ the byte, and what is lost. A row counts as restored only if its own checksums p
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import xor
-from typing import Any
+from typing import Any, NamedTuple
 
-from langgraph_wyrd.storage.parity import (
-    PIECE,
-    PROTECTED,
-    SIZES,
-    bytes_of,
-    fresh,
-    joined,
-    mark,
-    number_of,
-    packed,
-    pieces_of,
-    tag,
-    tags_of,
-    unpacked,
-)
-from langgraph_wyrd.storage.parity import stored as as_stored
-from langgraph_wyrd.storage.rows import select, summed, unsound
-from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    PARITY,
-    SNAPSHOTS,
-    WRITES,
-    CheckpointRow,
-    Key,
-    ParityRow,
-    SnapshotRow,
-    Table,
-    ThreadRow,
-    WriteRow,
-)
+from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.parity import PIECE, PROTECTED, SIZES, mark, packed, tag, unpacked
+from langgraph_wyrd.storage.rows import delete, select, summed, unsound
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
 
 FLIPPED = 16 << 10  # bytes of a row in which one flipped bit is searched
 _MOST = 12  # damaged rows of a table that are compared with each other
+TABLES = (PARITY, *PROTECTED, SNAPSHOTS)
+
+Bad = dict[Table, list[Any]]
 
 
 @dataclass(slots=True)
 class Stored:
     """What is stored of a thread. `row` is that of wyrd_threads, if there is one."""
 
+    dialect: str
     key: Key
     thread_id: str
     row: ThreadRow | None
-    rows: dict[str, list[Any]]
-    places: dict[int, Any]  # SQLite: of each row by its identity, its number in its table
+    rows: dict[Table, list[Any]] = field(default_factory=dict)
+    places: dict[int, Any] = field(default_factory=dict)  # see `_place`
 
-    def place(self, dialect: str, table: Table, row: Any) -> tuple[str, tuple[Any, ...]]:
-        """The condition that only this row meets, which may be damaged, and its parameters.
+    def removed(self, table: Table, row: Any) -> Command:
+        """The statement that removes just this row, which may be damaged."""
+        where, at = self._place(table, row)
+        return Command(f"{delete(table)} WHERE {where}", [at])
 
-        On Postgres its key, which says where it lies however tables are spread; on SQLite its
-        number, for there a key may be of a wrong type.
-        """
-        if dialect == "sqlite":
+    def fixed(self, fix: Fix) -> Command:
+        """The statement that puts a restored row in the place of a damaged one."""
+        sets = ", ".join(f"{name} = ?" for name in fix.table.names)
+        where, at = self._place(fix.table, fix.old)
+        return Command(f"UPDATE {fix.table.name} SET {sets} WHERE {where}", [(*fix.new, *at)])
+
+    def _place(self, table: Table, row: Any) -> tuple[str, tuple[Any, ...]]:
+        """On Postgres a row's key, which says where it lies however tables are spread; on SQLite
+        its number in its table, for there a key may be of a wrong type."""
+        if self.dialect == "sqlite":
             return "row = ?", (self.places[id(row)],)
-        held = tuple(getattr(row, name) for name in table.key)
-        return " AND ".join(f"{name} = ?" for name in table.key), held
+        return " AND ".join(f"{name} = ?" for name in table.key), key_of(table, row)
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A row that was restored; `old` is what stands there now (None: nothing)."""
 
     table: Table
     old: Any
     new: Any
+
+    @property
+    def in_place(self) -> bool:
+        return self.old is not None and key_of(self.table, self.old) == key_of(self.table, self.new)
 
 
 @dataclass(slots=True)
@@ -85,7 +74,7 @@ class Recovered:
     """A thread's rows after recovery."""
 
     stored: Stored
-    sound: dict[str, list[Any]]
+    sound: dict[Table, list[Any]]
     fixes: list[Fix] = field(default_factory=list)
     broken: list[tuple[Table, Any]] = field(default_factory=list)  # rows that stay damaged
     # Damaged rows of a thread of which parity says that nothing is missing: they are not its own.
@@ -108,58 +97,51 @@ class Recovered:
         """How many rows these are."""
         return len(self.absent)
 
-    @property
-    def checkpoints(self) -> list[CheckpointRow]:
-        return self.sound[CHECKPOINTS.name]
-
-    @property
-    def writes(self) -> list[WriteRow]:
-        return self.sound[WRITES.name]
-
-    @property
-    def snapshots(self) -> list[SnapshotRow]:
-        return self.sound[SNAPSHOTS.name]
+    def take(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
+        """A row was restored; `old` stood in its place."""
+        self.fixes.append(Fix(table, old, new))
+        for rows in (bad, self.sound) if old is not None else ():
+            rows[table] = [each for each in rows[table] if each is not old]
+        self.sound[table].append(new)
+        if table in PROTECTED:
+            number = PROTECTED.index(table)
+            self.tagged[tag(number, new)] = (number, new)
 
 
-TABLES = (*PROTECTED, SNAPSHOTS, PARITY)
+def key_of(table: Table, row: Any) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in table.key)
 
 
 def read(dialect: str, key: Key, thread_id: str, row: ThreadRow | None) -> Script[Stored]:
     """The rows of a thread. Parity comes first: no row that it names can be younger than it."""
-    order = (PARITY, *PROTECTED, SNAPSHOTS)
+    made = Stored(dialect, key, thread_id, row)
     columns = f"SELECT {'row' if dialect == 'sqlite' else '0'}, "
     found = yield [
-        Query(select(table, "thread").replace("SELECT ", columns, 1), (key,)) for table in order
+        Query(select(table, "thread").replace("SELECT ", columns, 1), (key,)) for table in TABLES
     ]
-    rows: dict[str, list[Any]] = {}
-    places: dict[int, Any] = {}
-    for table, held in zip(order, found, strict=True):
-        made = rows[table.name] = [table.row._make(each[1:]) for each in held]
-        places.update((id(row), each[0]) for row, each in zip(made, held, strict=True))
-    return Stored(key, thread_id, row, rows, places)
+    for table, held in zip(TABLES, found, strict=True):
+        made.rows[table] = [table.row._make(each[1:]) for each in held]
+        for each, (place, *_) in zip(made.rows[table], held, strict=True):
+            made.places[id(each)] = place
+    return made
 
 
 def recovered(stored: Stored) -> Recovered:
     """What is sound of a thread's rows, and what can be restored."""
-    sound: dict[str, list[Any]] = {}
-    bad: dict[str, list[Any]] = {}
+    sound: Bad = {table: [] for table in TABLES}
+    bad: Bad = defaultdict(list)
     for table in TABLES:
-        for row in stored.rows[table.name]:
-            (bad if unsound(table, row) else sound).setdefault(table.name, []).append(row)
-    made = Recovered(stored, {table.name: sound.get(table.name, []) for table in TABLES})
+        for row in stored.rows[table]:
+            (bad if unsound(table, row) else sound)[table].append(row)
+    made = Recovered(stored, sound)
     for number, table in enumerate(PROTECTED):
-        made.tagged.update((tag(number, row), (number, row)) for row in made.sound[table.name])
-    groups = [_Group(row) for row in made.sound[PARITY.name]]
-    if not bad and not any(group.missing(made) for group in groups):
-        return made
-    while (
-        _by_parity(made, bad, groups)
-        or _by_pairs(made, bad)
-        or _by_flips(made, bad, groups)
-        or _by_members(made, bad, groups)
-    ):
-        pass
-    made.broken = [(table, row) for table in TABLES for row in bad.get(table.name, ())]
+        made.tagged.update((tag(number, row), (number, row)) for row in sound[table])
+    while bad or any(group.missing(made) for group in _groups(made)):
+        ways = (_by_parity, _by_pairs, _by_flips, _by_members)
+        if not any(way(made, bad) for way in ways):
+            break
+    groups = _groups(made)
+    made.broken = [(table, row) for table in TABLES for row in bad.get(table, ())]
     made.lost = frozenset(each for group in groups for each in group.missing(made))
     if groups and not made.lost and made.tagged.keys() <= {t for g in groups for t in g.tags}:
         made.strays = [each for each in made.broken if each[0] in PROTECTED]
@@ -182,27 +164,14 @@ def is_write(tag: int) -> bool:
     return not tag & 1 and tag & 0xFFFFFFFF != 0
 
 
-def _take(made: Recovered, bad: dict[str, list[Any]], table: Table, old: Any, new: Any) -> None:
-    made.fixes.append(Fix(table, old, new))
-    if old is not None:
-        made.sound[table.name] = [each for each in made.sound[table.name] if each is not old]
-    made.sound[table.name].append(new)
-    if table in PROTECTED:
-        number = PROTECTED.index(table)
-        made.tagged[tag(number, new)] = (number, new)
-    if old is not None:
-        bad[table.name] = [each for each in bad.get(table.name, ()) if each is not old]
-
-
 # ---- from the others of its group
 
 
-class _Group:
+class _Group(NamedTuple):
     """A parity group."""
 
-    def __init__(self, row: ParityRow) -> None:
-        self.row = row
-        self.tags = tags_of(row.tags)
+    row: ParityRow
+    tags: tuple[int, ...]
 
     def missing(self, made: Recovered) -> list[int]:
         """The tags of members that are not there, or damaged."""
@@ -210,33 +179,17 @@ class _Group:
 
     def rebuilt(self, made: Recovered, lost: int) -> tuple[Table, Any] | None:
         """The one member that is missing, if its checksum proves it."""
-        others = [number_of(packed(*made.tagged[each])) for each in self.tags if each != lost]
+        others = [parity.number_of(packed(*made.tagged[t])) for t in self.tags if t != lost]
         whole = reduce(xor, others, int.from_bytes(self.row.data, "little"))
         try:
-            data = bytes_of(whole)
+            data = parity.bytes_of(whole)
         except (OverflowError, MemoryError):
             return None
         return None if data is None else _proven(unpacked(made.stored.key, data), lost)
 
 
-def _by_members(made: Recovered, bad: dict[str, list[Any]], groups: list[_Group]) -> bool:
-    """Make the XOR of a damaged group again, where all of its members are sound."""
-    progress = False
-    for row in list(bad.get(PARITY.name, ())):
-        if not isinstance(row.tags, bytes):
-            continue
-        tags = tags_of(row.tags)
-        if not tags or not made.tagged.keys() >= {*tags}:
-            continue
-        group = fresh()
-        for number, member in (made.tagged[each] for each in tags):
-            group = joined(group, number, member, packed(number, member))
-        right = row._replace(data=as_stored(row.thread, group).data)
-        if not unsound(PARITY, right):
-            _take(made, bad, PARITY, row, right)
-            groups.append(_Group(right))
-            progress = True
-    return progress
+def _groups(made: Recovered) -> list[_Group]:
+    return [_Group(row, parity.tags_of(row.tags)) for row in made.sound[PARITY]]
 
 
 def _proven(found: tuple[Table, Any] | None, lost: int) -> tuple[Table, Any] | None:
@@ -246,54 +199,68 @@ def _proven(found: tuple[Table, Any] | None, lost: int) -> tuple[Table, Any] | N
     return found if tag(PROTECTED.index(table), row) == lost else None
 
 
-def _by_parity(made: Recovered, bad: dict[str, list[Any]], groups: Sequence[_Group]) -> bool:
+def _by_parity(made: Recovered, bad: Bad) -> bool:
     """Rebuild what single groups lack; whether any was."""
     progress = False
-    for group in groups:
+    for group in _groups(made):
         lost = group.missing(made)
         for each in lost:
-            found = _resummed(made, bad, each)
+            found = _resummed(bad, each)
             if found is None and len(lost) == 1:
                 found = _repieced(made, bad, group, each) or group.rebuilt(made, each)
             if found is not None:
                 table, row = found
-                old = _replaced(bad.get(table.name, ()), table, row)
+                old = _replaced(bad[table], table, row)
                 if old is None:  # one that was put there, with a checksum that fits
-                    old = _replaced(made.sound[table.name], table, row)
-                _take(made, bad, table, old, row)
+                    old = _replaced(made.sound[table], table, row)
+                made.take(bad, table, old, row)
                 progress = True
     return progress
 
 
-def _resummed(made: Recovered, bad: dict[str, list[Any]], lost: int) -> tuple[Table, Any] | None:
+def _by_members(made: Recovered, bad: Bad) -> bool:
+    """Make the XOR of a damaged group again, where all of its members are sound."""
+    progress = False
+    for row in bad[PARITY]:
+        tags = parity.tags_of(row.tags) if isinstance(row.tags, bytes) else ()
+        if tags and made.tagged.keys() >= {*tags}:
+            group = parity.fresh()
+            for number, member in (made.tagged[each] for each in tags):
+                group = parity.joined(group, number, member, packed(number, member))
+            right = row._replace(data=parity.stored(row.thread, group).data)
+            if not unsound(PARITY, right):
+                made.take(bad, PARITY, row, right)
+                progress = True
+    return progress
+
+
+def _resummed(bad: Bad, lost: int) -> tuple[Table, Any] | None:
     """The row of which only a checksum is damaged."""
     for number, table in enumerate(PROTECTED):
-        for row in bad.get(table.name, ()):
-            try:
+        for row in bad[table]:
+            with suppress(TypeError, ValueError, AttributeError):
                 right = summed(table, row)
-                fits = tag(number, right) == lost
-            except (TypeError, ValueError, AttributeError):
-                continue
-            if fits and all(getattr(right, n) == getattr(row, n) for n in table.sums if n != "sum"):
-                return table, right
+                others = [name for name in table.sums if name != "sum"]
+                if tag(number, right) == lost and all(
+                    getattr(right, name) == getattr(row, name) for name in others
+                ):
+                    return table, right
     return None
 
 
-def _repieced(
-    made: Recovered, bad: dict[str, list[Any]], group: _Group, lost: int
-) -> tuple[Table, Any] | None:
+def _repieced(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Table, Any] | None:
     """A large row of which one piece is damaged: rebuild that piece from the XOR of all."""
     if len(group.tags) != 1 or len(group.row.data) != PIECE:
         return None
     for number, table in enumerate(PROTECTED):
-        for row in bad.get(table.name, ()):
+        for row in bad[table]:
             try:
                 data = packed(number, row)
             except (TypeError, ValueError):
                 continue
             if len(data) <= SIZES[-1]:
                 continue
-            wrong = pieces_of(data) ^ int.from_bytes(group.row.data, "little")
+            wrong = parity.pieces_of(data) ^ int.from_bytes(group.row.data, "little")
             for start in range(0, len(data), PIECE):
                 piece = data[start : start + PIECE]
                 right = int.from_bytes(piece, "little") ^ wrong
@@ -308,52 +275,42 @@ def _repieced(
 
 def _replaced(rows: Sequence[Any], table: Table, new: Any) -> Any:
     """The damaged row that a restored one replaces: the one with its key, or else its checksum."""
-    own = [getattr(new, name) for name in table.key]
-    for row in rows:
-        if [getattr(row, name) for name in table.key] == own:
-            return row
-    return next((row for row in rows if row.sum == new.sum), None)
+    own = key_of(table, new)
+    same = [row for row in rows if key_of(table, row) == own]
+    return next(iter(same or [row for row in rows if row.sum == new.sum]), None)
 
 
 # ---- two rows that got each other's columns
 
 
-def _by_pairs(made: Recovered, bad: dict[str, list[Any]]) -> bool:
-    for table in TABLES:
-        rows = bad.get(table.name, [])[:_MOST]
+def _by_pairs(made: Recovered, bad: Bad) -> bool:
+    for table in [*bad]:
+        others = [name for name in table.names if name not in table.key]
+        exchanges = [others, *([name] for name in table.names)]
+        rows = bad[table][:_MOST]
         for at, one in enumerate(rows):
             for other in rows[at + 1 :]:
-                for names in _exchanges(table):
+                for names in exchanges:
                     a = one._replace(**{name: getattr(other, name) for name in names})
                     b = other._replace(**{name: getattr(one, name) for name in names})
                     if not unsound(table, a) and not unsound(table, b):
-                        _take(made, bad, table, one, a)
-                        _take(made, bad, table, other, b)
+                        made.take(bad, table, one, a)
+                        made.take(bad, table, other, b)
                         return True
     return False
-
-
-def _exchanges(table: Table) -> Iterator[Sequence[str]]:
-    """The columns that may have been exchanged between two rows."""
-    yield [name for name in table.names if name not in table.key]
-    for name in table.names:
-        yield [name]
 
 
 # ---- one flipped bit
 
 
-def _by_flips(made: Recovered, bad: dict[str, list[Any]], groups: Sequence[_Group]) -> bool:
+def _by_flips(made: Recovered, bad: Bad) -> bool:
     progress = False
-    for table in TABLES:
-        for row in list(bad.get(table.name, ())):
+    for table, rows in [*bad.items()]:
+        for row in rows:
             found = flipped_back(table, row)
-            if found is None:
-                continue
-            _take(made, bad, table, row, found)
-            progress = True
-            if table is PARITY and isinstance(groups, list):
-                groups.append(_Group(found))
+            if found is not None:
+                made.take(bad, table, row, found)
+                progress = True
     return progress
 
 

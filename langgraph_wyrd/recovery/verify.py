@@ -6,14 +6,15 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
+    listing,
     lookup,
     projection,
     rebuild_tables,
@@ -22,27 +23,38 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
-from langgraph_wyrd.recovery.mend import Place, fits, locked, remade, salvaged, ungrouped
+from langgraph_wyrd.recovery.mend import (
+    Place,
+    differing,
+    fits,
+    locked,
+    remade,
+    salvaged,
+    ungrouped,
+)
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write
-from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write, key_of
+from langgraph_wyrd.state.model import ContextItem, WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, select, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
+    CONTEXT,
+    INTENTIONS,
     MIGRATIONS,
     OPEN_LOOPS,
     PARITY,
     SNAPSHOTS,
     TABLES,
     THREADS,
+    TODOS,
     WRITES,
-    LoopRow,
     ParityRow,
     Table,
     ThreadRow,
@@ -94,23 +106,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How much room the database takes, in bytes. None: this database can't say.
+    """How much room the database takes, in bytes.
 
-    `free` is inside an SQLite file (`VACUUM` gives it back); `wal` is the file of what was not yet
-    moved into it. `dead` are rows that a Postgres `VACUUM` will take away.
+    `free` is inside an SQLite file (`VACUUM` gives it back); `dead` are rows that a Postgres
+    `VACUUM` will take away. None: this database can't say.
     """
 
     total: int
     free: int | None = None
-    wal: int | None = None
     dead: int | None = None
 
     def __str__(self) -> str:
         said = [f"{self.total / 1e6:,.1f} MB"]
         if self.free is not None:
             said.append(f"{self.free / 1e6:,.1f} MB of it free")
-        if self.wal is not None:
-            said.append(f"{self.wal / 1e6:,.1f} MB in the WAL")
         if self.dead is not None:
             said.append(f"{self.dead:,} dead rows")
         return ", ".join(said)
@@ -174,6 +183,7 @@ def verifying(
     older extractors read the working state, or none.
     """
     dialect = engine.driver.dialect
+    repairs = repair
 
     def run(make: Callable[..., Job]) -> Flow:
         def posted(kind: str, script: Callable[[], Script[Any]]) -> Flow:
@@ -181,47 +191,44 @@ def verifying(
             engine.post(job)
             return (yield job)
 
+        def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
+            """What is found, and, after as many repairs as it takes, what is left."""
+            seen: list[Finding] = yield from posted("read", look)
+            for _ in range(_ROUNDS if repairs else 0):
+                broken = any(each.table in ("the file", "the database") for each in seen)
+                if broken or not any(each.repairable for each in seen):
+                    break
+                yield from posted("mend", mend)
+                seen = _settled(seen, (yield from posted("read", look)))
+            return seen
+
+        database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
         found: list[Finding] = []
-        damaged_file = False
+        of_threads: list[Finding] = []
         if thread_id is None:
-            found += yield from posted("read", lambda: _database(dialect, pages))
-            damaged_file = any(each.table in ("the file", "the database") for each in found)
-            if repair and not damaged_file and any(each.repairable for each in found):
-                yield from posted("mend", lambda: _repaired_database(dialect))
-        names = yield from posted("read", lambda: _threads(thread_id))
+            found = yield from settled(*database)
+        names = yield from posted("read", partial(_threads, thread_id))
         if thread_id is not None and not names:
             raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
         for done, name in enumerate(names, 1):
-            look = lambda name=name: _thread(dialect, codec, name, reader)  # noqa: E731
             try:
-                seen: list[Finding] = yield from posted("read", look)
-                for _ in range(_ROUNDS):
-                    if not repair or not any(each.repairable for each in seen):
-                        break
-                    mend = lambda name=name: _repaired(dialect, codec, name)  # noqa: E731
-                    yield from posted("mend", mend)
-                    forget(name)
-                    seen = _settled(seen, (yield from posted("read", look)))
-                found += seen
-            except DatabaseDamaged as error:
-                place = Finding(
-                    error.of, given(name), "pages", error.said or str(error), error.remedy
+                of_threads += yield from settled(
+                    partial(_thread, dialect, codec, name, reader),
+                    partial(_repaired, dialect, codec, name),
                 )
-                found.append(place)
+            except DatabaseDamaged as error:
+                what = error.said or str(error)
+                of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
+            if repairs:
+                forget(name)
             if progress is not None:
                 progress(done, len(names))
-        if thread_id is None and repair and not damaged_file and any(e.damage for e in found):
-            left = yield from posted("read", lambda: _database(dialect, pages))
-            if any(each.repairable for each in left):  # what is stored elsewhere by now
-                yield from posted("mend", lambda: _repaired_database(dialect))
-                left = yield from posted("read", lambda: _database(dialect, pages))
-            of_threads = [each for each in found if each.thread_id is not None]
-            before = [each for each in found if each.thread_id is None]
-            found = [*_settled(before, left), *of_threads]
-        space = None
-        if thread_id is None:
-            space = yield from posted("read", lambda: _space(dialect))
-        return Report(len(names), tuple(found), space)
+        if thread_id is not None:
+            return Report(len(names), tuple(of_threads))
+        if repairs and of_threads:  # what they lacked is stored elsewhere by now
+            found = _settled(found, (yield from settled(*database)))
+        space = yield from posted("read", partial(_space, dialect))
+        return Report(len(names), (*found, *of_threads), space)
 
     return run
 
@@ -229,7 +236,7 @@ def verifying(
 def _settled(before: list[Finding], left: list[Finding]) -> list[Finding]:
     """What was found, with what of it is repaired by now."""
     done = [replace(each, repaired=True) for each in before if each.damage and each not in left]
-    return [*done, *left]
+    return [*dict.fromkeys((*done, *left))]
 
 
 # ---- the threads
@@ -239,13 +246,12 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
         rows = yield Query("SELECT thread_id, key FROM wyrd_threads")
-        named = yield Query(f"{select(PARITY)} WHERE name IS NOT NULL")
+        sound = [*map(ParityRow._make, (yield Query(f"{select(PARITY)} WHERE name IS NOT NULL")))]
     else:
         rows = yield Query(
             "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
         )
-        named = yield Query(select(PARITY, "name"), (thread_id,))
-    sound = [ParityRow._make(each) for each in named]
+        sound = yield from fetch(PARITY, name=thread_id)
     names = {each.thread: each.name or "" for each in sound if not unsound(PARITY, each)}
     own = {row[0] for row in rows if isinstance(row[0], str) and row[1] not in names}
     return sorted(own | set(names.values()))
@@ -289,21 +295,20 @@ def _thread(
         note(CHECKPOINTS.name, where, what, EARLIER)
     missing = yield from _missing(dialect)
     for table in TABLES.values():
-        if table not in RECOVERED and "thread" in table.names and table.name not in missing:
-            rows = yield Query(select(table, "thread"), (place.key,))
-            for each in rows:
-                row = table.row._make(each)
-                if wrong := _unlike(table, row):
-                    right = flipped_back(table, row) is not None if table.sums else False
-                    remedy = RIGHT if right else ANEW if table.role == "derived" else STAYS
-                    note(table.name, _where(table, row), wrong, remedy)
+        if table in RECOVERED or "thread" not in table.names or table.name in missing:
+            continue
+        for each in (yield from fetch(table, thread=place.key)):
+            if wrong := _unlike(table, each):
+                right = flipped_back(table, each) is not None if table.sums else False
+                remedy = RIGHT if right else ANEW if table.role == "derived" else STAYS
+                note(table.name, _where(table, each), wrong, remedy)
     if not made and not missing and place.row is not None and place.row.deleted_at is None:
         for where, what in (yield from _shown(dialect, codec, name, place.row)):
             note(where, "rows", what, ANEW)
     row = None if place.row is None else lookup.thread_of(dialect, name, place.row)
     if row is not None and not row.deleted and reader is not None and reader.has_to_read(row):
         note(THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
-    for each in found.checkpoints:
+    for each in found.sound[CHECKPOINTS]:
         if each.parent is not None and each.parent >= each.id:
             what = f"it sorts before its parent {given(each.parent)}: two clocks differed"
             note(CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
@@ -325,15 +330,15 @@ def _remedy(table: Table, row: Any) -> str:
 
 def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
     right = remade(found, place.row or place.wrong)
-    if right is None or place.row is None:
+    if place.row is None:
         if right is not None:
             yield "it is missing"
         return
-    for column in ThreadRow._fields:
-        if getattr(right, column) != getattr(place.row, column):
+    if right is not None:
+        for column in differing(place.row, right):
             yield f"its {column} is not what its checkpoints say"
-    if wrong := _unlike(THREADS, place.row):
-        yield wrong
+        if wrong := _unlike(THREADS, place.row):
+            yield wrong
 
 
 def _unlike(table: Table, row: Any) -> str:
@@ -348,10 +353,11 @@ def _unlike(table: Table, row: Any) -> str:
 
 def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
     """Checkpoints whose path ends nowhere."""
-    rows = {(row.ns, row.id): row for row in found.checkpoints}
+    rows = {(row.ns, row.id): row for row in found.sound[CHECKPOINTS]}
     lost = {(row.ns, row.id) for table, row in found.broken if table is CHECKPOINTS}
-    whole = {(row.ns, row.checkpoint, row.stamp) for row in found.snapshots if row.channel == ""}
-    for row in found.checkpoints:
+    snapshots = found.sound[SNAPSHOTS]
+    whole = {(row.ns, row.checkpoint, row.stamp) for row in snapshots if row.channel == ""}
+    for row in found.sound[CHECKPOINTS]:
         if row.built_on is None or (row.ns, row.id, row.stamp) in whole:
             continue
         before = rows.get((row.ns, row.built_on))
@@ -377,24 +383,18 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     steps = projection.changes(row.key, given(name), WorkingState(), state, row.head or "")
     steps += yield from rebuild_tables.over(dialect, codec, thread, row.head, state)
     wrong = []
-    for table in projection.PUBLIC:
-        rows = yield Query(select(table, "thread"), (row.key,))
-        insert = upsert(table)
-        plain = partial(_plain, table, codec.sealer is not None)
-        shown = [plain(step.params) for step in steps if step.sql == insert]
-        held = [plain(each, parsed=dialect == "postgres") for each in rows]
+    for table in _ITEMS:
+        sealed = table.encrypted if codec.sealer is not None else ()
+        made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
+        held = yield from fetch(table, thread=row.key)
         if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
-            at = table.names.index("id")
-            ids = {each[at] for each in shown}
-            held = [
-                each for each, row in zip(held, map(LoopRow._make, rows), strict=True)
-                if row.id in ids or not _is_old_fact(row)
-            ]  # fmt: skip
-        if sorted(map(repr, shown)) != sorted(map(repr, held)):
+            ids = {each.id for each in made}
+            held = [each for each in held if each.id in ids or not _is_old_fact(each)]
+        shown = _plain(table, held, sealed, parsed=dialect == "postgres")
+        if shown != _plain(table, made, sealed, parsed=False):
             wrong.append((table.name, "rows differ from the events"))
-    columns = ("status", "reason", "due", "title", "open_loops", "open_todos")
     right = projection.columns(state, row.key, None)
-    for column, value in zip(columns, right, strict=True):
+    for column, value in zip(_SHOWN, right, strict=True):
         if codec.sealer is not None and column in THREADS.encrypted:
             continue
         if column in ("reason", "due") and row.status == state.status == "due":
@@ -404,43 +404,36 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     return wrong
 
 
-def _is_old_fact(row: LoopRow) -> bool:
+_SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
+_ITEMS = {
+    TODOS: listing.LIST_TODOS.make,
+    CONTEXT: listing.item_of(ContextItem, CONTEXT),
+    OPEN_LOOPS: listing.LIST_LOOPS.make,
+    INTENTIONS: listing.LIST_INTENTIONS.make,
+}
+
+
+def _is_old_fact(row: Any) -> bool:
     over = row.closed_at is not None or row.closed_in is not None
     return over and (row.rule == "edit" or row.kind == "decision")
 
 
-def _plain(table: Table, sealed: bool, row: Any, *, parsed: bool = False) -> list[Any]:
-    """A row in a form that is the same on both databases; without its encrypted columns."""
-    made: list[Any] = []
-    for column, value in zip(table.columns, row, strict=True):
-        if value is None or column.name == "changed_in":  # which may name any later checkpoint
-            made.append(None)
-        elif sealed and column.name in table.encrypted:
-            made.append("")
-        elif column.kind == "json":
-            made.append(json.dumps(value if parsed else _json(value), sort_keys=True, default=repr))
-        elif column.kind == "time":
-            made.append(_time(value))
-        elif column.kind == "bool":
-            made.append(bool(value))
-        else:
-            made.append(value)
-    return made
+def _plain(table: Table, rows: Sequence[Any], sealed: Sequence[str], *, parsed: bool) -> Any:
+    """Rows by their ids, alike on both databases; without their encrypted columns.
 
-
-def _json(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return ("no JSON", text)
-
-
-def _time(value: Any) -> Any:
-    try:
-        at = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return at.timestamp()
-    except (AttributeError, TypeError, ValueError):
-        return ("no time", value)
+    `changed_in` may name any later checkpoint. `parsed`: columns of JSON are no text any more.
+    """
+    held = [row._replace(**dict.fromkeys(sealed)) for row in rows]
+    if parsed:
+        names = [each.name for each in table.columns if each.kind == "json"]
+        held = [
+            row._replace(**{n: to_json(v) for n in names if (v := getattr(row, n)) is not None})
+            for row in held
+        ]
+    return {
+        row.id: (_ITEMS[table](row), getattr(row, "place", 0), bool(getattr(row, "elsewhere", 0)))
+        for row in held
+    }
 
 
 # ---- repair
@@ -452,15 +445,12 @@ def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
     opened = yield from locked(dialect, name)
     if opened is None:
         return
-    place, _ = opened
-    row = place.row
-    yield search.forget(place.key)
+    row = opened[0].row
+    yield search.forget(opened[0].key)
     if row is not None and row.deleted_at is None:
         thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
-        try:
+        with suppress(KeyMissing):
             yield from rebuild_tables.again(dialect, codec, thread)
-        except KeyMissing:
-            return
 
 
 # ---- the database
@@ -498,16 +488,14 @@ def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
             f"{select(table)} WHERE thread NOT IN (SELECT key FROM wyrd_threads) AND thread NOT IN "
             "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) LIMIT 1000"
         )
-        for each in rows:
-            row = table.row._make(each)
+        for row in map(table.row._make, rows):
             remedy = UNNAMED
             if table.role != "source":
                 remedy = AWAY
             elif unsound(table, row):  # perhaps its thread is damaged, and it was restored
-                others = [name for name in table.key if name != "thread"]
-                held = [getattr(row, name) for name in others]
-                same = yield Query(select(table, *others), held)
-                if any(list(twin[1:]) == list(row[1:]) for twin in same if twin[0] != row[0]):
+                others = {name: getattr(row, name) for name in table.key if name != "thread"}
+                same = yield from fetch(table, **others)
+                if any(twin[1:] == row[1:] for twin in same if twin[0] != row[0]):
                     remedy = AWAY
             found.append((table, row, remedy))
     return found
@@ -538,8 +526,7 @@ def _repaired_database(dialect: str) -> Script[None]:
     left = [name for name in missing if not _remakes(TABLES[name])]
     for table, row, remedy in (yield from _homeless(left)):
         if remedy == AWAY:
-            held = [getattr(row, name) for name in table.key]
-            yield Command(delete(table, *table.key), [held])
+            yield Command(delete(table, *table.key), [key_of(table, row)])
     yield Command("DELETE FROM wyrd_migrations")
     yield Command(
         schema.RECORD, [(*each, datetime.now().astimezone().isoformat()) for each in schema.APPLIED]
@@ -553,7 +540,7 @@ def _space(dialect: str) -> Script[Space | None]:
             "(SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables "
             "WHERE relname LIKE 'wyrd%')"
         )
-        return Space(int(rows[0][0]), None, None, int(rows[0][1]))
+        return Space(int(rows[0][0]), dead=int(rows[0][1]))
     rows = yield Query(
         "SELECT c.page_count * s.page_size, f.freelist_count * s.page_size "
         "FROM pragma_page_count c, pragma_page_size s, pragma_freelist_count f"

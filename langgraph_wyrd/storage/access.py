@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,9 +29,9 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import SEALED, select, unsound, upsert
+from langgraph_wyrd.storage.rows import SEALED, fetch, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import KEYS, TABLES, KeyRow, Table
+from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow, Table
 
 if TYPE_CHECKING:
     from langgraph_wyrd.storage import ciphers, encryption, keyring
@@ -79,16 +79,15 @@ class Access:
         MissingExtra: A key ring, and no cryptography library.
         """
         self._ring: RingCipher | None = None
-        self._sealer: Sealer | None = None
+        self.ring: Sealer | None = None  # the sealer of a key ring, where there is one
         if keys is not None:
             if isinstance(serde, EncryptedSerializer):
                 raise InvalidInput(
                     "keys= and serde=EncryptedSerializer(…) would encrypt twice: pass one of them"
                 )
-            self._ring = ciphers.RingCipher(
-                keys if isinstance(keys, keyring.KeyRing) else keyring.KeyRing(keys)
-            )
-            self._sealer = encryption.Sealer(self._ring)
+            ring = keys if isinstance(keys, keyring.KeyRing) else keyring.KeyRing(keys)
+            self._ring = ciphers.RingCipher(ring)
+            self.ring = encryption.Sealer(self._ring)
         self._serde = serde
         self._locked: Sealer | None = None  # of an encrypted store that was opened without keys
         self._attached: WeakSet[Any] = WeakSet()
@@ -96,15 +95,10 @@ class Access:
         self._looked = False
         self.sealing_plain = False  # `rotate_keys(plain=True)` may work on a plain store
 
-    @property
-    def ring(self) -> Sealer | None:
-        """The sealer of a key ring, where there is one."""
-        return self._sealer
-
     def sealer(self, serde: Any) -> Sealer | None:
         """What seals the rows of a saver with this serde; None: they are stored plain."""
-        if self._sealer is not None:
-            return self._sealer
+        if self.ring is not None:
+            return self.ring
         return self._locked if type(serde) is JsonPlusSerializer else serde_sealer(serde)
 
     @property
@@ -139,13 +133,13 @@ class Access:
             known = {row[0]: row[1] for row in rows}
             beginnings = [bytes(row[0]) for row in begun if isinstance(row[0], bytes | memoryview)]
             sealer = self.sealer(self._serde)
-            if self._sealer is not None and self._ring is not None:
-                marked = self._admit_ring(self._sealer, known, beginnings)
+            marked = None
+            if self._ring is not None:
+                marked = self._admit_ring(self._ring, known, beginnings)
             elif sealer is not None and sealer is not self._locked:
                 marked = self._admit_serde(sealer, connection, known, beginnings)
             else:
                 self._lock(known, beginnings)
-                marked = None
             if marked is not None:
                 with suppress(ReadOnlyDatabase):  # then nothing is written with it either
                     connection.write(_marked(marked))
@@ -170,23 +164,21 @@ class Access:
             codec.sealer = self.sealer(codec.serde)
 
     def _admit_ring(
-        self, sealer: Sealer, known: Mapping[Any, Any], begun: Sequence[bytes]
+        self, cipher: RingCipher, known: Mapping[Any, Any], begun: Sequence[bytes]
     ) -> KeyRow | None:
-        assert self._ring is not None
-        ring = self._ring.ring
-        proven, others = self._proven(known, begun)
-        if not self.sealing_plain:
-            if SEALING in known:
-                raise PlainStore(
-                    "this store was being encrypted with `rotate_keys(plain=True)`, and that was "
-                    "stopped: run it again"
-                )
-            if begun and not proven and not others:
-                raise PlainStore(
-                    "keys= was given, and the threads of this store are not encrypted: copy them "
-                    "into a new store (`port.copy`), or encrypt them here with "
-                    "`rotate_keys(plain=True)`"
-                )
+        ring = cipher.ring
+        proven, others = _proven(cipher, known, begun)
+        if SEALING in known and not self.sealing_plain:
+            raise PlainStore(
+                "this store was being encrypted with `rotate_keys(plain=True)`, and that was "
+                "stopped: run it again"
+            )
+        if begun and not proven and not others and not self.sealing_plain:
+            raise PlainStore(
+                "keys= was given, and the threads of this store are not encrypted: copy them "
+                "into a new store (`port.copy`), or encrypt them here with "
+                "`rotate_keys(plain=True)`"
+            )
         if others and not proven:
             id = max(others)
             if not id:
@@ -200,53 +192,16 @@ class Access:
             )
         if self.sealing_plain:
             return None  # the key is marked when all is sealed
-        if ring.newest in known and self._opens(self._ring, known[ring.newest]):
+        if ring.newest in known and _opens(cipher, known[ring.newest]):
             return None
-        return proof(sealer.cipher, ring.newest)
-
-    def _proven(
-        self, known: Mapping[Any, Any], begun: Sequence[bytes]
-    ) -> tuple[set[str], set[str]]:
-        """The ring's keys that the store is encrypted with, and others ("" stands for a serde).
-
-        Where no proof tells, stored rows do.
-        """
-        assert self._ring is not None
-        proven: set[str] = set()
-        others: set[str] = set()
-        for id, held in known.items():
-            if id == SEALING:
-                continue
-            try:
-                sealed = ciphers.of_text(held)
-                if not ciphers.id_of(ciphers.head_of(sealed)):
-                    others.add("")
-                    continue
-                self._ring.open(_OWNER, _PLACE, sealed)
-                proven.add(self._ring.whose(sealed))
-            except ciphers.NotOpened:
-                _damaged_proof(id)
-            except KeyMissing as error:
-                if error.key_id == id and id in self._ring.ring.ids:
-                    raise KeyMissing(
-                        f"the key {id!r} is another one than the key {id!r} of this store",
-                        key_id=id,
-                    ) from error
-                others.add(error.key_id)
-        for each in () if proven else begun:
-            with suppress(ciphers.NotOpened):
-                try:
-                    proven.add(self._ring.whose(each))
-                except KeyMissing as error:
-                    others.add(error.key_id)
-        return proven, others
+        return proof(cipher, ring.newest)
 
     def _admit_serde(
         self, sealer: Sealer, connection: Connection, known: Mapping[Any, Any],
         begun: Sequence[bytes],
     ) -> KeyRow | None:  # fmt: skip
         cipher, held = sealer.cipher, known.get(SERDE)
-        if held is not None and self._opens(cipher, held):
+        if held is not None and _opens(cipher, held):
             return None
         rings = sorted(id for id in known if isinstance(id, str) and keyring.ID.fullmatch(id))
         sealed = [each for each in begun if _is_sealed(each)]
@@ -267,12 +222,48 @@ class Access:
             _damaged_proof(SERDE)
         return proof(cipher, SERDE)
 
-    def _opens(self, cipher: Cipher, held: Any) -> bool:
-        """Whether a proof is of this cipher's key."""
+
+def _proven(
+    cipher: RingCipher, known: Mapping[Any, Any], begun: Sequence[bytes]
+) -> tuple[set[str], set[str]]:
+    """The ring's keys that the store is encrypted with, and others ("" stands for a serde).
+
+    Where no proof tells, stored rows do.
+    """
+    proven: set[str] = set()
+    others: set[str] = set()
+    for id, held in known.items():
+        if id == SEALING:
+            continue
         try:
-            return cipher.open(_OWNER, _PLACE, ciphers.of_text(held)) == _TEXT
-        except (ciphers.NotOpened, KeyMissing):
-            return False
+            sealed = ciphers.of_text(held)
+            if not ciphers.id_of(ciphers.head_of(sealed)):
+                others.add("")
+                continue
+            cipher.open(_OWNER, _PLACE, sealed)
+            proven.add(cipher.whose(sealed))
+        except ciphers.NotOpened:
+            _damaged_proof(id)
+        except KeyMissing as error:
+            if error.key_id == id and id in cipher.ring.ids:
+                raise KeyMissing(
+                    f"the key {id!r} is another one than the key {id!r} of this store", key_id=id
+                ) from error
+            others.add(error.key_id)
+    for each in () if proven else begun:
+        with suppress(ciphers.NotOpened):
+            try:
+                proven.add(cipher.whose(each))
+            except KeyMissing as error:
+                others.add(error.key_id)
+    return proven, others
+
+
+def _opens(cipher: Cipher, held: Any) -> bool:
+    """Whether a proof is of this cipher's key."""
+    with suppress(ciphers.NotOpened, KeyMissing):
+        return cipher.open(_OWNER, _PLACE, ciphers.of_text(held)) == _TEXT
+    return False
 
 
 def serde_sealer(serde: Any) -> Sealer:
@@ -317,14 +308,12 @@ def _damaged_proof(id: Any) -> None:
 
 
 def _is_sealed(data: bytes) -> bool:
-    if data[:1] != bytes((SEALED,)):
-        return False
     try:
         ciphers.head_of(data)
     except ciphers.NotSealed:
         return False
     except ciphers.NotOpened:
-        pass
+        return data[:1] == bytes((SEALED,))
     return True
 
 
@@ -340,9 +329,7 @@ def _marked(row: KeyRow) -> Script[None]:
 def _opens_any(sealer: Sealer) -> Script[bool]:
     """Whether this cipher opens any stored row."""
     for table, name in _SAMPLES:
-        rows = yield Query(f"{select(table)} LIMIT {_SAMPLE}")
-        for values in rows:
-            row = table.row._make(values)
+        for row in map(table.row._make, (yield Query(f"{select(table)} LIMIT {_SAMPLE}"))):
             if not unsound(table, row):
                 with suppress(ciphers.NotOpened):
                     if sealer.opened(table, row, name) is not None:
@@ -388,27 +375,19 @@ class _Naming:
         self.close = inner.close
 
     def read(self, script: Script[T]) -> T:
-        try:
-            return self._inner.read(script)
-        except KeyMissing as error:
-            raise self._named(error) from None
+        return self._named(self._inner.read, script)
 
     def write(self, script: Script[T]) -> T:
+        return self._named(self._inner.write, script)
+
+    def _named(self, run: Callable[[Script[T]], T], script: Script[T]) -> T:
         try:
-            return self._inner.write(script)
+            return run(script)
         except KeyMissing as error:
-            raise self._named(error) from None
-
-    def _named(self, error: KeyMissing) -> KeyMissing:
-        owner, error.owner = error.owner, None
-        if owner is not None and not error.thread_id:
-            with suppress(WyrdError):
-                rows = self._inner.read(_thread_of(owner))
-                error.thread_id = given(rows[0][0]) if rows else ""
-            error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
-        return error
-
-
-def _thread_of(key: Any) -> Script[Any]:
-    rows = yield Query("SELECT thread_id FROM wyrd_threads WHERE key = ?", (key,))
-    return rows
+            owner, error.owner = error.owner, None
+            if owner is not None and not error.thread_id:
+                with suppress(WyrdError):
+                    rows = self._inner.read(fetch(THREADS, key=owner))
+                    error.thread_id = given(rows[0].thread_id) if rows else ""
+                error.args = (f"thread {error.thread_id!r}, {error.place}: {error.args[0]}",)
+            raise

@@ -95,9 +95,9 @@ def delete(table: Table, *by: str) -> str:
     return f"DELETE FROM {table.name}{_where(by)}"
 
 
-def fetch(table: Table, *, order: str = "", **by: Any) -> Script[list[Any]]:
+def fetch(table: Table, **by: Any) -> Script[list[Any]]:
     """The rows with these columns' values, as the table's named tuples."""
-    found = yield Query(select(table, *by, order=order), tuple(by.values()))
+    found = yield Query(select(table, *by), tuple(by.values()))
     return [*map(table.row._make, found)]
 
 

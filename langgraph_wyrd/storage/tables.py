@@ -58,6 +58,12 @@ class Table:
     fed: tuple[str, ...] = ()  # holds events: what orders its rows within a transaction
     rowid: bool = False  # SQLite: payload tables keep their rows apart from the key's index
 
+    def __post_init__(self) -> None:
+        """A checksum covers all other columns, where `sums` does not say what it covers."""
+        if "sum" in self.names and not self.sums:
+            others = tuple(name for name in self.names if name != "sum")
+            object.__setattr__(self, "sums", {"sum": others})
+
     @property
     def names(self) -> tuple[str, ...]:
         fields: tuple[str, ...] = self.row._fields
@@ -183,13 +189,15 @@ WRITES = Table(
     ("thread", "ns", "checkpoint", "task", "seq"),
     WriteRow,
     role="source",
-    sums={
-        "sum": ("thread", "ns", "checkpoint", "task", "seq", "path", "version", "events", "payload")
-    },
     encrypted=("events", "payload"),
     fed=("version", "thread", "ns"),
     rowid=True,
 )
+
+
+SAID = (
+    "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "found", "thread",
+)  # fmt: skip
 
 
 class JournalRow(NamedTuple):
@@ -211,19 +219,23 @@ JOURNAL = Table(
     ("thread", "seq", "item"),
     JournalRow,
     role="source",
-    sums={
-        "sum": ("thread", "seq", "item", "kind", "ns", "said_at", "run_id", "author", "at", "body")
-    },
     encrypted=("body",),
     checks={
-        "kind": (
-            "todo", "context", "intention", "decision", "loop", "outcome", "resolved", "found",
+        "kind": [
+            "todo",
+            "context",
+            "intention",
+            "decision",
+            "loop",
+            "outcome",
+            "resolved",
+            "found",
             "thread",
-        )
+        ],
     },
     fed=("seq", "thread", "item"),
     rowid=True,
-)  # fmt: skip
+)
 
 
 class SnapshotRow(NamedTuple):
@@ -242,7 +254,6 @@ SNAPSHOTS = Table(
     ("thread", "ns", "checkpoint", "channel"),
     SnapshotRow,
     role="derived",
-    sums={"sum": ("thread", "ns", "checkpoint", "channel", "stamp", "data", "state")},
     encrypted=("data", "state"),
     rowid=True,
 )
@@ -358,7 +369,6 @@ SEARCH = Table(
     ("thread", "id"),
     SearchRow,
     role="derived",
-    sums={"sum": ("thread", "id", "seq", "text")},
     rowid=True,
     indexes=(Index("wyrd_search_read", "thread, seq", "id = ''"),),
 )
@@ -380,7 +390,6 @@ LABELS = Table(
     ("thread", "name", "checkpoint"),
     LabelRow,
     role="source",
-    sums={"sum": ("thread", "name", "checkpoint", "seq", "created_at", "automatic", "kept")},
     encrypted=("kept",),
 )
 
@@ -400,7 +409,6 @@ USER_DATA = Table(
     ("user_id", "thread", "name", "n"),
     UserRow,
     role="source",
-    sums={"sum": ("user_id", "thread", "name", "n", "updated", "data")},
     encrypted=("data",),
     rowid=True,
     indexes=(Index("wyrd_user_data_thread", "thread, n"),),
@@ -424,7 +432,6 @@ PARITY = Table(
     ("thread", "n"),
     ParityRow,
     role="service",
-    sums={"sum": ("thread", "n", "name", "first", "last", "closed", "tags", "data")},
     rowid=True,
     # A long thread has hundreds of groups, of which a load asks for the few of its checkpoint. What
     # is still filled changes with every write, so its place in no index may depend on that.

@@ -11,7 +11,7 @@ from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.recovery.rows import flipped_back, recovered
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED
-from langgraph_wyrd.storage.rows import select, unsound
+from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 
 _PAGE = 200  # threads that are looked up together
@@ -49,11 +49,12 @@ def stored(dialect: str, thread_id: str) -> Script[Carried | None]:
         raise CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
-    rows = {table.name: found.sound[table.name] for table in COPIED if table in PROTECTED}
-    others = [table for table in COPIED if table not in PROTECTED]
-    answers = yield [Query(select(table, "thread"), (row.key,)) for table in others]
-    for table, answer in zip(others, answers, strict=True):
-        held = [*map(table.row._make, answer)]
+    rows = {}
+    for table in COPIED:
+        if table in PROTECTED:
+            rows[table.name] = found.sound[table]
+            continue
+        held = yield from fetch(table, thread=row.key)
         rows[table.name] = [
             (flipped_back(table, each) or each) if unsound(table, each) else each for each in held
         ]

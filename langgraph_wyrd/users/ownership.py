@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from langgraph_wyrd.checkpoints import erase
-    from langgraph_wyrd.checkpoints import redact as redacting
     from langgraph_wyrd.users.scoped import UserSaver
 else:
-    erase, redacting = lazy("checkpoints.erase", "checkpoints.redact")
+    erase = lazy("checkpoints.erase")
 
 T = TypeVar("T")
 _TRIES = 5  # looks for what runs that go on have written meanwhile
@@ -351,7 +350,7 @@ class Users(SaverBase):
         remains = {}
         for id in () if threads else (yield from self._read(theirs)):
             if redact:
-                hide = partial(redacting.redact, dialect, self._codec, id, user)
+                hide = partial(erase.redact, dialect, self._codec, id, user)
                 yield from self._write(hide, id)
             found = yield from self._read(partial(erase.remaining, dialect, id))
             if found:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langgraph_wyrd.checkpoints import path, rebuild_tables, search, user_values
 from langgraph_wyrd.checkpoints.cache import beginning
-from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.late_writes import too_late
+from langgraph_wyrd.checkpoints.delete import between, lock
+from langgraph_wyrd.checkpoints.deleted_threads import too_late
 from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, now, planned
-from langgraph_wyrd.checkpoints.restore import Restored, checked, metadata_of, restore
+from langgraph_wyrd.checkpoints.restore import checked
 from langgraph_wyrd.checkpoints.working import Reader
-from langgraph_wyrd.codec.delta import operation
-from langgraph_wyrd.codec.payload import Delta, pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.rows import delete, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, CheckpointRow, Key
+from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, Key
 
 _CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on = ? AND ns = ?"
 
@@ -60,23 +56,8 @@ def freed(dialect: str, codec: Codec, key: Key, thread_id: str, ns: str, id: str
 
 def made_whole(codec: Codec, found: path.Found) -> Script[None]:
     """Store a checkpoint with all its channels; its stamp stays."""
-    row = found.path[0]
-    data, held = whole(codec, restore(codec, found), row)
+    row = checked(found.path[0])
+    data, held = between(codec, None, found)
     row = codec.open(CHECKPOINTS, row)._replace(built_on=None, built_stamp=None, delta=data)
-    made = summed(CHECKPOINTS, row, codec.sealer)
-    yield Command(upsert(CHECKPOINTS), [made])
+    yield Command(upsert(CHECKPOINTS), [summed(CHECKPOINTS, row, codec.sealer)])
     yield from user_values.replaced(codec, row.thread, row.stamp, held, now())
-
-
-def whole(codec: Codec, restored: Restored, row: CheckpointRow) -> tuple[bytes, user_values.Held]:
-    """The delta that holds all of a checkpoint, and what of it is users'."""
-    exact = unpack_delta(codec.opened(CHECKPOINTS, checked(row), "delta")).metadata
-    metadata_of(codec, row, exact)
-    changes: dict[str, Any] = {}
-    for name, value in restored.channels.items():
-        change, _ = operation(codec, None, value.get(), name, restored=True)
-        changes[name] = change
-    held: user_values.Held = {}
-    user_values.split(changes, restored.owners, held)
-    delta = Delta(changes, [], restored.versions, [], restored.seen, [], restored.rest, exact)
-    return pack_delta(delta), held

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from langgraph_wyrd.checkpoints import (
-    late_writes,
+    deleted_threads,
     put,
     rebuild_tables,
     states,
@@ -59,14 +59,14 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
         (me, put.now(), found_by(dialect, wanted.thread_id)),
     )
     if not rows:
-        raise late_writes.too_late(wanted.thread_id)
+        raise deleted_threads.too_late(wanted.thread_id)
     key, version, head, buried, user = rows[0]
     thread = Thread(key, wanted.thread_id, version, me, head, buried, user=user)
     put.refuse_others(thread, wanted.owner)
     state = events = None
     if reader is not None:
         _, state = yield from states.load_namespace(
-            dialect, codec, wanted.thread_id, key, wanted.ns, wanted.checkpoint
+            dialect, codec, thread, wanted.ns, wanted.checkpoint
         )
     if reader is not None and state is not None:
         task, path = given(wanted.task), given(wanted.path)
