@@ -222,12 +222,12 @@ def test_one_value_of_a_row() -> None:
     sealed = sealer.seal(THREADS, made_up(THREADS, 1))
     title = sealer.seal_value(THREADS, "title", (sealed.key,), "another")
     assert sealer.opened(THREADS, sealed._replace(title=title), "title") == "another"
-    assert sealer.open_value(THREADS, "title", (sealed.key,), sealed.title).startswith("Zq_cell")
+    assert sealer.opened(THREADS, sealed, "title").startswith("Zq_cell")
     for empty in (None, ""):
         assert sealer.seal_value(THREADS, "title", (1,), empty) == empty
-        assert sealer.open_value(THREADS, "title", (1,), empty) == empty
+        assert sealer.opened(THREADS, sealed._replace(title=empty), "title") == empty
     with pytest.raises(errors.CheckpointDamaged):
-        sealer.open_value(THREADS, "title", (sealed.key + 1,), title)
+        sealer.opened(THREADS, sealed._replace(key=sealed.key + 1, title=title), "title")
     with pytest.raises(ValueError, match="checksums"):
         sealer.seal_value(CHECKPOINTS, "delta", (1, "", "x"), b"")
 

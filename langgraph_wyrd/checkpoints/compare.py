@@ -100,14 +100,6 @@ def compared(a: Side, b: Side) -> StateDiff:
 
 # ---- the first change
 
-_LINE = """
-WITH RECURSIVE line(id, parent, depth) AS (
-  SELECT id, parent, 0 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
-  UNION ALL
-  SELECT c.id, c.parent, line.depth + 1 FROM line JOIN wyrd_checkpoints c
-  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
-  WHERE line.depth < 1000000 AND line.id <> ?
-) SELECT id FROM line ORDER BY depth DESC"""
 # An item of a subgraph: its root's checkpoint is the one at which it ran.
 _ROOTS = (
     "SELECT root, ns, id FROM wyrd_checkpoints WHERE thread = ? AND ns <> '' AND root IS NOT NULL "
@@ -139,17 +131,15 @@ def first_change(
 
 def _line(thread: Thread, start: Place | None, end: Place) -> Script[list[str]]:
     """The checkpoints behind `start` that lead to `end`, oldest first."""
-    first = "" if start is None else start.id
-    rows = yield Query(_LINE, (thread.key, end.id, thread.key, first))
-    line = [row[0] for row in rows]
+    line = yield from paths.line(thread.key, end.id)
     if start is None:
         return line
-    if line[:1] != [start.id]:
+    if start.id not in line:
         raise InvalidInput(
             f"checkpoint {given(start.id)} is not on the way to {given(end.id)}: they are on "
             "different forks, or it is the newer one. `diff(a, b)` compares any two"
         )
-    return line[1:]
+    return line[line.index(start.id) + 1 :]
 
 
 def _channel(

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import put, rebuild_tables, search, user_values
-from langgraph_wyrd.checkpoints.cache import Thread, new_writer
-from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints import rebuild_tables, search, user_values
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.delete import lock, locked
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
@@ -141,7 +141,8 @@ def arrive(dialect: str, codec: Codec, thread_id: str, carried: Carried) -> Scri
 
     Nothing is stored where the thread of that id is another one, or went on since.
     """
-    here = yield from _locked(dialect, thread_id)
+    here = yield from locked(dialect, thread_id, revived=True)
+    assert here is not None
     rows = yield Query(
         "SELECT ns, id, parent, stamp FROM wyrd_checkpoints WHERE thread = ?", (here.key,)
     )
@@ -184,26 +185,6 @@ _ARRIVED = (
     "updated = CASE WHEN updated < ? OR ? THEN ? ELSE updated END, "
     "user_id = coalesce(user_id, ?), read_by = ? WHERE key = ?"
 )
-_REVIVED = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ?, deleted_at = NULL WHERE key = ? "
-    "AND deleted_at IS NOT NULL RETURNING version"
-)
-
-
-def _locked(dialect: str, thread_id: str) -> Script[Thread]:
-    """The thread, locked; its row is made where there is none, and is no tombstone any more."""
-    thread = yield from lock(dialect, thread_id)
-    if thread is not None:
-        return thread
-    thread = yield from thread_row(dialect, thread_id)
-    if thread.version:
-        yield Query(_REVIVED, (new_writer(), thread.key))
-    else:
-        step = put.advanced(new_writer(), thread, None, None, None)
-        yield Command(step.sql, [step.params])
-    found = yield from lock(dialect, thread_id)
-    assert found is not None
-    return found
 
 
 def _parted(theirs: dict[Any, Any], here: dict[Any, Any]) -> str | None:

@@ -13,6 +13,7 @@ from langgraph_wyrd.checkpoints import (
     deleted_threads,
     delta_channels,
     journal,
+    path,
     points,
     projection,
     put,
@@ -21,12 +22,11 @@ from langgraph_wyrd.checkpoints import (
     states,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Thread, beginning, new_writer
-from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.cache import Thread, beginning
+from langgraph_wyrd.checkpoints.delete import locked
 from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
 from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
 from langgraph_wyrd.checkpoints.points import Place
-from langgraph_wyrd.checkpoints.rebuild_tables import LINE
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import EditConflict
@@ -132,7 +132,9 @@ class Declaration:
 
     def lay(self, say: Say, keyed: Collection[str] = ()) -> Script[Saved]:
         """Store what `say` has to say of the thread's state; of what has a key, nothing twice."""
-        thread = yield from self._locked()
+        thread = yield from locked(self.dialect, self.thread_id)
+        if thread is None:
+            raise deleted_threads.too_late(self.thread_id)
         here = yield from self._standing(thread)
         current = working.visible(here)
         if self.made is not None and (yield from self._is_stored(thread)):
@@ -161,22 +163,6 @@ class Declaration:
         return Saved(current, after)
 
     # ---- their parts
-
-    def _locked(self) -> Script[Thread]:
-        """The thread, locked; its row is made where there is none."""
-        thread = yield from lock(self.dialect, self.thread_id)
-        if thread is not None:
-            return thread
-        thread = yield from thread_row(self.dialect, self.thread_id)
-        if thread.version:
-            begun = yield from lock(self.dialect, self.thread_id)
-            if begun is None:
-                raise deleted_threads.too_late(self.thread_id)
-            return begun  # somebody else began it since
-        writer = new_writer()
-        step = put.advanced(writer, thread, None, None, None)
-        yield Command(step.sql, [step.params])
-        return replace(thread, version=1, writer=writer)
 
     def _standing(self, thread: Thread) -> Script[Thread]:
         """The thread as it is where the run stands that speaks; else at its head."""
@@ -305,8 +291,7 @@ def report(declaration: Declaration, said: Report) -> Script[tuple[WorkingState,
     thread = yield from points.known(dialect, declaration.thread_id)
     line: set[str] = set()
     if thread.head is not None:
-        rows = yield Query(LINE, (thread.key, thread.head, thread.key))
-        line = {given(row[0]) for row in rows}
+        line = {given(id) for id in (yield from path.line(thread.key, thread.head))}
     past = yield from _past(codec, thread, said)
     saved = yield from declaration.lay(say)
     made = found[-1] if found else Findings(saved.after)

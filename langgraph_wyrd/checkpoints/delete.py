@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.read import headed, not_stored
 from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
@@ -55,6 +56,10 @@ Place = tuple[str, str]  # namespace, id
 _LOCK = (
     "UPDATE wyrd_threads SET version = version + 1, writer = ? "
     "WHERE {} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id"
+)
+_REVIVED = (
+    "UPDATE wyrd_threads SET version = version + 1, writer = ?, deleted_at = NULL WHERE key = ? "
+    "AND deleted_at IS NOT NULL RETURNING version"
 )
 _BURY = (
     "UPDATE wyrd_threads SET updated = ?, deleted_at = ?, "
@@ -113,6 +118,29 @@ def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread |
     return Thread(key, thread_id, version, writer, head, buried, user=user)
 
 
+def locked(dialect: str, thread_id: str, *, revived: bool = False) -> Script[Thread | None]:
+    """A thread, locked; its row is made where there is none.
+
+    None if it was deleted, unless it is to be `revived`: then it is no tombstone any more.
+    """
+    thread = yield from lock(dialect, thread_id)
+    if thread is not None:
+        return thread
+    thread = yield from thread_row(dialect, thread_id)
+    if not thread.version:
+        step = put.advanced(new_writer(), thread, None, None, None)
+        yield Command(step.sql, [step.params])
+    elif revived:
+        yield Query(_REVIVED, (new_writer(), thread.key))
+    return (yield from lock(dialect, thread_id))
+
+
+def there(dialect: str, thread_id: str) -> Script[Thread | None]:
+    """A thread that is stored, and was not deleted."""
+    thread = yield from thread_row(dialect, thread_id)
+    return thread if thread.version and not thread.deleted else None
+
+
 def delete_thread(dialect: str, thread_id: str) -> Script[int]:
     """Delete everything of a thread but its tombstone; how many checkpoints there were."""
     thread = yield from lock(dialect, thread_id, whole=False)
@@ -152,10 +180,10 @@ def delete_runs(dialect: str, codec: Codec, thread_id: str, run_ids: Sequence[st
     if thread is None:
         return 0
     every = yield from checkpoints_of(thread)
-    wanted = set(run_ids)
-    gone = {each.place for each in every if each.run_id in wanted}
+    gone = {each.place for each in every if each.run_id in run_ids}
     if gone:
-        kept = yield from needed(dialect, codec, thread, every, gone)
+        deletion = Deletion(dialect, codec, thread, every)
+        kept = yield from deletion.needed(gone)
         if kept:
             logger.warning(
                 "thread %r: %d checkpoints of the runs to be deleted are kept, because delta "
@@ -163,7 +191,7 @@ def delete_runs(dialect: str, codec: Codec, thread_id: str, run_ids: Sequence[st
                 given(thread_id), len(kept),
             )  # fmt: skip
         gone -= kept
-        yield from drop(dialect, codec, thread, every, gone)
+        yield from deletion.drop(gone)
     return len(gone)
 
 
@@ -216,123 +244,109 @@ def line_of(every: Iterable[Light], end: str | None) -> set[str]:
     return line
 
 
-# ---- what delta channels are rebuilt from
+# ---- checkpoints that go
 
 
-def needed(
-    dialect: str, codec: Codec, thread: Thread, every: Sequence[Light], gone: Collection[Place]
-) -> Script[set[Place]]:
-    """Which of the checkpoints to be deleted the delta channels of those that stay need."""
-    kept: set[Place] = set()
-    for each in every:
-        if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
-            continue
-        found = yield from path.find(dialect, thread.thread_id, each.ns, each.id, writes=False)
-        counters = metadata_at(codec, found.path[0]).get("counters_since_delta_snapshot")
-        if isinstance(counters, dict):
-            restored = restore(codec, found)
-            wanted = [n for n in counters if n in restored.versions and n not in restored.channels]
-            line = yield from delta_channels.lineage(
-                dialect, codec, thread.thread_id, each.ns, each.parent, wanted
-            )
-            kept |= {(each.ns, id) for id in line.ids}
-    return kept & set(gone)
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Takes checkpoints out of a thread; `every` has all that it has."""
 
+    dialect: str
+    codec: Codec
+    thread: Thread
+    every: Sequence[Light]
 
-# ---- dropping
+    def needed(self, gone: Collection[Place]) -> Script[set[Place]]:
+        """Which of the checkpoints to be deleted the delta channels of those that stay need."""
+        kept: set[Place] = set()
+        name = self.thread.thread_id
+        for each in self.every:
+            if each.place in gone or each.parent is None or (each.ns, each.parent) not in gone:
+                continue
+            found = yield from path.find(self.dialect, name, each.ns, each.id, writes=False)
+            counters = metadata_at(self.codec, found.path[0]).get("counters_since_delta_snapshot")
+            if isinstance(counters, dict):
+                here = restore(self.codec, found)
+                wanted = [n for n in counters if n in here.versions and n not in here.channels]
+                line = yield from delta_channels.lineage(
+                    self.dialect, self.codec, name, each.ns, each.parent, wanted
+                )
+                kept |= {(each.ns, id) for id in line.ids}
+        return kept & set(gone)
 
+    def drop(
+        self, gone: Collection[Place], *, show: bool = True, history: bool = False
+    ) -> Script[None]:
+        """Delete checkpoints; those that build on them are built on what stays.
 
-def drop(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    every: Sequence[Light],
-    gone: Collection[Place],
-    *,
-    show: bool = True,
-    history: bool = False,
-) -> Script[None]:
-    """Take checkpoints out of a thread; those that build on them are built on what stays.
+        `show`: the public tables are made again. They need not be where more goes at once.
+        `history`: decisions and errors that are over stay known.
+        """
+        if not gone:
+            return
+        codec, thread, key = self.codec, self.thread, self.thread.key
+        made = []
+        past = (yield from _history(codec, thread)) if history else []
+        line = line_of(self.every, thread.head)
+        for each in self.every:
+            ancestors = {(each.ns, each.built_on), (each.ns, each.parent)}
+            if each.place not in gone and not ancestors.isdisjoint(gone):
+                known = [p for p in past if each.id in line and (p.closed_in or "") <= each.id]
+                made.append((yield from self._rebuilt(each, gone, known)))
+        doomed = [(key, *place) for place in sorted(gone)]
+        labels = [(key, id) for ns, id in sorted(gone) if ns == ""] or [(key, "")]
+        yield [
+            Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
+            Command(delete(CHECKPOINTS, "thread", "ns", "id"), doomed),
+            Command(delete(SNAPSHOTS, "thread"), [(key,)]),
+            search.forget(key),
+            Command(delete(LABELS, "thread", "checkpoint"), labels),
+        ]
+        for row, held in made:
+            yield put.replace_row(CHECKPOINTS, row)
+            if held is not None:
+                yield from user_values.replaced(codec, key, row.stamp, held, put.now())
+        yield from user_values.settle(key)
+        left = [each.id for each in self.every if each.ns == "" and each.place not in gone]
+        thread.head = max(left, default=None)
+        yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
+        if show:
+            yield from rebuild_tables.again(self.dialect, codec, thread)
+        if not left:
+            yield Command(_NOTHING_LEFT, [(key, key)])
 
-    `show`: the public tables are made again. They need not be where more goes at once. `history`:
-    decisions and errors that are over stay known.
-    """
-    if not gone:
-        return
-    key = thread.key
-    made = []
-    lights = {each.place: each for each in every}
-    past = (yield from _history(codec, thread)) if history else []
-    line = line_of(every, thread.head)
-    for each in every:
-        if each.place in gone:
-            continue
-        built_gone = each.built_on is not None and (each.ns, each.built_on) in gone
-        if built_gone or (each.ns, each.parent) in gone:
-            known = [loop for loop in past if each.id in line and (loop.closed_in or "") <= each.id]
-            made.append((yield from _rebuilt(dialect, codec, thread, lights, each, gone, known)))
-    doomed = [(key, *place) for place in sorted(gone)]
-    yield [
-        Command(delete(WRITES, "thread", "ns", "checkpoint"), doomed),
-        Command(delete(CHECKPOINTS, "thread", "ns", "id"), doomed),
-        Command(delete(SNAPSHOTS, "thread"), [(key,)]),
-        search.forget(key),
-        Command(
-            delete(LABELS, "thread", "checkpoint"),
-            [(key, id) for ns, id in sorted(gone) if ns == ""] or [(key, "")],
-        ),
-    ]
-    for row, held in made:
-        yield put.replace_row(CHECKPOINTS, row)
-        if held is not None:
-            yield from user_values.replaced(codec, key, row.stamp, held, put.now())
-    yield from user_values.settle(key)
-    left = [each.id for each in every if each.ns == "" and each.place not in gone]
-    thread.head = max(left, default=None)
-    yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
-    if show:
-        yield from rebuild_tables.again(dialect, codec, thread)
-    if not left:
-        yield Command(_NOTHING_LEFT, [(key, key)])
+    def _rebuilt(
+        self, each: Light, gone: Collection[Place], past: Sequence[OpenLoop]
+    ) -> Script[tuple[CheckpointRow, user_values.Held | None]]:
+        """The row of a checkpoint that stays, built on the nearest ancestor that stays as well.
 
-
-def _rebuilt(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    lights: Mapping[Place, Light],
-    each: Light,
-    gone: Collection[Place],
-    past: Sequence[OpenLoop],
-) -> Script[tuple[CheckpointRow, user_values.Held | None]]:
-    """The row of a checkpoint that stays, built on the nearest ancestor that stays as well.
-
-    And what of its values belongs to users, where that is stored anew. `past`: loops that are over
-    and stay known.
-    """
-    found, state = yield from states.load_namespace(dialect, codec, thread, each.ns, each.id)
-    row = found.path[0]
-    parent, built_on = each.parent, each.built_on
-    while parent is not None and (each.ns, parent) in gone:
-        parent = lights[each.ns, parent].parent
-    while built_on is not None and (each.ns, built_on) in gone:
-        built_on = lights[each.ns, built_on].built_on
-    changes: dict[str, Any] = {"parent": parent, "built_on": built_on}
-    held = None
-    if built_on != each.built_on:
-        before = None
-        if built_on is not None:
-            before = yield from path.find(
-                dialect, thread.thread_id, each.ns, built_on, writes=False
-            )
-        changes["built_stamp"] = None if before is None else before.path[0].stamp
-        changes["delta"], held = between(codec, before, found)
-        if state is not None:
-            event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
-            _, _, tasks = states.events_at(codec, row)
-            changes["events"] = working.pack_events([event], tasks)
-    made = codec.open(CHECKPOINTS, row)._replace(**changes)
-    return summed(CHECKPOINTS, made, codec.sealer), held
+        And what of its values belongs to users, where that is stored anew. `past`: loops that are
+        over and stay known.
+        """
+        codec, thread = self.codec, self.thread
+        found, state = yield from states.load_namespace(self.dialect, codec, thread, *each.place)
+        row = found.path[0]
+        lights = {other.id: other for other in self.every if other.ns == each.ns}
+        parent, built_on = each.parent, each.built_on
+        while parent is not None and (each.ns, parent) in gone:
+            parent = lights[parent].parent
+        while built_on is not None and (each.ns, built_on) in gone:
+            built_on = lights[built_on].built_on
+        changes: dict[str, Any] = {"parent": parent, "built_on": built_on}
+        held = before = None
+        if built_on != each.built_on:
+            if built_on is not None:
+                before = yield from path.find(
+                    self.dialect, thread.thread_id, each.ns, built_on, writes=False
+                )
+            changes["built_stamp"] = None if before is None else before.path[0].stamp
+            changes["delta"], held = between(codec, before, found)
+            if state is not None:
+                event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
+                _, _, tasks = states.events_at(codec, row)
+                changes["events"] = working.pack_events([event], tasks)
+        made = codec.open(CHECKPOINTS, row)._replace(**changes)
+        return summed(CHECKPOINTS, made, codec.sealer), held
 
 
 def between(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints import journal, states
 from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.checkpoints.outline import Outline, Shape, differences, grown, outline
-from langgraph_wyrd.checkpoints.path import Found
+from langgraph_wyrd.checkpoints.outline import Changed, Outline, differences, grown, outline
 from langgraph_wyrd.checkpoints.points import Point, found_at, known
 from langgraph_wyrd.checkpoints.projection import due_of
 from langgraph_wyrd.checkpoints.restore import delta_of
@@ -60,14 +60,23 @@ def history(
         place = yield from found_at(thread, before)
         sql, params = f"{_PAGE} AND id < ?", [*params, place.id]
     rows = yield Query(f"{sql} {_NEWEST}", (*params, limit))
-    return (yield from entries_of(dialect, codec, thread, [*map(CheckpointRow._make, rows)]))
+    return (yield from _Page(dialect, codec, thread, rows).entries())
 
 
 def entry(dialect: str, codec: Codec, thread: Thread, id: str) -> Script[HistoryEntry]:
     """One of them."""
-    rows = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
-    (found,) = yield from entries_of(dialect, codec, thread, rows)
+    rows = yield Query(f"{_PAGE} AND id = ?", (thread.key, "", id))
+    (found,) = yield from _Page(dialect, codec, thread, rows).entries()
     return found
+
+
+def states_of(
+    dialect: str, codec: Codec, thread: Thread, ids: Sequence[str]
+) -> Script[dict[str, Known]]:
+    """What is known of some root checkpoints that lie on one line."""
+    marks = ", ".join("?" * len(ids))
+    rows = yield Query(f"{_PAGE} AND id IN ({marks})", (thread.key, "", *ids))
+    return (yield from _Page(dialect, codec, thread, rows).known())
 
 
 @dataclass(slots=True)
@@ -84,58 +93,96 @@ class Known:
         return overlaid(self.state, self.pending)
 
 
-def entries_of(
-    dialect: str, codec: Codec, thread: Thread, rows: Sequence[CheckpointRow]
-) -> Script[list[HistoryEntry]]:
-    """What is told of a stretch of root checkpoints."""
-    page = {row.id: row for row in rows}
-    if not page:
-        return []
-    about = yield from _about(dialect, codec, thread, page)
-    children, labels = yield [
-        Query(_CHILDREN, (thread.key, min(page), max(page))),
-        Query(_LABELS, (thread.key,)),
-    ]
-    offspring = _grouped((parent, given(id)) for parent, id in children)
-    named = _grouped((checkpoint, given(name)) for name, checkpoint in labels)
-    return [
-        _entry_of(codec, row, about, named, offspring, head=row.id == thread.head) for row in rows
-    ]
+class _Page:
+    """A stretch of root checkpoints, and what is known of them and of their parents."""
 
+    def __init__(
+        self, dialect: str, codec: Codec, thread: Thread, rows: Iterable[Sequence[Any]]
+    ) -> None:
+        self.dialect, self.codec, self.thread = dialect, codec, thread
+        self.rows = {row.id: row for row in map(CheckpointRow._make, rows)}
+        self.about: dict[str, Known] = {}
 
-def _about(
-    dialect: str, codec: Codec, thread: Thread, page: Mapping[str, CheckpointRow]
-) -> Script[dict[str, Known]]:
-    """What is known of the checkpoints of a page, and of their parents outside of it."""
-    outside = {row.parent for row in page.values()} | {row.built_on for row in page.values()}
-    about: dict[str, Known] = {}
-    for id in sorted(id for id in outside - page.keys() if id is not None):
-        found, state = yield from states.load_namespace(
-            dialect, codec, thread, "", id, past=True, values=False
-        )
-        if state is not None:
-            about[id] = Known(
-                _outlined(codec, found), state.lasting, state.pending, found.path[0].due
+    def entries(self) -> Script[list[HistoryEntry]]:
+        """What is told of them."""
+        if not self.rows:
+            return []
+        yield from self.known()
+        key = self.thread.key
+        children, labels = yield [
+            Query(_CHILDREN, (key, min(self.rows), max(self.rows))), Query(_LABELS, (key,)),
+        ]  # fmt: skip
+        named, offspring = _named(labels), _grouped((p, given(id)) for p, id in children)
+        return [self._entry(row, named, offspring) for row in self.rows.values()]
+
+    def known(self) -> Script[dict[str, Known]]:
+        """What is known of them, and of their parents outside of the page."""
+        rows, key = self.rows, self.thread.key
+        outside = {id for row in rows.values() for id in (row.parent, row.built_on)}
+        for id in sorted(id for id in outside - rows.keys() if id is not None):
+            found, state = yield from states.load_namespace(
+                self.dialect, self.codec, self.thread, "", id, past=True, values=False
             )
-    said, declared = yield [
-        Query(_SAID, (thread.key, "", min(page), max(page))),
-        journal.query(thread.key, ""),
-    ]
-    entries = journal.entries(codec, declared)
-    pending = states.overlays(codec, page.values(), [*map(WriteRow._make, said)], entries)
-    for id in page:
-        _follow(codec, thread, page, pending, entries, about, id)
-    return about
+            if state is not None:
+                here = None
+                with suppress(CheckpointDamaged):
+                    here = outline(self.codec, found)
+                self.about[id] = Known(here, state.lasting, state.pending, found.path[0].due)
+        said, declared = yield [
+            Query(_SAID, (key, "", min(rows), max(rows))), journal.query(key, ""),
+        ]  # fmt: skip
+        entries = journal.entries(self.codec, declared)
+        pending = states.overlays(self.codec, rows.values(), [*map(WriteRow._make, said)], entries)
+        for id in rows:
+            path: dict[str, CheckpointRow] = {}
+            at: str | None = id
+            while at is not None and at in rows and at not in self.about and at not in path:
+                path[at] = rows[at]
+                at = rows[at].built_on
+            for row in reversed(path.values()):
+                self.about[row.id] = self._follow(row, pending, entries)
+        return self.about
 
+    def _follow(
+        self, row: CheckpointRow, pending: states.Pendings, declared: Sequence[journal.Entry]
+    ) -> Known:
+        """What is known of a checkpoint, from where the one that it builds on is known."""
+        before = None if row.built_on is None else self.about.get(row.built_on)
+        if before is None:
+            state = WorkingState(thread_id=given(self.thread.thread_id))
+            start = Outline() if row.built_on is None else None
+            before = Known(start, state, states.unborn(declared, "", row.seq), None)
+        made = None
+        if before.outline is not None:
+            with suppress(CheckpointDamaged):
+                made = before.outline.then(self.codec, delta_of(self.codec, row))
+        moment, own, over = states.own_events(self.codec, row, pending)
+        state = replay(advance(before.state, before.pending, moment), own, moment)
+        return Known(made, state, over, row.due)
 
-def states_of(
-    dialect: str, codec: Codec, thread: Thread, ids: Sequence[str]
-) -> Script[dict[str, Known]]:
-    """What is known of some root checkpoints that lie on one line."""
-    marks = ", ".join("?" * len(ids))
-    rows = yield Query(f"{_PAGE} AND id IN ({marks})", (thread.key, "", *ids))
-    page = {row.id: row for row in map(CheckpointRow._make, rows)}
-    return (yield from _about(dialect, codec, thread, page))
+    def _entry(self, row: CheckpointRow, labels: _Groups, children: _Groups) -> HistoryEntry:
+        here = self.about[row.id]
+        parent = None if row.parent is None else self.about.get(row.parent)
+        before = Outline() if parent is None else parent.outline
+        changed: Changed = {}
+        ran: list[str] = []
+        if here.outline is not None and before is not None:
+            changed = differences(self.codec, before, here.outline, row)
+            ran = _ran(before, here.outline, row, None if parent is None else parent.due)
+        state = WorkingState() if parent is None else parent.seen
+        said = _summary(state, here.seen, changed)
+        if not said:
+            said = "new input" if row.source == "input" else "no changes"
+        _, own, _ = states.events_at(self.codec, row)
+        pruned = row.parent is None and any(map(is_pruned, own))
+        if pruned or (row.parent is not None and parent is None):
+            why = "what came before was pruned" if pruned else "its parent is not there"
+            said = f"{why}: what it changed is not known"
+        elif here.outline is None or before is None:
+            whose = "its row" if before is not None else "its parent's row"
+            said += f" (damaged: {whose} can't be read)"
+        made = _entry(row, labels, children, head=row.id == self.thread.head)
+        return replace(made, nodes=tuple(ran), changed=tuple(changed), summary=said)
 
 
 def items_named(codec: Codec, key: Any, ns: str, id: str) -> Script[set[str]]:
@@ -152,95 +199,16 @@ def items_named(codec: Codec, key: Any, ns: str, id: str) -> Script[set[str]]:
     return found
 
 
-def _outlined(codec: Codec, found: Found) -> Outline | None:
-    try:
-        return outline(codec, found)
-    except CheckpointDamaged:
-        return None
+_Groups = Mapping[str, Sequence[str]]
 
 
-def _follow(
-    codec: Codec,
-    thread: Thread,
-    page: Mapping[str, CheckpointRow],
-    pending: states.Pendings,
-    declared: Sequence[journal.Entry],
-    about: dict[str, Known],
-    id: str,
-) -> None:
-    """Learn what is to be known of a checkpoint of the page, from where its path is known."""
-    path: dict[str, CheckpointRow] = {}
-    at: str | None = id
-    while at is not None and at in page and at not in about and at not in path:
-        path[at] = page[at]
-        at = page[at].built_on
-    for row in reversed(path.values()):
-        before = None if row.built_on is None else about.get(row.built_on)
-        if before is None:
-            before = Known(
-                Outline() if row.built_on is None else None,
-                WorkingState(thread_id=given(thread.thread_id)),
-                states.unborn(declared, "", row.seq), None,
-            )  # fmt: skip
-        made = None
-        if before.outline is not None:
-            try:
-                made = before.outline.then(codec, delta_of(codec, row))
-            except (CheckpointDamaged, AttributeError, TypeError, ValueError):
-                made = None
-        moment, own, over = states.own_events(codec, row, pending)
-        state = replay(advance(before.state, before.pending, moment), own, moment)
-        about[row.id] = Known(made, state, over, row.due)
-
-
-def _entry_of(
-    codec: Codec,
-    row: CheckpointRow,
-    about: Mapping[str, Known],
-    labels: Mapping[str, Sequence[str]],
-    children: Mapping[str, Sequence[str]],
-    *,
-    head: bool,
-) -> HistoryEntry:
-    here = about[row.id]
-    parent = None if row.parent is None else about.get(row.parent)
-    before = Outline() if parent is None else parent.outline
-    changed: dict[str, tuple[Shape | None, Shape | None]] = {}
-    ran: list[str] = []
-    if here.outline is not None and before is not None:
-        changed = differences(codec, before, here.outline, row)
-        ran = _ran(before, here.outline, row, None if parent is None else parent.due)
-    state = WorkingState() if parent is None else parent.seen
-    said = _summary(state, here.seen, changed)
-    if not said:
-        said = "new input" if row.source == "input" else "no changes"
-    _, own, _ = states.events_at(codec, row)
-    pruned = row.parent is None and any(map(is_pruned, own))
-    if pruned or (row.parent is not None and parent is None):
-        why = "what came before was pruned" if pruned else "its parent is not there"
-        said = f"{why}: what it changed is not known"
-    elif here.outline is None or before is None:
-        whose = "its row" if before is not None else "its parent's row"
-        said += f" (damaged: {whose} can't be read)"
-    return replace(
-        _entry(row, labels.get(row.id, ()), children.get(row.id, ()), head=head),
-        nodes=tuple(ran), changed=tuple(changed), summary=said,
-    )  # fmt: skip
-
-
-def _entry(row: Any, labels: Sequence[str], children: Sequence[str], *, head: bool) -> HistoryEntry:
+def _entry(row: Any, labels: _Groups, children: _Groups, *, head: bool) -> HistoryEntry:
     """What a checkpoint's own columns say of it."""
+    parent, run_id = (None if id is None else given(id) for id in (row.parent, row.run_id))
     return HistoryEntry(
-        given(row.id),
-        None if row.parent is None else given(row.parent),
-        row.ts,
-        row.step,
-        row.source,
-        None if row.run_id is None else given(row.run_id),
-        tuple(labels),
-        tuple(children),
-        head,
-    )
+        given(row.id), parent, row.ts, row.step, row.source, run_id,
+        tuple(labels.get(row.id, ())), tuple(children.get(row.id, ())), head,
+    )  # fmt: skip
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -248,6 +216,10 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
+
+
+def _named(labels: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    return _grouped((checkpoint, given(name)) for name, checkpoint in labels)
 
 
 def _ran(before: Outline, here: Outline, row: CheckpointRow, due: str | None) -> list[str]:
@@ -262,11 +234,7 @@ def _ran(before: Outline, here: Outline, row: CheckpointRow, due: str | None) ->
     return list(dict.fromkeys(found))
 
 
-def _summary(
-    before: WorkingState,
-    after: WorkingState,
-    changed: Mapping[str, tuple[Shape | None, Shape | None]],
-) -> str:
+def _summary(before: WorkingState, after: WorkingState, changed: Changed) -> str:
     """What changed in the working state, how lists and dicts grew, and what else changed; in one
     line, which is empty where nothing did."""
     state = replace(diff(before, after), fields={})
@@ -306,12 +274,9 @@ def tree(dialect: str, thread_id: str, limit: int) -> Script[Tree]:
     steps: list[Any] = [_branch(*row) for row in rows[:limit]]
     ids = {step.id for step in steps}
     children = _grouped((step.parent or "", given(step.id)) for step in reversed(steps))
-    named = _grouped((checkpoint, given(name)) for name, checkpoint in labels)
+    named = _named(labels)
     entries = {
-        given(step.id): _entry(
-            step, named.get(step.id, ()), children.get(step.id, ()), head=step is steps[0]
-        )
-        for step in steps
+        given(step.id): _entry(step, named, children, head=step is steps[0]) for step in steps
     }
     roots = tuple(given(step.id) for step in reversed(steps) if step.parent not in ids)
     head = given(steps[0].id) if steps else None

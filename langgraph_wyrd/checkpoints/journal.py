@@ -85,7 +85,6 @@ def rows_of(
     author: str | None, at: str, events: Sequence[Event], kind_of: Mapping[str, str], *,
     read: bool = False,
     left: bool = False,
-    token: str | None = None,
 ) -> list[JournalRow]:  # fmt: skip
     """The rows that store what was said at once: one an item."""
     items: dict[str, list[Any]] = {}
@@ -94,8 +93,6 @@ def rows_of(
         items.setdefault(event.item, []).append([n, event.to_dict()])
         kinds[event.item] = kind(event, kind_of)
     body: dict[str, Any] = {"read": True} if read else {"left": True} if left else {}
-    if token is not None:
-        body["token"] = token
     return [
         summed(
             JOURNAL,

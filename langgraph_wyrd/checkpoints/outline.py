@@ -95,10 +95,10 @@ def _keys(body: bytes, count: int) -> frozenset[str]:
 
 # ---- which channels changed
 
+Changed = dict[str, tuple[Shape | None, Shape | None]]  # channels, with shapes before and after
 
-def differences(
-    codec: Codec, before: Outline, here: Outline, row: CheckpointRow
-) -> dict[str, tuple[Shape | None, Shape | None]]:
+
+def differences(codec: Codec, before: Outline, here: Outline, row: CheckpointRow) -> Changed:
     """The channels whose value is another one, with their shapes before and after."""
     found = {}
     counted_: Collection[str] | None = None

@@ -23,6 +23,7 @@ from langgraph_wyrd.storage.tables import (
     USER_DATA,
     WRITES,
     CheckpointRow,
+    Key,
     SnapshotRow,
     Table,
     ThreadRow,
@@ -209,3 +210,17 @@ def find(
     found = parsed(rows, ns, id)
     found.grouped = writes
     return found
+
+
+_LINE = """
+WITH RECURSIVE line(id, parent, depth) AS (
+  SELECT id, parent, 0 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
+  UNION ALL
+  SELECT c.id, c.parent, line.depth + 1 FROM line JOIN wyrd_checkpoints c
+  ON c.thread = ? AND c.ns = '' AND c.id = line.parent WHERE line.depth < 1000000
+) SELECT id FROM line ORDER BY depth DESC"""
+
+
+def line(key: Key, id: str | None) -> Script[list[str]]:
+    """A root checkpoint and its ancestors, by their ids, the oldest first."""
+    return [row[0] for row in (yield Query(_LINE, (key, id, key)))]

@@ -283,8 +283,6 @@ def pending(
 
 # ---- a page of checkpoints
 
-_COLUMNS = "c.thread, c.ns, c.id"
-
 
 @dataclass(slots=True)
 class Page:

@@ -94,14 +94,6 @@ def over(
 
 # ---- another branch
 
-LINE = """
-WITH RECURSIVE line(id, parent) AS (
-  SELECT id, parent FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?
-  UNION
-  SELECT c.id, c.parent FROM line JOIN wyrd_checkpoints c
-  ON c.thread = ? AND c.ns = '' AND c.id = line.parent
-) SELECT id FROM line"""
-
 
 def turn(
     dialect: str, codec: Codec, thread: Thread, parent: str | None, space: Namespace | None
@@ -109,11 +101,9 @@ def turn(
     """What the tables hold, and which checkpoints only the branch of the head has."""
     key, head = thread.key, thread.head
     held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
-    (left,) = yield [Query(LINE, (key, head, key))]
-    kept: Any = ()
+    left = yield from path.line(key, head)
+    kept = [] if parent is None else (yield from path.line(key, parent))
     ended: list[Step] = []
-    if parent is not None:
-        (kept,) = yield [Query(LINE, (key, parent, key))]
-    if space is not None and space.state is not None and (parent,) not in map(tuple, left):
+    if space is not None and space.state is not None and parent not in left:
         ended = yield from over(dialect, codec, thread, parent, space.state.seen())
-    return Turn(held, frozenset(row[0] for row in left) - {row[0] for row in kept}, ended)
+    return Turn(held, frozenset(left).difference(kept), ended)

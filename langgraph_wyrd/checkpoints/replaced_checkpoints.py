@@ -6,6 +6,7 @@ from langgraph_wyrd.checkpoints import path, rebuild_tables, search, user_values
 from langgraph_wyrd.checkpoints.cache import beginning
 from langgraph_wyrd.checkpoints.delete import between, lock
 from langgraph_wyrd.checkpoints.deleted_threads import too_late
+from langgraph_wyrd.checkpoints.lookup import load
 from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, now, planned
 from langgraph_wyrd.checkpoints.restore import checked
 from langgraph_wyrd.checkpoints.working import Reader
@@ -20,8 +21,6 @@ _CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on =
 
 def replaced(engine: Engine, codec: Codec, reader: Reader | None, wanted: Put) -> Script[None]:
     """Store a checkpoint in the place of the one that has its id; its children stay as they are."""
-    from langgraph_wyrd.checkpoints.lookup import load
-
     dialect = engine.driver.dialect
     thread = yield from lock(dialect, wanted.thread_id)
     if thread is None:

@@ -20,7 +20,6 @@ from langgraph_wyrd.checkpoints.delete import Light, lock, remembers
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.message_arrivals import arrival
 from langgraph_wyrd.checkpoints.points import Place, Point
-from langgraph_wyrd.checkpoints.rebuild_tables import LINE
 from langgraph_wyrd.checkpoints.restore import checked, metadata_at
 from langgraph_wyrd.checkpoints.states import events_at, load_thread, sound_events
 from langgraph_wyrd.checkpoints.working import NamespaceState
@@ -134,8 +133,7 @@ class Rewinding:
 
     def _before(self, thread: Thread, message: str) -> Script[tuple[Place | None] | None]:
         """What was before a message on the head's path; None: it is not there."""
-        rows = yield Query(LINE, (thread.key, thread.head, thread.key))
-        line = [row[0] for row in rows][::-1]
+        line = yield from paths.line(thread.key, thread.head)
         found = yield from arrival(self.dialect, self.codec, thread, line, message)
         if found is None:
             return None
@@ -291,8 +289,8 @@ def state_to_give(
     dialect: str, codec: Codec, thread_id: str, at: Point
 ) -> Script[tuple[Place, WorkingState] | None]:
     """A point's checkpoint, and the state there, without what its own tasks asked and said."""
-    thread = yield from thread_row(dialect, thread_id)
-    if not thread.version or thread.deleted:
+    thread = yield from delete.there(dialect, thread_id)
+    if thread is None:
         return None
     place = yield from points.place_at(thread, at)
     if place is None:
@@ -317,8 +315,8 @@ class Forking:
         """Copy the whole thread, and take out what is not on the path; False: no such point."""
         if self.source == self.target:
             raise InvalidInput(f"thread {given(self.source)!r} can't be copied onto itself")
-        thread = yield from thread_row(self.dialect, self.source)
-        if not thread.version or thread.deleted:
+        thread = yield from delete.there(self.dialect, self.source)
+        if thread is None:
             return False
         place = at if isinstance(at, Place) else (yield from points.place_at(thread, at))
         if place is None:
@@ -349,9 +347,10 @@ class Forking:
         path = delete.line_of(every, place.id)
         kept = _kept(every, path, None if whole else place.id)
         gone = {light.place for light in every} - kept
-        gone -= yield from delete.needed(self.dialect, self.codec, thread, every, gone)
+        deletion = delete.Deletion(self.dialect, self.codec, thread, every)
+        gone -= yield from deletion.needed(gone)
         yield from self._say(thread, place, path, whole=whole)
-        yield from delete.drop(self.dialect, self.codec, thread, every, gone)
+        yield from deletion.drop(gone)
         if not gone:
             yield from rebuild_tables.again(self.dialect, self.codec, thread)
 

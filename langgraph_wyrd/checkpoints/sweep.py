@@ -11,7 +11,6 @@ from typing import Any
 from langgraph_wyrd.checkpoints import delete, path
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, Place, checkpoints_of
-from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.restore import metadata_at
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.retention import (
@@ -77,7 +76,7 @@ def gone(
         if started is not None:
             starts[head.ns] = started
     going = doomed(rule, aged, labels, datetime.now(timezone.utc), starts)
-    kept = yield from delete.needed(dialect, codec, thread, every, going)
+    kept = yield from delete.Deletion(dialect, codec, thread, every).needed(going)
     if kept:  # they stay whole, with their subgraphs' calls
         kept |= of_calls(aged, kept, starts)
     return going - kept
@@ -98,8 +97,9 @@ def keep_latest(dialect: str, codec: Codec, thread_id: str) -> Script[int]:
     going = yield from gone(dialect, codec, thread, rule, every)
     newest = {each.ns: each.id for each in every}  # ordered by id: the last one stands
     going |= {each.place for each in every if is_call(each.ns) and each.id != newest[each.ns]}
-    going -= yield from delete.needed(dialect, codec, thread, every, going)
-    yield from delete.drop(dialect, codec, thread, every, going)
+    deletion = delete.Deletion(dialect, codec, thread, every)
+    going -= yield from deletion.needed(going)
+    yield from deletion.drop(going)
     return len(going)
 
 
@@ -115,8 +115,8 @@ def strays(thread: Thread, every: Sequence[Light]) -> Script[list[Place]]:
 
 def weigh(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script[SweepReport]:
     """What would go of a thread."""
-    thread = yield from thread_row(dialect, thread_id)
-    if not thread.version or thread.deleted:
+    thread = yield from delete.there(dialect, thread_id)
+    if thread is None:
         return SweepReport()
     every = yield from checkpoints_of(thread)
     over = yield from strays(thread, every)
@@ -152,17 +152,10 @@ def _weighed(
     )
 
 
-def step(
-    dialect: str, codec: Codec, thread_id: str, rule: Retention, *, idle: bool = False
-) -> Script[tuple[int, bool]]:
-    """Let some of a thread's checkpoints go: how many went, and whether more have to.
-
-    `idle`: only if nobody has written to the thread for as long as the rule says.
-    """
-    thread = yield from thread_row(dialect, thread_id)
-    if not thread.version or thread.deleted:
-        return 0, False
-    if idle and not (yield from _still_idle(thread, rule)):
+def step(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script[tuple[int, bool]]:
+    """Let some of a thread's checkpoints go: how many went, and whether more have to."""
+    thread = yield from delete.there(dialect, thread_id)
+    if thread is None:
         return 0, False
     every = yield from checkpoints_of(thread)
     over = yield from strays(thread, every)
@@ -187,7 +180,8 @@ def step(
         ended = [(locked.key, item) for item, closed_in in rows if closed_in not in stays]
         if ended:
             yield Command(delete_rows(JOURNAL, "thread", "item"), ended)
-    yield from delete.drop(dialect, codec, locked, every, set(some), show=not left, history=keep)
+    deletion = delete.Deletion(dialect, codec, locked, every)
+    yield from deletion.drop(set(some), show=not left, history=keep)
     return len(some), bool(left)
 
 
@@ -281,8 +275,8 @@ def expire(
     dialect: str, thread_id: str, rule: Retention, *, dry_run: bool = False
 ) -> Script[SweepReport]:
     """Delete a thread that is still idle, unless a label keeps it."""
-    thread = yield from thread_row(dialect, thread_id)
-    if not thread.version or thread.deleted or not (yield from _still_idle(thread, rule)):
+    thread = yield from delete.there(dialect, thread_id)
+    if thread is None or not (yield from _still_idle(thread, rule)):
         return SweepReport()
     every = yield from checkpoints_of(thread)
     if rule.keep_labels:
@@ -308,8 +302,8 @@ def forget_tombstones(age: timedelta, *, dry_run: bool = False) -> Script[int]:
 
 def due(dialect: str, thread_id: str, rule: Retention, slack: int) -> Script[bool]:
     """Whether it is worth a look: more checkpoints than are kept, or too old ones."""
-    thread = yield from thread_row(dialect, thread_id)
-    if not thread.version or thread.deleted:
+    thread = yield from delete.there(dialect, thread_id)
+    if thread is None:
         return False
     count, oldest = yield [
         Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''", (thread.key,)),

@@ -147,14 +147,6 @@ def settle(key: Key) -> Script[None]:
     yield [Command(sql, [(key, key)]) for sql in _SETTLE]
 
 
-def copied(codec: Codec, old: Key, new: Key) -> Script[None]:
-    """Copy a thread's rows for another thread."""
-    rows = yield from of_thread(old)
-    made = [codec.open(USER_DATA, row)._replace(thread=new) for row in rows]
-    if made:
-        yield Command(PUT_USER, [summed(USER_DATA, row, codec.sealer) for row in made])
-
-
 # ---- what is refused
 
 

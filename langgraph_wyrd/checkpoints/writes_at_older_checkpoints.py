@@ -12,14 +12,14 @@ from langgraph_wyrd.checkpoints import (
     user_values,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.storage import parity
-from langgraph_wyrd.storage.keys import found_by, random_bits
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import insert, summed
-from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import WRITES, WriteRow
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
     """Have the cache know the thread's working state as of its head."""
-    from langgraph_wyrd.checkpoints.lookup import thread_row
-
     dialect = writing._dialect
     thread = yield from thread_row(dialect, wanted.thread_id)
     yield from states.load_thread(dialect, codec, thread, ahead=True)
@@ -52,16 +50,10 @@ def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None
 def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
     """Store writes of a checkpoint that is history by now; the tables show history too."""
     dialect, reader = writing._dialect, writing._reader
-    by, me = "key" if dialect == "postgres" else "thread_id", random_bits(62)
-    rows = yield Query(
-        "UPDATE wyrd_threads SET version = version + 1, writer = ?, updated = ? "
-        f"WHERE {by} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id",
-        (me, put.now(), found_by(dialect, wanted.thread_id)),
-    )
-    if not rows:
+    thread = yield from lock(dialect, wanted.thread_id, whole=False)
+    if thread is None:
         raise deleted_threads.too_late(wanted.thread_id)
-    key, version, head, buried, user = rows[0]
-    thread = Thread(key, wanted.thread_id, version, me, head, buried, user=user)
+    yield Command(rebuild_tables.USED, [(put.now(), thread.key)])
     put.refuse_others(thread, wanted.owner)
     state = events = None
     if reader is not None:
@@ -78,17 +70,17 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     if wanted.run is not None:
         yield from wanted.run.leave(wanted, state)
     row = WriteRow(
-        key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
-        version if events else None, 0, events, payload,
+        thread.key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
+        thread.version if events else None, 0, events, payload,
     )  # fmt: skip
     row = summed(WRITES, row, codec.sealer)
     yield Command(insert(WRITES), [row])
     if any(channel == "__resume__" for channel, _ in wanted.writes):
         yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
     if wanted.users:
-        yield Command(user_values.PUT_USER, put.user_rows(codec, key, wanted))
+        yield Command(user_values.PUT_USER, put.user_rows(codec, thread.key, wanted))
     if events is not None:
         drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
-        yield Command(drop, [(key, wanted.ns, wanted.checkpoint)])  # they hold later states
-        yield from user_values.settle(key)
+        yield Command(drop, [(thread.key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        yield from user_values.settle(thread.key)
         yield from rebuild_tables.again(dialect, codec, thread)

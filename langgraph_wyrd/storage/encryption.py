@@ -118,21 +118,18 @@ class Sealer:
             if row[column.at] is not None and (row[column.at] != "" or table.sums)
         )
 
-    # ---- single values, for statements that set one column of a table without checksums
-
     def _seal_value(self, table: Table, column: str, key: tuple[Any, ...], value: Any) -> Any:
-        """A column's value, sealed for the row with this key; an empty text stays empty."""
-        each = _single(table, column)
-        if value is None or value == "":
-            return value
-        return self._sealed(each.kind, key[0], _place_of(each, key), value)
+        """A column's value, sealed for the row with this key; an empty text stays empty.
 
-    def open_value(self, table: Table, column: str, key: tuple[Any, ...], value: Any) -> Any:
-        """A column's value as it was before `seal_value`, or before `seal` of its row."""
-        each = _single(table, column)
+        For statements that set one column of a table without checksums: `seal` gives the same.
+        """
+        if table.sums:
+            raise ValueError(f"{table.name} has checksums: seal and store its rows whole")
+        each = next(each for each in _plan(table) if each.name == column)
         if value is None or value == "":
             return value
-        return self._plain(each, key[0], _place_of(each, key), value)
+        place = each.label + _pack(key[0] if len(key) == 1 else tuple(key))
+        return self._sealed(each.kind, key[0], place, value)
 
     # ---- parts
 
@@ -140,13 +137,10 @@ class Sealer:
         data = value if kind == "bytes" else value.encode("utf-8", "surrogatepass")
         return _stored(kind, self.cipher.seal(owner, place, data))
 
-    def _plain(self, column: _Sealed, owner: Any, place: bytes, value: Any) -> Any:
-        plain = self.cipher.open(owner, place, _raw(column.kind, value))
-        return plain if column.kind == "bytes" else plain.decode("utf-8", "surrogatepass")
-
     def _plain_of(self, table: Table, column: _Sealed, row: Any) -> Any:
         place = column.label + _pack(column.bound(row))
-        return self._plain(column, row[_OWNERS[table.name]], place, row[column.at])
+        owner, sealed = row[_OWNERS[table.name]], _raw(column.kind, row[column.at])
+        return _value(column.kind, self.cipher.open(owner, place, sealed))
 
     def _opened(self, table: Table, column: _Sealed, row: Any) -> Any:
         value = row[column.at]
@@ -212,8 +206,7 @@ class JointSealer(Sealer):
             plain = self.cipher.open(row[_OWNERS[table.name]], place, sealed)
             values = ormsgpack.unpackb(plain)
             self._last = (sealed, place, values)
-        value = values[plan.index(column)]
-        return value if column.kind == "bytes" else value.decode("utf-8", "surrogatepass")
+        return _value(column.kind, values[plan.index(column)])
 
 
 _MARKS: dict[str, Any] = {"bytes": b"\xc1\0", "text": "sealed::", "json": '"sealed::"'}
@@ -244,15 +237,9 @@ def _stored(kind: str, sealed: bytes) -> Any:
     return f'"{as_text(sealed)}"' if kind == "json" else as_text(sealed)
 
 
+def _value(kind: str, plain: bytes) -> Any:
+    return plain if kind == "bytes" else plain.decode("utf-8", "surrogatepass")
+
+
 def _raw(kind: str, value: Any) -> Any:
     return value if kind == "bytes" else of_text(value)
-
-
-def _single(table: Table, column: str) -> _Sealed:
-    if table.sums:
-        raise ValueError(f"{table.name} has checksums: seal and store its rows whole")
-    return next(each for each in _plan(table) if each.name == column)
-
-
-def _place_of(column: _Sealed, key: Sequence[Any]) -> bytes:
-    return column.label + _pack(key[0] if len(key) == 1 else tuple(key))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from datetime import datetime, timedelta, timezone
 
@@ -48,11 +47,6 @@ def given(text: str) -> str:
     except TypeError:  # SQLite takes any type: whoever shows what is damaged comes here as well
         return str(text)
     return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
-
-
-def thread_key(thread_id: str) -> bytes:
-    """What a thread is found by: ids may be longer than an index takes."""
-    return hashlib.sha256(thread_id.encode()).digest()
 
 
 def made_at(id: str | None) -> datetime | None:

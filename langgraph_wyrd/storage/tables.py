@@ -220,19 +220,7 @@ JOURNAL = Table(
     JournalRow,
     role="source",
     encrypted=("body",),
-    checks={
-        "kind": [
-            "todo",
-            "context",
-            "intention",
-            "decision",
-            "loop",
-            "outcome",
-            "resolved",
-            "found",
-            "thread",
-        ],
-    },
+    checks={"kind": SAID},
     fed=("seq", "thread", "item"),
     rowid=True,
 )
