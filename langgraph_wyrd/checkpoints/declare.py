@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import (
@@ -26,7 +27,6 @@ from langgraph_wyrd.checkpoints.cache import Thread, beginning
 from langgraph_wyrd.checkpoints.delete import locked
 from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
 from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
-from langgraph_wyrd.checkpoints.points import Place
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import EditConflict
@@ -40,7 +40,7 @@ from langgraph_wyrd.state.model import Item, OpenLoop, WorkingState
 from langgraph_wyrd.state.model_report import READ, Findings, Report, weighed
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import insert
+from langgraph_wyrd.storage.rows import fetch, insert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import JOURNAL, OPEN_LOOPS, LoopRow
 
@@ -50,7 +50,6 @@ _OVER = (
     "AND (rule = 'model' OR message_id = ?) "
     "AND (closed_at IS NOT NULL OR closed_in IS NOT NULL) LIMIT ?"
 )
-_SAID = "SELECT 1 FROM wyrd_journal WHERE thread = ? AND item = ? LIMIT 1"
 
 
 class Where(NamedTuple):
@@ -137,11 +136,13 @@ class Declaration:
             raise deleted_threads.too_late(self.thread_id)
         here = yield from self._standing(thread)
         current = working.visible(here)
-        if self.made is not None and (yield from self._is_stored(thread)):
+        if self.made is not None and (
+            yield from fetch(JOURNAL, thread=thread.key, seq=self.made, at=self.at)
+        ):
             return Saved(current, current)
         said = [*say(current)]
         for id in keyed:
-            if (yield Query(_SAID, (thread.key, id))):  # it is over, and long ago
+            if (yield from fetch(JOURNAL, thread=thread.key, item=id)):  # it is over, and long ago
                 said = [each for each in said if each[1].item != id]
         if not said:
             return Saved(current, current)
@@ -166,23 +167,15 @@ class Declaration:
 
     def _standing(self, thread: Thread) -> Script[Thread]:
         """The thread as it is where the run stands that speaks; else at its head."""
-        root = self.where.root
-        place = None if thread.head is None else Place(thread.head)
-        if root not in (None, thread.head) and (yield from is_there(thread.key, "", root)):
-            place = Place(root)
-        here = replace(thread, spaces={}, head=None if place is None else place.id)
+        root, head = self.where.root, thread.head
+        if root not in (None, head) and (yield from is_there(thread.key, "", root)):
+            head = root
+        here = replace(thread, spaces={}, head=head)
         yield from states.load_thread(self.dialect, self.codec, here, values=False)
         if "" not in here.spaces:
             state = NamespaceState("", WorkingState(thread_id=given(self.thread_id)))
             here.spaces[""] = replace(beginning(), state=state)
         return here
-
-    def _is_stored(self, thread: Thread) -> Script[bool]:
-        rows = yield Query(
-            "SELECT 1 FROM wyrd_journal WHERE thread = ? AND seq = ? AND at = ?",
-            (thread.key, self.made, self.at),
-        )
-        return bool(rows)
 
     def _store(
         self, thread: Thread, here: Thread, said: Sequence[tuple[str, Event]]
@@ -212,12 +205,10 @@ class Declaration:
 
     def _of_head(self, thread: Thread) -> Script[tuple[WorkingState, WorkingState]]:
         """What the tables show of the head before, and now."""
-        then = replace(thread, spaces={})
-        yield from states.load_thread(
-            self.dialect, self.codec, then, until=thread.version - 1, values=False
-        )
-        now = replace(thread, spaces={})
-        yield from states.load_thread(self.dialect, self.codec, now, values=False)
+        then, now = replace(thread, spaces={}), replace(thread, spaces={})
+        load = partial(states.load_thread, self.dialect, self.codec, values=False)
+        yield from load(then, until=thread.version - 1)
+        yield from load(now)
         return working.visible(then), working.visible(now)
 
 

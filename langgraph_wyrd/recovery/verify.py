@@ -384,14 +384,14 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     steps += yield from rebuild_tables.over(dialect, codec, thread, row.head, state)
     wrong = []
     for table in _ITEMS:
-        sealed = table.encrypted if codec.sealer is not None else ()
+        sealed = codec.sealer is not None
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
         held = yield from fetch(table, thread=row.key)
         if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
             ids = {each.id for each in made}
             held = [each for each in held if each.id in ids or not _is_old_fact(each)]
-        shown = _plain(table, held, sealed, parsed=dialect == "postgres")
-        if shown != _plain(table, made, sealed, parsed=False):
+        shown = _plain(table, held, sealed=sealed, parsed=dialect == "postgres")
+        if shown != _plain(table, made, sealed=sealed, parsed=False):
             wrong.append((table.name, "rows differ from the events"))
     right = projection.columns(state, row.key, None)
     for column, value in zip(_SHOWN, right, strict=True):
@@ -418,22 +418,21 @@ def _is_old_fact(row: Any) -> bool:
     return over and (row.rule == "edit" or row.kind == "decision")
 
 
-def _plain(table: Table, rows: Sequence[Any], sealed: Sequence[str], *, parsed: bool) -> Any:
-    """Rows by their ids, alike on both databases; without their encrypted columns.
+def _plain(table: Table, rows: Sequence[Any], *, sealed: bool, parsed: bool) -> Any:
+    """Rows by their ids, alike on both databases; of encrypted columns only whether they are null.
 
     `changed_in` may name any later checkpoint. `parsed`: columns of JSON are no text any more.
     """
-    held = [row._replace(**dict.fromkeys(sealed)) for row in rows]
-    if parsed:
-        names = [each.name for each in table.columns if each.kind == "json"]
-        held = [
-            row._replace(**{n: to_json(v) for n in names if (v := getattr(row, n)) is not None})
-            for row in held
-        ]
-    return {
-        row.id: (_ITEMS[table](row), getattr(row, "place", 0), bool(getattr(row, "elsewhere", 0)))
-        for row in held
-    }
+    made = {}
+    for row in rows:
+        held = {name: value for name, value in row._asdict().items() if value is not None}
+        changes = {name: "0" for name in table.encrypted if sealed and name in held}
+        if parsed:
+            names = [each.name for each in table.columns if each.kind == "json"]
+            changes = {n: to_json(held[n]) for n in names if n in held} | changes
+        item = _ITEMS[table](row._replace(**changes))
+        made[row.id] = item, held.get("place"), bool(held.get("elsewhere"))
+    return made
 
 
 # ---- repair
