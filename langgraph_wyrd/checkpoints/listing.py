@@ -1,6 +1,6 @@
 """Listings across threads: pages of the public tables, and their rows as models.
 
-What is open is found by an index, newest first, and what is over by another; filters only narrow
+What is open is found by an index, newest first, and all there is by another; filters only narrow
 what an index gives, and a page is read until it is full.
 """
 
@@ -102,8 +102,7 @@ class Listing(Generic[T]):
     table: Table
     make: Callable[[Any], T]
     text: tuple[str, ...]  # the columns, and fields, that `text=` looks into
-    open: str
-    over: str
+    open: str  # the condition for what is not over, which has an index
     order: tuple[str, ...] = ("checkpoint", "thread", "id")
 
     def shown(self, codec: Codec, row: Any) -> T:
@@ -121,14 +120,12 @@ def stored_statuses(status: Any) -> tuple[Any, list[str] | None]:
 
 
 class Asked(NamedTuple):
-    """A listing with its filters, as they are stored: conditions that all rows meet, and branches
-    of which each has an index."""
+    """A listing with its filters, as they are stored: conditions that its rows meet."""
 
     listing: Listing[Any]
     limit: int
     after: str | None
     conditions: list[Condition]
-    branches: list[Condition]
     thread_ids: Values = None
     user_ids: Values = None
     text: str | None = None
@@ -145,8 +142,10 @@ def asked(
     thread_id: Any = None, user_id: Any = None, kind: Values = None, branch: str | None = None,
 ) -> Asked:  # fmt: skip
     """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
-    conditions: list[Condition] = []
-    nothing = False
+    nothing = () in (status, kind)
+    conditions = [] if nothing else _standing(listing, status)
+    if kind:
+        conditions.append(_among(_ANY.format("kind"), kind))
     for name, value in wanted.items():
         found = known[name].check(value, name)
         if name == "confidence" and value is None:
@@ -166,12 +165,10 @@ def asked(
         params = (filters.like(said),) * len(listing.text)
         conditions.append((f"CASE WHEN {like} THEN TRUE ELSE FALSE END", params))
     threads, users = filters.ids(thread_id, "thread_id"), filters.ids(user_id, "user_id")
-    nothing = nothing or () in (threads, users, status, kind)
-    branches = [] if nothing else _branches(listing, status, kind)
+    nothing = nothing or () in (threads, users)
     return Asked(
-        listing, filters.count(limit), after, conditions, branches, threads, users, said,
-        nothing=nothing,
-    )  # fmt: skip
+        listing, filters.count(limit), after, conditions, threads, users, said, nothing=nothing
+    )
 
 
 def also(dialect: str, asked: Asked, keys: set[Key]) -> Asked:
@@ -201,44 +198,26 @@ def _among(sql: str, values: Sequence[Any]) -> Condition:
     return sql.format(", ".join("?" * length)), padded
 
 
-def _branches(listing: Listing[Any], status: Values, kind: Values) -> list[Condition]:
-    """Where to look: each has its index."""
-    if listing is LIST_TODOS:
-        if status is None:
-            return [(listing.open, ()), (listing.over, ())]
-        over = [each for each in status if each in DONE_TODOS]
-        being = [each for each in status if each not in DONE_TODOS]
-        made = []
-        if being:
-            made.append(_narrowed(listing.open, "status", [] if "open" in being else being))
-        return [*made, _narrowed(listing.over, "status", over)] if over else made
-    (chosen,) = status or ("any",)
-    found = [] if chosen == "closed" else [(listing.open, ())]
-    if chosen != "open":
-        found.append((listing.over, ()))
-    if kind is None:
-        return found
-    made = []
-    for sql, _ in found:  # open loops of a kind have an index of their own
-        if sql == listing.open:
-            made += [(f"{sql} AND i.kind = ?", (each,)) for each in kind]
-        else:
-            made.append(_narrowed(sql, "kind", kind))
-    return made
-
-
-def _narrowed(sql: str, column: str, values: Sequence[str]) -> Condition:
-    if not values:
-        return sql, ()
-    more, params = _among(_ANY.format(column), values)
-    return f"{sql} AND {more}", params
+def _standing(listing: Listing[Any], status: Values) -> list[Condition]:
+    """The conditions for what is open, or over, or (of todos) has some statuses."""
+    done = DONE_TODOS if listing is LIST_TODOS else ("closed",)
+    if status is None or "any" in status:
+        return []
+    if not any(each in done for each in status):
+        named = [] if "open" in status else [_among(_ANY.format("status"), status)]
+        return [(listing.open, ()), *named]
+    if listing is not LIST_TODOS:
+        return [(f"CASE WHEN {listing.open} THEN FALSE ELSE TRUE END", ())]
+    sql, params = _among("i.status IN ({})", status)
+    also = f" OR {listing.open}" if "open" in status else ""
+    return [(f"CASE WHEN {sql}{also} THEN TRUE ELSE FALSE END", params)]
 
 
 # ---- pages
 
 
 def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
-    """The next items of several queries together, in the order that they share."""
+    """The next items, and where to go on."""
     listing = wanted.listing
     after = None if wanted.after is None else _place(dialect, wanted.after, listing)
     if wanted.nothing:
@@ -253,25 +232,18 @@ def page(dialect: str, codec: Codec, wanted: Asked) -> Script[Page[Any]]:
     def key(row: Any) -> tuple[Any, ...]:
         return tuple(getattr(row, name) for name in listing.order)
 
-    def order(row: Any) -> Any:  # in SQLite, a damaged text may be bytes
-        return [(isinstance(part, bytes), part) for part in key(row)]
-
     found: list[tuple[Any, Any]] = []
     size = wanted.limit + 1  # one more tells whether there is a next page
     while True:
-        answers = yield [
-            _query(wanted, branch, narrowed, after, size) for branch in wanted.branches
-        ]
-        every = (listing.table.row._make(row) for answer in answers for row in answer)
-        rows = sorted(every, key=order, reverse=True)
-        some = rows[:size]
+        rows = yield _query(wanted, narrowed, after, size)
+        some = [*map(listing.table.row._make, rows)]
         items = [listing.shown(codec, row) for row in some]
         if listing is LIST_THREADS:
             items = yield from _as_left(dialect, items)
             if unread is not None:
                 items = [_not_read(*each, wanted) for each in zip(items, some, strict=True)]
         found += [each for each in zip(some, items, strict=True) if _fits(wanted, *each)]
-        if len(found) > wanted.limit or len(rows) < size:
+        if len(found) > wanted.limit or len(some) < size:
             break
         after, size = key(some[-1]), min(size * 2, _MOST_READ)
     shown = found[: wanted.limit]
@@ -376,14 +348,10 @@ def _as_left(dialect: str, infos: Sequence[ThreadInfo]) -> Script[list[ThreadInf
 
 
 def _query(
-    wanted: Asked,
-    branch: Condition,
-    narrowed: Sequence[Condition],
-    after: tuple[Any, ...] | None,
-    size: int,
+    wanted: Asked, narrowed: Sequence[Condition], after: tuple[Any, ...] | None, size: int
 ) -> Query:
     listing = wanted.listing
-    conditions = [branch, *narrowed, *wanted.conditions]
+    conditions = [*narrowed, *wanted.conditions] or [("1 = 1", ())]
     columns = [f"i.{name}" for name in listing.order]
     if after is not None:
         marks = ", ".join("?" * len(after))
@@ -547,22 +515,21 @@ def _thread(row: ThreadRow) -> ThreadInfo:
 
 
 _STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
-_OVER = "(i.closed_at IS NOT NULL OR i.closed_in IS NOT NULL)"
 LIST_LOOPS: Listing[OpenLoop] = Listing(
-    "open_loops", OPEN_LOOPS, item_of(OpenLoop, OPEN_LOOPS), ("description",), _STILL, _OVER,
+    "open_loops", OPEN_LOOPS, item_of(OpenLoop, OPEN_LOOPS), ("description",), _STILL,
 )  # fmt: skip
 
 
 LIST_TODOS: Listing[Todo] = Listing(
     "todos", TODOS, item_of(Todo, TODOS), ("content",),
-    "i.status NOT IN ('completed', 'cancelled')", "i.status IN ('completed', 'cancelled')",
+    "i.status NOT IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
     "intentions", INTENTIONS, item_of(Intention, INTENTIONS), ("text",),
-    _STILL, _OVER,
+    _STILL,
 )  # fmt: skip
 LIST_THREADS: Listing[ThreadInfo] = Listing(
     "threads", THREADS, _thread, ("title", "reason"),
-    "i.deleted_at IS NULL AND (i.head IS NOT NULL OR i.status IS NOT NULL)", "",
+    "i.deleted_at IS NULL AND (i.head IS NOT NULL OR i.status IS NOT NULL)",
     ("updated", "key"),
 )  # fmt: skip

@@ -256,7 +256,6 @@ _SOURCE: dict[str, Any] = {
     "run_id": str | None, "rule": str | None, "author": str | None, "confidence": str,
 }  # fmt: skip
 _STILL = "closed_at IS NULL AND closed_in IS NULL"
-_OVER = "closed_at IS NOT NULL OR closed_in IS NOT NULL"
 _CLOSED = {"closed_at": Time | None, "closed_in": str | None, "outcome": str | None}
 
 
@@ -265,20 +264,19 @@ def _items(
     own: Mapping[str, Any],
     encrypted: Sequence[str],
     open: str = "",
-    over: str = "",
     more: Mapping[str, Any] | None = None,
     checks: Mapping[str, Sequence[str]] | None = None,
-    indexes: Sequence[Index] = (),
 ) -> Table:
     """A table of items: their `own` columns, and `more` behind those that say where each was read.
 
-    Items that are `open`, and those that are `over`, have an index each.
+    Where it is listed there is an index of all items, and one of those that are `open`.
     """
     columns = {
         "thread": Key, "thread_id": str, "id": str, **own, **_SOURCE, **(more or {}),
         "changed_in": str | None, "extra": Json | None,
     }  # fmt: skip
-    where = {"open": open, "over": over} if open else {}
+    order = "checkpoint, thread, id"
+    indexes = (Index(f"{name}_all", order), Index(f"{name}_open", order, open))
     return Table(
         name,
         ("thread", "id"),
@@ -286,10 +284,7 @@ def _items(
         role="derived",
         encrypted=(*encrypted, "extra"),
         checks={"confidence": CONFIDENCE, **(checks or {})},
-        indexes=(
-            *(Index(f"{name}_{end}", "checkpoint, thread, id", sql) for end, sql in where.items()),
-            *indexes,
-        ),
+        indexes=indexes if open else (),
     )
 
 
@@ -302,7 +297,6 @@ TODOS = _items(
     },
     encrypted=("content",),
     open="status NOT IN ('completed', 'cancelled')",
-    over="status IN ('completed', 'cancelled')",
 )  # fmt: skip
 
 CONTEXT = _items(
@@ -322,9 +316,7 @@ OPEN_LOOPS = _items(
     },
     encrypted=("description", "context", "outcome"),
     open=_STILL,
-    over=_OVER,
     more={"elsewhere": bool},  # declared on a branch that the thread has left
-    indexes=(Index("wyrd_open_loops_kind", "kind, checkpoint, thread, id", _STILL),),
 )  # fmt: skip
 
 INTENTIONS = _items(
@@ -332,7 +324,6 @@ INTENTIONS = _items(
     {"text": str, "aim": str, "opened_at": Time | None, **_CLOSED},
     encrypted=("text", "outcome"),
     open=_STILL,
-    over=_OVER,
     checks={"aim": ("explicit", "request", "task")},
 )
 
