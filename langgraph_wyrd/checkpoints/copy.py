@@ -18,7 +18,6 @@ from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, insert, summed, unsound, upsert
@@ -119,18 +118,9 @@ def opened(codec: Codec, carried: Carried) -> Carried:
     """The rows as they were before they were sealed."""
     return Carried(
         carried.thread,
-        {name: [_open(codec, TABLES[name], row) for row in held]
+        {name: [codec.open(TABLES[name], row) for row in held]
          for name, held in carried.rows.items()},
     )  # fmt: skip
-
-
-def _open(codec: Codec, table: Table, row: Any) -> Any:
-    try:
-        return codec.open(table, row)
-    except NotSealed:
-        if table is not HEALS:  # what was found damaged is recorded without the keys
-            raise
-        return row
 
 
 # ---- storing
@@ -223,7 +213,7 @@ def _insert(codec: Codec, table: Table, key: Key, rows: Sequence[Any]) -> Script
         text, new = upsert(table), []
         for row in rows:
             old = held.get(_key(table, row))
-            old = None if old is None else _open(codec, table, old)
+            old = None if old is None else codec.open(table, old)
             if table is HEALS and old is not None:  # who has seen it, has seen it
                 row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
             if old is None or _plain(table, old) != _plain(table, row):

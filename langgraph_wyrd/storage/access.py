@@ -31,7 +31,7 @@ from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import SEALED, fetch, select, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow, Table
+from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow
 
 if TYPE_CHECKING:
     from langgraph_wyrd.storage import ciphers, encryption, keyring
@@ -51,18 +51,8 @@ _OWNER, _PLACE, _TEXT = "wyrd_keys", b"proof", b"langgraph-wyrd"
 _SAMPLE = 3  # rows of each table that are looked at: any one may be damaged
 
 
-def _samples() -> list[tuple[Table, str]]:
-    """The tables whose rows tell whether a store is encrypted, and by which column."""
-    made = []
-    for table in TABLES.values():
-        kinds = {column.name: column.kind for column in table.columns}
-        names = [name for name in table.encrypted if kinds[name] == "bytes"]
-        if table.role == "source" and names:
-            made.append((table, names[-1]))
-    return made
-
-
-_SAMPLES = _samples()
+# The tables whose rows tell whether a store is encrypted, and by which column.
+_SAMPLES = [(t, t.encrypted[-1]) for t in TABLES.values() if t.role == "source"]
 _BEGINNINGS = " UNION ALL ".join(
     f"SELECT * FROM (SELECT substr({name}, 1, 96) FROM {table.name} "
     f"WHERE {name} IS NOT NULL LIMIT {_SAMPLE}) AS begin_{at}"

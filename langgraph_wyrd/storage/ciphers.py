@@ -1,15 +1,13 @@
 """What turns bytes into sealed bytes: the key ring, a serde's cipher, a serde itself.
 
 Something sealed is `0xC1`, the length of the key's id, the id, and what the cipher makes. A serde's
-key has no id. As text it is `sealed:id:base64`.
+key has no id. As text it is `sealed:` and base64.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import os
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -23,7 +21,7 @@ from langgraph_wyrd.storage.keyring import KeyRing
 from langgraph_wyrd.storage.rows import SEALED
 
 _BEGIN = bytes((SEALED,))
-_TEXT = re.compile(r"sealed:([A-Za-z0-9._@-]{0,40}):([A-Za-z0-9+/]*={0,2})", re.ASCII)
+TEXT = "sealed:"
 _PRINT, _CHECK, _NONCE, _DIGEST = 4, 4, 12, 16
 _pack = ormsgpack.packb
 
@@ -222,17 +220,15 @@ def missing(head: bytes, there: Sequence[str]) -> KeyMissing:
 
 def as_text(sealed: bytes) -> str:
     """Sealed bytes as text."""
-    at = 2 + sealed[1]
-    return f"sealed:{sealed[2:at].decode()}:{base64.b64encode(sealed[at:]).decode()}"
+    return f"{TEXT}{base64.b64encode(sealed).decode()}"
 
 
 def of_text(text: Any) -> bytes:
     """The sealed bytes of such a text, with or without the quotes that make JSON of it."""
-    found = _TEXT.fullmatch(text.strip('"')) if isinstance(text, str) else None
-    if found is None:
+    held = text.strip('"') if isinstance(text, str) else ""
+    if not held.startswith(TEXT):
         raise NotSealed("it is plain, and this store is encrypted")
     try:
-        id = found[1].encode()
-        return bytes((SEALED, len(id))) + id + base64.b64decode(found[2], validate=True)
-    except binascii.Error:
+        return base64.b64decode(held[len(TEXT) :], validate=True)
+    except ValueError:
         raise NotOpened("it was changed") from None

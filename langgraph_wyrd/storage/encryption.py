@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import ormsgpack
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.storage.ciphers import Cipher, NotOpened, NotSealed, as_text, of_text
+from langgraph_wyrd.storage.ciphers import TEXT, Cipher, NotOpened, NotSealed, as_text, of_text
 from langgraph_wyrd.storage.tables import THREADS, Table
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -209,7 +209,7 @@ class JointSealer(Sealer):
         return _value(column.kind, values[plan.index(column)])
 
 
-_MARKS: dict[str, Any] = {"bytes": b"\xc1\0", "text": "sealed::", "json": '"sealed::"'}
+_MARKS: dict[str, Any] = {"bytes": b"\xc1\0", "text": TEXT, "json": f'"{TEXT}"'}
 _ANY_MARK = frozenset(_MARKS.values())  # Postgres gives a JSON text without its quotes
 
 

@@ -62,26 +62,28 @@ def rotation(
     total = yield _count
     done = rows = left = 0
     after: Any = None
+
+    def sealed(table: Table, *owner: Any) -> Generator[Callable[[], Script[Any]], Any, None]:
+        nonlocal rows, left
+        end: Sequence[Any] | None = ()
+        while end is not None:
+            page = yield partial(_page, dialect, sealer, table, owner, end, plain)
+            rows, left, end = rows + page.rows, left + page.left, page.after
+
     while keys := (yield partial(_threads, after)):
         for key in keys:
             if mend is not None:  # a damaged row would stay under the old key
                 yield partial(mend, key)
             for table in _ENCRYPTED:
                 if table.key[0] == table.placed_by:
-                    end: Any = ()
-                    while end is not None:
-                        page = yield partial(_page, dialect, sealer, table, (key,), end, plain)
-                        rows, left, end = rows + page.rows, left + page.left, page.after
+                    yield from sealed(table, key)
             done += 1
             if progress is not None:
                 progress(done, max(done, total))
         after = keys[-1]
     for table in _ENCRYPTED:
         if table.key[0] != table.placed_by:
-            end = ()
-            while end is not None:
-                page = yield partial(_page, dialect, sealer, table, (), end, plain)
-                rows, left, end = rows + page.rows, left + page.left, page.after
+            yield from sealed(table)
     if plain:
         yield partial(_end_sealing, sealer)
         access.sealing_plain = False
@@ -136,11 +138,11 @@ def _page(
             if unsound(table, row):
                 left += 1
             elif (new := _renewed(sealer, table, row, plain)) is not None:
-                made.append([getattr(new, name) for name in _changed(table)])
+                made.append(new)
         except NotOpened:
             left += 1
     if made:
-        yield Command(_update(table), made)
+        yield Command(upsert(table), made)
     if len(found) < _ROWS:
         return _Done(len(made), left, None)
     last = table.row._make(found[-1])
@@ -186,14 +188,3 @@ def _select(table: Table, of_owner: bool, behind: bool) -> str:
     if order:
         text += f" ORDER BY {', '.join(order)}"
     return f"{text} LIMIT {_ROWS}"
-
-
-def _changed(table: Table) -> tuple[str, ...]:
-    return (*table.encrypted, *table.sums, *table.key)
-
-
-@lru_cache
-def _update(table: Table) -> str:
-    sets = ", ".join(f"{name} = ?" for name in (*table.encrypted, *table.sums))
-    match = " AND ".join(f"{name} = ?" for name in table.key)
-    return f"UPDATE {table.name} SET {sets} WHERE {match}"

@@ -30,7 +30,6 @@ from langgraph_wyrd.state.merge import Merged
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.results import Heal, HealKind, HistoryEntry, Page, Tree
 from langgraph_wyrd.state.viewed import viewed
-from langgraph_wyrd.storage.ciphers import NotSealed
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -463,27 +462,16 @@ def _as_side(what: Any, channels: bool) -> compare.Side | None:
 # ---- what was healed
 
 
-def opened(codec: Codec, row: HealRow) -> HealRow:
-    """The row of a heal; one that was recorded without the keys was not sealed."""
-    try:
-        return codec.open(HEALS, row)
-    except NotSealed:
-        return row
-
-
 def _heals(dialect: str, codec: Codec, thread_id: str) -> Script[list[Heal]]:
     thread = yield from known(dialect, thread_id)
     rows = yield Query(select(HEALS, "thread", order="healed_at, id"), (thread.key,))
-    made = []
-    for each in rows:
-        row = opened(codec, HealRow._make(each))
-        made.append(
-            Heal(
-                row.id, cast(HealKind, row.kind), given(thread_id), given(row.ns),
-                given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
-            )
-        )  # fmt: skip
-    return made
+    return [
+        Heal(
+            row.id, cast(HealKind, row.kind), given(thread_id), given(row.ns),
+            given(row.checkpoint), row.channel, row.what, row.healed_at, row.acknowledged_at,
+        )
+        for row in map(HealRow._make, rows)
+    ]  # fmt: skip
 
 
 _SEEN = "UPDATE wyrd_heals SET acknowledged_at = ? WHERE thread = ? AND id = ?"
