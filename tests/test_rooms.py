@@ -61,7 +61,7 @@ def test_what_is_imported_later_is_there() -> None:
 ON_DEMAND = (
     "agents checkpoints.answer checkpoints.compare checkpoints.copy checkpoints.declare"
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
-    " checkpoints.listing checkpoints.message_arrivals checkpoints.outline checkpoints.reextract"
+    " checkpoints.listing checkpoints.outline checkpoints.reextract"
     " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
     " recovery.heals recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
     " single_writer state.apply_diff state.brief state.diff state.results state.value_diff"

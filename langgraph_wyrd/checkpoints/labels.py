@@ -28,23 +28,16 @@ from langgraph_wyrd.state.model import ContextItem
 from langgraph_wyrd.state.value_diff import is_users
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
-from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, LABELS, LabelRow
 
 _PILLARS = {"todos", "context", "open_loops", "loops", "intention", "intentions"}
 
 logger = logging.getLogger("langgraph_wyrd")
 
-_THERE = (
-    f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
-    "WHERE l.thread = ? AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = l.thread "
-    "AND c.ns = '' AND c.id = l.checkpoint){} ORDER BY l.checkpoint, l.name"
-)
 
-
-def label_of(codec: Codec, held: Any, *, whole: bool) -> Label:
+def label_of(codec: Codec, row: LabelRow, *, whole: bool) -> Label:
     """The label of a row; `whole`: with what was promoted."""
-    row = LabelRow._make(held)
     if unsound(LABELS, row):
         raise CheckpointDamaged(f"label {given(row.name)!r} is damaged")
     kept = unpacked(codec.opened(LABELS, row, "kept"))
@@ -107,9 +100,7 @@ class Labelling:
     def values(self, name: str, checkpoint: str) -> Script[dict[str, Any] | None]:
         """What a label promoted, whole; None if it is not there any more."""
         thread = yield from thread_row(self.dialect, self.thread_id)
-        rows = yield Query(
-            _THERE.format(" AND l.name = ? AND l.checkpoint = ?"), (thread.key, name, checkpoint)
-        )
+        rows = yield from points.labels(thread, name=name, checkpoint=checkpoint)
         if not rows:
             return None
         label = label_of(self.codec, rows[0], whole=True)
@@ -132,9 +123,8 @@ class Labelling:
         With `lenient`, damaged ones are left out, with a warning.
         """
         thread = yield from thread_row(self.dialect, self.thread_id)
-        rows = yield Query(_THERE.format(""), (thread.key,))
         found = []
-        for row in rows:
+        for row in (yield from points.labels(thread)):
             try:
                 found.append(label_of(self.codec, row, whole=False))
             except CheckpointDamaged as error:
@@ -146,7 +136,7 @@ class Labelling:
     def newest(self, name: str) -> Script[Label | None]:
         """The label of that name at the newest checkpoint."""
         thread = yield from thread_row(self.dialect, self.thread_id)
-        rows = yield Query(_THERE.format(" AND l.name = ?"), (thread.key, name))
+        rows = yield from points.labels(thread, name=name)
         return label_of(self.codec, rows[-1], whole=True) if rows else None
 
     def remove(self, name: str, at: Point) -> Script[bool]:
@@ -156,8 +146,8 @@ class Labelling:
             return False
         if self.removed is None:
             if at is None:
-                rows = yield Query(_THERE.format(" AND l.name = ?"), (thread.key, name))
-                id = rows[-1][2] if rows else None
+                rows = yield from points.labels(thread, name=name)
+                id = rows[-1].checkpoint if rows else None
             else:
                 place = yield from points.place_at(thread, at)
                 id = None if place is None else place.id

@@ -351,7 +351,7 @@ def _query(
     wanted: Asked, narrowed: Sequence[Condition], after: tuple[Any, ...] | None, size: int
 ) -> Query:
     listing = wanted.listing
-    conditions = [*narrowed, *wanted.conditions] or [("1 = 1", ())]
+    conditions = [*wanted.conditions, *narrowed] or [("1 = 1", ())]
     columns = [f"i.{name}" for name in listing.order]
     if after is not None:
         marks = ", ".join("?" * len(after))

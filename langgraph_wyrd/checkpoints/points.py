@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from langgraph_wyrd.checkpoints import endings, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
@@ -17,7 +17,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFoun
 from langgraph_wyrd.filters import moment
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.rows import select, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import LABELS, LabelRow
 
@@ -33,10 +33,9 @@ class LabelAt(NamedTuple):
 Point = str | datetime | LabelAt | None
 
 _ONE = "SELECT 1 FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id = ?"
-_LABEL = (
-    f"SELECT {', '.join('l.' + name for name in LABELS.names)} FROM wyrd_labels l "
-    "JOIN wyrd_checkpoints c ON c.thread = l.thread AND c.ns = '' AND c.id = l.checkpoint "
-    "WHERE l.thread = ? AND l.name = ?{} ORDER BY l.checkpoint DESC LIMIT 1"
+_LABELS = (
+    f"{select(LABELS, 'thread')}{{}} AND EXISTS (SELECT 1 FROM wyrd_checkpoints c WHERE "
+    "c.thread = wyrd_labels.thread AND c.ns = '' AND c.id = checkpoint) ORDER BY checkpoint, name"
 )
 _RUN = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND run_id = ?"
 # LangGraph's times are ISO text in UTC, so they sort as they are.
@@ -67,11 +66,11 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
     if at is None:
         return None if thread.head is None else Place(thread.head)
     if isinstance(at, LabelAt):
-        return _labelled((yield Query(_LABEL.format(" AND l.checkpoint = ?"), (thread.key, *at))))
+        return _labelled((yield from labels(thread, **at._asdict())))
     if isinstance(at, str):
         if (yield Query(_ONE, (thread.key, at))):
             return Place(at)
-        labelled = _labelled((yield Query(_LABEL.format(""), (thread.key, at))))
+        labelled = _labelled((yield from labels(thread, name=at)))
         if labelled is not None:
             return labelled
         ((newest,),) = yield Query(_RUN, (thread.key, at))
@@ -84,13 +83,19 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
     return Place(rows[0][0]) if rows else None
 
 
-def _labelled(rows: Sequence[Any]) -> Place | None:
+def labels(thread: Thread, **by: str) -> Script[list[LabelRow]]:
+    """The labels of checkpoints that are there, with these columns' values, the oldest first."""
+    narrowed = "".join(f" AND {name} = ?" for name in by)
+    rows = yield Query(_LABELS.format(narrowed), (thread.key, *by.values()))
+    return [*map(LabelRow._make, rows)]
+
+
+def _labelled(rows: Sequence[LabelRow]) -> Place | None:
     if not rows:
         return None
-    row = LabelRow._make(rows[0])
-    if unsound(LABELS, row):
-        raise CheckpointDamaged(f"label {given(row.name)!r} is damaged")
-    return Place(row.checkpoint, row.seq)
+    if unsound(LABELS, rows[-1]):
+        raise CheckpointDamaged(f"label {given(rows[-1].name)!r} is damaged")
+    return Place(rows[-1].checkpoint, rows[-1].seq)
 
 
 def found_at(thread: Thread, at: Point) -> Script[Place]:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints import copy, delete, journal, points, put, rebuild_tables, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.compare import arrival
 from langgraph_wyrd.checkpoints.delete import Light, lock, remembers
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.message_arrivals import arrival
 from langgraph_wyrd.checkpoints.points import Place, Point
 from langgraph_wyrd.checkpoints.restore import checked, metadata_at
 from langgraph_wyrd.checkpoints.states import events_at, load_thread, sound_events

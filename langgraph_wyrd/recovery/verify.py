@@ -183,7 +183,6 @@ def verifying(
     older extractors read the working state, or none.
     """
     dialect = engine.driver.dialect
-    repairs = repair
 
     def run(make: Callable[..., Job]) -> Flow:
         def posted(kind: str, script: Callable[[], Script[Any]]) -> Flow:
@@ -194,7 +193,7 @@ def verifying(
         def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
             """What is found, and, after as many repairs as it takes, what is left."""
             seen: list[Finding] = yield from posted("read", look)
-            for _ in range(_ROUNDS if repairs else 0):
+            for _ in range(_ROUNDS if repair else 0):
                 broken = any(each.table in ("the file", "the database") for each in seen)
                 if broken or not any(each.repairable for each in seen):
                     break
@@ -219,13 +218,13 @@ def verifying(
             except DatabaseDamaged as error:
                 what = error.said or str(error)
                 of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
-            if repairs:
+            if repair:
                 forget(name)
             if progress is not None:
                 progress(done, len(names))
         if thread_id is not None:
             return Report(len(names), tuple(of_threads))
-        if repairs and of_threads:  # what they lacked is stored elsewhere by now
+        if repair and of_threads:  # what they lacked is stored elsewhere by now
             found = _settled(found, (yield from settled(*database)))
         space = yield from posted("read", partial(_space, dialect))
         return Report(len(names), (*found, *of_threads), space)
