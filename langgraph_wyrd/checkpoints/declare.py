@@ -41,12 +41,11 @@ from langgraph_wyrd.state.model_report import READ, Findings, Report, weighed
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import fetch, insert
-from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import JOURNAL, OPEN_LOOPS, LoopRow
+from langgraph_wyrd.storage.scripts import Command, Script
+from langgraph_wyrd.storage.tables import JOURNAL, OPEN_LOOPS
 
 _MOST_PAST = 1000  # loops of a message that are over
 _OVER = (
-    f"SELECT {', '.join(OPEN_LOOPS.names)} FROM wyrd_open_loops WHERE thread = ? "
     "AND (rule = 'model' OR message_id = ?) "
     "AND (closed_at IS NOT NULL OR closed_in IS NOT NULL) LIMIT ?"
 )
@@ -292,10 +291,11 @@ def report(declaration: Declaration, said: Report) -> Script[tuple[WorkingState,
 def _past(codec: Codec, thread: Thread, said: Report) -> Script[list[OpenLoop]]:
     """Loops that are over, and that the report may be about: a state has only the last of them."""
     opens = [fact for fact in said.facts if isinstance(fact, Opens)]
-    answers = []
+    rows: dict[str, Any] = {}
     for id in {fact.source.message_id or "": None for fact in opens}:
-        answers += yield Query(_OVER, (thread.key, id, _MOST_PAST))
-    return [LIST_LOOPS.shown(codec, LoopRow._make(row)) for row in answers]
+        found = yield from fetch(OPEN_LOOPS, _OVER, id, _MOST_PAST, thread=thread.key)
+        rows.update((row.id, row) for row in found)
+    return [LIST_LOOPS.shown(codec, row) for row in rows.values()]
 
 
 def _noted(current: WorkingState, said: Report) -> list[tuple[str, Event]]:

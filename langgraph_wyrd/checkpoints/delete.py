@@ -30,7 +30,7 @@ from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import delete, summed
+from langgraph_wyrd.storage.rows import delete, fetch, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -41,7 +41,6 @@ from langgraph_wyrd.storage.tables import (
     THREADS,
     WRITES,
     CheckpointRow,
-    LoopRow,
 )
 
 if TYPE_CHECKING:
@@ -393,7 +392,6 @@ def between(
 
 _MOST_PAST = 1000
 _HISTORY = (
-    f"SELECT {', '.join(OPEN_LOOPS.names)} FROM wyrd_open_loops WHERE thread = ? "
     "AND kind IN ('decision', 'error') AND closed_in IS NOT NULL AND NOT elsewhere AND ns = '' "
     f"ORDER BY closed_in DESC, id LIMIT {_MOST_PAST}"
 )
@@ -401,9 +399,8 @@ _HISTORY = (
 
 def _history(codec: Codec, thread: Thread) -> Script[list[OpenLoop]]:
     """The decisions and errors of the head's path that are over, the latest first."""
-    rows = yield Query(_HISTORY, (thread.key,))
-    loops = (listing.LIST_LOOPS.shown(codec, LoopRow._make(row)) for row in rows)
-    return [replace(loop, thread_id=None) for loop in loops]
+    rows = yield from fetch(OPEN_LOOPS, _HISTORY, thread=thread.key)
+    return [replace(listing.LIST_LOOPS.shown(codec, row), thread_id=None) for row in rows]
 
 
 def without_past(state: WorkingState, past: Sequence[OpenLoop] = ()) -> WorkingState:

@@ -11,13 +11,11 @@ from langgraph_wyrd.checkpoints.restore import Restored, applied, checked
 from langgraph_wyrd.codec.delta import Value
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.rows import fetch
+from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import WRITES, CheckpointRow, WriteRow
 
-_WRITES = (
-    f"SELECT {', '.join(WRITES.names)} FROM wyrd_writes "
-    "WHERE thread = ? AND ns = ? AND checkpoint >= ? AND checkpoint <= ? ORDER BY checkpoint, seq"
-)
+_BETWEEN = "AND checkpoint BETWEEN ? AND ? ORDER BY checkpoint, seq"
 
 
 @dataclass(slots=True)
@@ -103,8 +101,8 @@ def history(
         again: dict[str, Collection[str]] = {}
         users: dict[str, user_values.Rows] = {}
         if lenient is None:
-            for row in (yield Query(_WRITES, span)):
-                write = WriteRow._make(row)
+            key, ns, *ends = span
+            for write in (yield from fetch(WRITES, _BETWEEN, *ends, thread=key, ns=ns)):
                 by_checkpoint.setdefault(write.checkpoint, []).append(write)
             yield from read.all_written(*span, by_checkpoint, line.ids)
             users = dict.fromkeys(line.ids, (yield from user_values.of_writes(*span)))

@@ -35,7 +35,6 @@ from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow, Wr
 
 _MOST_NAMED = 3  # channels in a summary
 _NEWEST = "ORDER BY id DESC LIMIT ?"
-_PAGE = select(CHECKPOINTS, "thread", "ns")
 _CHILDREN = (
     "SELECT parent, id FROM wyrd_checkpoints WHERE thread = ? AND ns = '' "
     "AND parent BETWEEN ? AND ? ORDER BY id"
@@ -55,17 +54,17 @@ def history(
 ) -> Script[list[HistoryEntry]]:
     """The root's checkpoints, forks included, newest first."""
     thread = yield from known(dialect, thread_id)
-    sql, params = _PAGE, [thread.key, ""]
+    older: list[str] = []
     if before is not None:
-        place = yield from found_at(thread, before)
-        sql, params = f"{_PAGE} AND id < ?", [*params, place.id]
-    rows = yield Query(f"{sql} {_NEWEST}", (*params, limit))
+        older = [(yield from found_at(thread, before)).id]
+    tail = f"{'AND id < ? ' * len(older)}{_NEWEST}"
+    rows = yield from fetch(CHECKPOINTS, tail, *older, limit, thread=thread.key, ns="")
     return (yield from _Page(dialect, codec, thread, rows).entries())
 
 
 def entry(dialect: str, codec: Codec, thread: Thread, id: str) -> Script[HistoryEntry]:
     """One of them."""
-    rows = yield Query(f"{_PAGE} AND id = ?", (thread.key, "", id))
+    rows = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
     (found,) = yield from _Page(dialect, codec, thread, rows).entries()
     return found
 
@@ -75,7 +74,7 @@ def states_of(
 ) -> Script[dict[str, Known]]:
     """What is known of some root checkpoints that lie on one line."""
     marks = ", ".join("?" * len(ids))
-    rows = yield Query(f"{_PAGE} AND id IN ({marks})", (thread.key, "", *ids))
+    rows = yield from fetch(CHECKPOINTS, f"AND id IN ({marks})", *ids, thread=thread.key, ns="")
     return (yield from _Page(dialect, codec, thread, rows).known())
 
 
@@ -97,10 +96,10 @@ class _Page:
     """A stretch of root checkpoints, and what is known of them and of their parents."""
 
     def __init__(
-        self, dialect: str, codec: Codec, thread: Thread, rows: Iterable[Sequence[Any]]
+        self, dialect: str, codec: Codec, thread: Thread, rows: Iterable[CheckpointRow]
     ) -> None:
         self.dialect, self.codec, self.thread = dialect, codec, thread
-        self.rows = {row.id: row for row in map(CheckpointRow._make, rows)}
+        self.rows = {row.id: row for row in rows}
         self.about: dict[str, Known] = {}
 
     def entries(self) -> Script[list[HistoryEntry]]:

@@ -16,8 +16,8 @@ from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, UserMissing
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, select, summed, unsound
-from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.rows import fetch, insert, summed, unsound
+from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import USER_DATA, CheckpointRow, Key, UserRow
 
 CHECKPOINT, SNAPSHOT, WRITES = "checkpoint", "snapshot", "writes"  # what a row belongs to
@@ -29,8 +29,7 @@ PUT_USER = insert(USER_DATA)
 Held = dict[str, dict[Any, Any]]  # packed values by user, then by channel or place in a call
 
 _OF_WRITES = (
-    f"SELECT {', '.join(USER_DATA.names)} FROM wyrd_user_data WHERE thread = ? AND n IN "
-    "(SELECT seq FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint >= ? "
+    "AND n IN (SELECT seq FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint >= ? "
     "AND checkpoint <= ?)"
 )
 # Rows of what is not stored any more.
@@ -123,23 +122,22 @@ def replaced(codec: Codec, key: Key, stamp: int, held: Held, at: str) -> Script[
 
 def of_writes(key: Key, ns: str, low: str, high: str) -> Script[Rows]:
     """The rows of what tasks wrote at some checkpoints."""
-    rows = yield Query(_OF_WRITES, (key, key, ns, low, high))
-    return Rows(map(UserRow._make, rows))
+    return Rows((yield from fetch(USER_DATA, _OF_WRITES, key, ns, low, high, thread=key)))
 
 
 def at(
     codec: Codec, row: CheckpointRow, channel: str, change: Operation
 ) -> Script[Operation | None]:
     """The operation that a reference in a checkpoint's delta stands for."""
-    rows = yield Query(select(USER_DATA, "thread", "n"), (row.thread, row.stamp))
-    held = Rows(map(UserRow._make, rows)).held(codec, change[1], CHECKPOINT, row.stamp)
+    rows = yield from fetch(USER_DATA, thread=row.thread, n=row.stamp)
+    held = Rows(rows).held(codec, change[1], CHECKPOINT, row.stamp)
     found: Operation | None = change[2] if held is None else held[channel]
     return found
 
 
 def of_thread(key: Key) -> Script[list[UserRow]]:
     """All rows of a thread."""
-    return [UserRow._make(row) for row in (yield Query(select(USER_DATA, "thread"), (key,)))]
+    return (yield from fetch(USER_DATA, thread=key))
 
 
 def settle(key: Key) -> Script[None]:

@@ -41,7 +41,7 @@ from langgraph_wyrd.state.model import ContextItem, WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, fetch, select, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -55,7 +55,6 @@ from langgraph_wyrd.storage.tables import (
     THREADS,
     TODOS,
     WRITES,
-    ParityRow,
     Table,
     ThreadRow,
 )
@@ -225,7 +224,10 @@ def verifying(
         if thread_id is not None:
             return Report(len(names), tuple(of_threads))
         if repair and of_threads:  # what they lacked is stored elsewhere by now
-            found = _settled(found, (yield from settled(*database)))
+            left = yield from settled(*database)
+            again = [replace(each, repaired=False) for each in left]
+            gone = [each for each in found if each.repaired or each not in again]
+            found = [*(replace(each, repaired=True) for each in gone), *left]
         space = yield from posted("read", partial(_space, dialect))
         return Report(len(names), (*found, *of_threads), space)
 
@@ -235,7 +237,7 @@ def verifying(
 def _settled(before: list[Finding], left: list[Finding]) -> list[Finding]:
     """What was found, with what of it is repaired by now."""
     done = [replace(each, repaired=True) for each in before if each.damage and each not in left]
-    return [*dict.fromkeys((*done, *left))]
+    return [*done, *left]
 
 
 # ---- the threads
@@ -245,7 +247,7 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
         rows = yield Query("SELECT thread_id, key FROM wyrd_threads")
-        sound = [*map(ParityRow._make, (yield Query(f"{select(PARITY)} WHERE name IS NOT NULL")))]
+        sound = yield from fetch(PARITY, "WHERE name IS NOT NULL")
     else:
         rows = yield Query(
             "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
@@ -482,11 +484,13 @@ def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
     for table in TABLES.values():
         if table.names[0] != "thread" or table.name in missing:
             continue
-        rows = yield Query(
-            f"{select(table)} WHERE thread NOT IN (SELECT key FROM wyrd_threads) AND thread NOT IN "
-            "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) LIMIT 1000"
-        )
-        for row in map(table.row._make, rows):
+        for row in (
+            yield from fetch(
+                table,
+                "WHERE thread NOT IN (SELECT key FROM wyrd_threads) AND thread NOT IN "
+                "(SELECT thread FROM wyrd_parity WHERE name IS NOT NULL) LIMIT 1000",
+            )
+        ):
             remedy = UNNAMED
             if table.role != "source":
                 remedy = AWAY

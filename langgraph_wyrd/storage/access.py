@@ -29,7 +29,7 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import SEALED, fetch, select, unsound, upsert
+from langgraph_wyrd.storage.rows import SEALED, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import KEYS, TABLES, THREADS, KeyRow
 
@@ -319,7 +319,7 @@ def _marked(row: KeyRow) -> Script[None]:
 def _opens_any(sealer: Sealer) -> Script[bool]:
     """Whether this cipher opens any stored row."""
     for table, name in _SAMPLES:
-        for row in map(table.row._make, (yield Query(f"{select(table)} LIMIT {_SAMPLE}"))):
+        for row in (yield from fetch(table, f"LIMIT {_SAMPLE}")):
             if not unsound(table, row):
                 with suppress(ciphers.NotOpened):
                     if sealer.opened(table, row, name) is not None:

@@ -95,9 +95,13 @@ def delete(table: Table, *by: str) -> str:
     return f"DELETE FROM {table.name}{_where(by)}"
 
 
-def fetch(table: Table, **by: Any) -> Script[list[Any]]:
-    """The rows with these columns' values, as the table's named tuples."""
-    found = yield Query(select(table, *by), tuple(by.values()))
+def fetch(table: Table, *more: Any, **by: Any) -> Script[list[Any]]:
+    """The rows with these columns' values, as the table's named tuples.
+
+    `more`: the rest of the statement, and its parameters.
+    """
+    tail, *params = more or ("",)
+    found = yield Query(f"{select(table, *by)} {tail}", (*by.values(), *params))
     return [*map(table.row._make, found)]
 
 
