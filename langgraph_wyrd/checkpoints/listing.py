@@ -439,7 +439,7 @@ def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
 _SOURCE = tuple(each.name for each in fields(Source) if each.name != "extra")
 
 
-def item_of(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
+def _item(model: Callable[..., T], table: Table) -> Callable[[Any], T]:
     """What makes an item of a row: columns have the names of its fields."""
     mine = {each.name for each in fields(model)}  # type: ignore[arg-type]
     kinds = {column.name: column.kind for column in table.columns}
@@ -516,16 +516,16 @@ def _thread(row: ThreadRow) -> ThreadInfo:
 
 _STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
 LIST_LOOPS: Listing[OpenLoop] = Listing(
-    "open_loops", OPEN_LOOPS, item_of(OpenLoop, OPEN_LOOPS), ("description",), _STILL,
+    "open_loops", OPEN_LOOPS, _item(OpenLoop, OPEN_LOOPS), ("description",), _STILL,
 )  # fmt: skip
 
 
 LIST_TODOS: Listing[Todo] = Listing(
-    "todos", TODOS, item_of(Todo, TODOS), ("content",),
+    "todos", TODOS, _item(Todo, TODOS), ("content",),
     "i.status NOT IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
-    "intentions", INTENTIONS, item_of(Intention, INTENTIONS), ("text",),
+    "intentions", INTENTIONS, _item(Intention, INTENTIONS), ("text",),
     _STILL,
 )  # fmt: skip
 LIST_THREADS: Listing[ThreadInfo] = Listing(

@@ -6,6 +6,7 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
-    listing,
     lookup,
     projection,
     rebuild_tables,
@@ -23,7 +23,6 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread
-from langgraph_wyrd.codec.json_text import to_json
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
 from langgraph_wyrd.recovery.mend import (
@@ -37,7 +36,7 @@ from langgraph_wyrd.recovery.mend import (
 )
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write, key_of
-from langgraph_wyrd.state.model import ContextItem, WorkingState
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
@@ -45,16 +44,14 @@ from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
-    CONTEXT,
-    INTENTIONS,
     MIGRATIONS,
     OPEN_LOOPS,
     PARITY,
     SNAPSHOTS,
     TABLES,
     THREADS,
-    TODOS,
     WRITES,
+    Column,
     Table,
     ThreadRow,
 )
@@ -384,7 +381,7 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     steps = projection.changes(row.key, given(name), WorkingState(), state, row.head or "")
     steps += yield from rebuild_tables.over(dialect, codec, thread, row.head, state)
     wrong = []
-    for table in _ITEMS:
+    for table in projection.PUBLIC:
         sealed = codec.sealer is not None
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
         held = yield from fetch(table, thread=row.key)
@@ -406,12 +403,6 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
 
 
 _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
-_ITEMS = {
-    TODOS: listing.LIST_TODOS.make,
-    CONTEXT: listing.item_of(ContextItem, CONTEXT),
-    OPEN_LOOPS: listing.LIST_LOOPS.make,
-    INTENTIONS: listing.LIST_INTENTIONS.make,
-}
 
 
 def _is_old_fact(row: Any) -> bool:
@@ -422,18 +413,27 @@ def _is_old_fact(row: Any) -> bool:
 def _plain(table: Table, rows: Sequence[Any], *, sealed: bool, parsed: bool) -> Any:
     """Rows by their ids, alike on both databases; of encrypted columns only whether they are null.
 
-    `changed_in` may name any later checkpoint. `parsed`: columns of JSON are no text any more.
+    `parsed`: columns of JSON are no text any more.
     """
-    made = {}
-    for row in rows:
-        held = {name: value for name, value in row._asdict().items() if value is not None}
-        changes = {name: "0" for name in table.encrypted if sealed and name in held}
-        if parsed:
-            names = [each.name for each in table.columns if each.kind == "json"]
-            changes = {n: to_json(held[n]) for n in names if n in held} | changes
-        item = _ITEMS[table](row._replace(**changes))
-        made[row.id] = item, held.get("place"), bool(held.get("elsewhere"))
-    return made
+    hidden = table.encrypted if sealed else ()
+    return {
+        row.id: [
+            "" if column.name in hidden and value is not None else _alike(column, value, parsed)
+            for column, value in zip(table.columns, row, strict=True)
+        ]
+        for row in rows
+    }
+
+
+def _alike(column: Column, value: Any, parsed: bool) -> Any:
+    if column.name == "changed_in":  # which may name any later checkpoint
+        return None
+    with suppress(TypeError, ValueError, RecursionError):  # else it is damaged, and differs
+        if column.kind == "json" and not parsed:
+            return json.loads(value)
+        if column.kind == "time" and isinstance(value, str):
+            return datetime.fromisoformat(value)
+    return bool(value) if column.kind == "bool" else value
 
 
 # ---- repair
