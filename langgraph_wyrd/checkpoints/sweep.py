@@ -130,23 +130,21 @@ def _weighed(
     thread: Thread, going: set[Place] | None, over: Sequence[Place] = ()
 ) -> Script[SweepReport]:
     """Rows and bytes of some checkpoints (None: of all)."""
-    weights = []
+    held, some = [], None if going is None else {*going, *over}
     for table, at, payload in (
-        (CHECKPOINTS, "id", "length(delta)"), (WRITES, "checkpoint", "length(payload)"),
+        (CHECKPOINTS, "id", "delta"), (WRITES, "checkpoint", "payload"),
     ):  # fmt: skip
         rows = yield Query(
-            f"SELECT ns, {at}, {payload} + coalesce(length(events), 0), "
-            f"CASE WHEN events IS NULL THEN 0 ELSE 1 END FROM {table.name} WHERE thread = ?",
+            f"SELECT ns, {at}, length({payload}) + coalesce(length(events), 0), "
+            f"events IS NOT NULL FROM {table.name} WHERE thread = ?",
             (thread.key,),
         )
-        weights.append(
-            [r for r in rows if going is None or (r[0], r[1]) in going or (r[0], r[1]) in over]
-        )
-    checkpoints, writes = weights
+        held.append([row for row in rows if some is None or (row[0], row[1]) in some])
+    checkpoints, writes = held
     return SweepReport(
         checkpoints=len(checkpoints),
         writes=len(writes),
-        events=sum(row[3] for row in (*checkpoints, *writes)),
+        events=sum(bool(row[3]) for row in (*checkpoints, *writes)),
         bytes=sum(row[2] for row in (*checkpoints, *writes)),
         orphans=len(over),
     )
