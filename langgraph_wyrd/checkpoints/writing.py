@@ -16,8 +16,8 @@ from langgraph_wyrd.checkpoints import (
     deleted_threads,
     leases,
     put,
-    replaced_checkpoints,
     read,
+    replaced_checkpoints,
     working,
     writes_at_older_checkpoints,
 )
