@@ -214,11 +214,15 @@ def said(text: str) -> Said:
             answered = number > 0 and (content or agrees) and not (wish or questions)
             adds = adds or (asking and answered and _ADDS.match(line) is not None)
             adds = adds or (answered and _ADDS_WISH.match(line) is not None)
-            adds = adds or (" " in line and any(_goes_on(each, line) for each in tables))
+            adds = adds or (
+                _AND_ALSO.search(line) is not None and any(_goes_on(each, line) for each in tables)
+            )
             content = True
             if kind == "question":
                 questions.append(sentence)
             wish = wish or kind == "wish" or any(_wishes(each, line) for each in tables)
+            if agrees and number == 0 and not wish:
+                wish = any(_wishes_on(each, line) for each in tables)
     cjk = bool(tables) and tables[0].cjk  # there a wish's verb may stand in any sentence
     if ends and content and not wish and not questions and len(words) <= _PRAISE:
         content = False  # "did not know that. don't push"
@@ -304,8 +308,11 @@ def _first(found: Iterator[str]) -> Iterator[str]:
 
 
 def _wishes(tables: Tables, line: str) -> bool:
-    if tables.wishes(line) or tables.wishes(beyond_nods(tables, line)):
-        return True
+    return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
+
+
+def _wishes_on(tables: Tables, line: str) -> bool:
+    """Whether a yes goes on with a wish: "yes, then please commit it"."""
     yes = tables.agreement.match(line)
     return yes is not None and tables.wishes(line[yes.end() :].lstrip(ENDS))
 
@@ -387,6 +394,10 @@ _ADDS = re.compile(
     r"(?:(?:oh|ah),? )?(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|inoltre"
     r"|en|ook)\b"
     "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b"
+)
+_AND_ALSO = re.compile(
+    r"[,;\u2013\u2014-]\s*(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|en|ook)\b"
+    "|[\uff0c\u3001](?:\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b)"
 )
 _ADDS_WISH = re.compile(  # "and I want a discount"
     r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 from types import ModuleType
+from unicodedata import combining, normalize
 
 from langgraph_wyrd.extraction.sentences import MARKS, own_words
 from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, others, pt, zh
@@ -33,6 +33,9 @@ class Tables:
         return found
 
     def _compiled(self, table: str) -> re.Pattern[str]:
+        if table == "asking":  # any of the tables of sentences that ask, or offer
+            tables = (_tuple(getattr(self.module, name)) for name in _ASKING)
+            return re.compile(_grouped(tuple(chain.from_iterable(tables))))
         if table == "opening":  # small words at a sentence's start
             word = "" if self.cjk else r"(?!\w)"
             small = "|".join(_longest_first(f"{self.module.THANKS}|{self.module.NODS}"))
@@ -55,6 +58,13 @@ class Tables:
     def wishes(self, line: str) -> bool:
         found = self.WISHES.search(line) if self.cjk else self.WISHES.match(line)
         return found is not None
+
+
+_ASKING = ("COURTESY", "NEEDS", "DEMANDS", "OFFERS")
+
+
+def _tuple(table: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (table,) if isinstance(table, str) else table
 
 
 def _longest_first(pattern: str) -> list[str]:
@@ -95,11 +105,23 @@ _ASCII_WORD = re.compile(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twi
 def plain_latin(text: str) -> str:
     """In small letters, with straight apostrophes and without accents."""
     line = text.lower()
-    if line.isascii():
-        return line
-    line = line.replace("\u2019", "'").replace("ß", "ss")
-    held = unicodedata.normalize("NFD", line)
-    return unicodedata.normalize("NFC", "".join(c for c in held if not unicodedata.combining(c)))
+    return line if line.isascii() else line.translate(_PLAIN)
+
+
+class _Plain(dict[int, str]):
+    """What each character is without its accent, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        held = "".join(c for c in normalize("NFD", char) if not combining(c))
+        plain = normalize("NFC", held)
+        if code < _SCRIPTS:  # others have too many characters
+            self[code] = plain
+        return plain
+
+
+_SCRIPTS = 0x2E80  # where those of East Asia begin
+_PLAIN = _Plain({0x2019: "'", 0xDF: "ss"})
 
 
 OTHERS = re.compile(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks

@@ -27,6 +27,7 @@ _END = 1500  # characters at the end of an agent's words
 _LONG = 300  # characters: no turn of small talk
 _SOME = 150
 _SHORTEST = 20  # characters: less shows no language
+_LAST = 4  # sentences: who asks without a mark asks in one of these
 _SHORT = 3  # sentences: in so short a turn a promise may stand anywhere
 
 _IN_ENGLISH = (ENGLISH,)
@@ -114,6 +115,9 @@ def turn(text: str) -> Turn:
         goes_on = goes_on and not _awaits(said[-1], tables)
     for place, sentence in enumerate(said):
         line = sentence.lower() if lower else plain_latin(sentence)
+        if place < len(said) - _LAST and sentence[-1] not in MARKS:
+            lines.append(line)  # so far from the end a demand is no question
+            continue
         form = _form(sentence, line, tables)
         if form == "asks" and offers and _IF_SO.match(line):
             form = "offers"
@@ -318,24 +322,28 @@ def _form_in(tables: Tables, sentence: str, line: str, marked: bool) -> Form:
     """A sentence in one language."""
     if tables is ENGLISH:
         return _form_in_english(sentence, line, marked)
-    if tables.COURTESY.search(line):
-        return "courtesy"
-    if not marked and tables.NEEDS.search(line):
-        return "asks"
-    if tables.APPROVAL.search(line) and (marked or tables.DEMANDS.search(line)):
-        return "proposes" if tables.PROPOSES.search(line) else "asks"
-    if tables.OFFERS.search(line):
-        return _offer(tables, line, marked)
-    if marked:
-        return "proposes" if tables.PROPOSES.search(line) else "asks"
+    demands = False
+    if marked or tables.asking.search(line):
+        if tables.COURTESY.search(line):
+            return "courtesy"
+        if not marked and tables.NEEDS.search(line):
+            return "asks"
+        demands = not marked and tables.DEMANDS.search(line) is not None
+        if (marked or demands) and tables.APPROVAL.search(line):
+            return "proposes" if tables.PROPOSES.search(line) else "asks"
+        if tables.OFFERS.search(line):
+            return _offer(tables, line, marked)
+        if marked:
+            return "proposes" if tables.PROPOSES.search(line) else "asks"
     rest = line if tables.cjk else _after_nod(tables, line)
     if tables.CONDITIONS.search(line) and not tables.cjk:
         rest = rest.partition(",")[2].strip()  # what stands behind the condition
         if not rest:
             return "tells"
-    if tables.BEGINS.search(rest) and not (tables.cjk and line.endswith(("吗", "か"))):
+    if not demands and (rest == line or not tables.DEMANDS.search(rest)):
         return "tells"
-    return "asks" if tables.DEMANDS.search(rest) or tables.DEMANDS.search(line) else "tells"
+    begins = tables.BEGINS.search(rest) and not (tables.cjk and line.endswith(("吗", "か")))
+    return "tells" if begins else "asks"
 
 
 # What an English sentence has that asks, or offers, without a question mark: most have none of it.
@@ -423,7 +431,7 @@ def _ends(words: str, lines: list[str]) -> list[str]:
 
 def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     """Whether a promise waits for what the person does first."""
-    if tables == _IN_ENGLISH and " you" not in sentence:
+    if tables == _IN_ENGLISH and not any(each in sentence for each in _TERMS):
         return False
     line = lowered(sentence, tables)
     if sentence[-1] in MARKS or not _UPON_YOU.search(line):
@@ -436,6 +444,7 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     )
 
 
+_TERMS = ("nce you", "hen you", "soon as you", "fter you")
 _UPON_YOU = re.compile(  # what the person has to do before the agent goes on
     r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"
     r"(?! (?:have (?:any|more)|need|want|like|run into))"
