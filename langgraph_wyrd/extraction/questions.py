@@ -70,11 +70,6 @@ _FOR_WORDS = start(  # asked as an order: "please tell me the city"
     r"(?:may|can|could|might) i (?:have|know|get|ask)",
     r"i (?:was|am|'m) wondering",
 )
-_DOING = (
-    "book|reserv|mak|schedul|buy|purchas|transferr|send|play|rent|order|sett|add|secur|gett|pay"
-    "|cancel|cancell|creat|delet|chang|updat|mov|switch|arrang|charg|refund|issu|sign|request"
-    "|assign|remov"
-)
 _CONFIRMS = start(
     r"(?:(?:just|let me|let's|please|kindly|i'd like|i would like|i want|i just want|allow me"
     r"|wanted|i'll|i will|i|we|ok|okay|so|then) )*(?:to )?(?:re-?confirm|confirm|clarify|be clear"
@@ -86,7 +81,7 @@ _CONFIRMS = start(
     r"(?:so |then )*you(?:'d| would)? (?:also )?(?:like|want|wish|wanna|would like|prefer|asked)"
     r" (?:to|me|a|an|the|for|\d+|one|two|three|tickets|your|instead)",
     r"(?:so |then )+you (?:are|will|'re|need|'ll|asked)",
-    rf"you(?:'re| are| will be) (?:{_DOING}|pick|check|stay|return|leav|depart|travel)ing",
+    r"you(?:'re| are| will be) (?!(?:wait|look forward|go|us|see|gett|ask|miss)ing\b)\w+ing",
     r"(?:here's|here is|this is) what i have",
 )
 _TAG = Phrases(

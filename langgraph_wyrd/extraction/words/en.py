@@ -274,7 +274,7 @@ FAREWELL = (
     r"(?:i'm |so )?sorry (?:for|to|about) (?:the |all the )?(?:trouble|bother|bothering|"
     r"hassle|fuss|false alarm|noise)\b.{0,20}",
     r"(?:please )?hold that thought",
-    r"hold on(?: a (?:sec|second|minute|moment))?",
+    r"hold on(?: (?:a (?:sec|second|minute|moment)|for now))?",
     r"let me (?:first )?(?:check|ask|talk|think|discuss)(?: (?:with|to|about) [\w ]{1,30}| "
     r"first| it over)?",
 )
