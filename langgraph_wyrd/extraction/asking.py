@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from langgraph_wyrd.extraction.intentions import small_words
 from langgraph_wyrd.extraction.languages import (
     ENDS,
     ENGLISH,
@@ -365,8 +364,6 @@ def _kind_of(tables: Tables, line: str, marked: bool) -> str:
     if marked:
         polite = len(line) <= _SMALLEST and any(map(tables.POLITE.fullmatch, both))
         return "polite" if polite else "question"
-    if tables is ENGLISH and (small := small_words(line)) is not None:
-        return small
     if any(map(tables.FAREWELL.fullmatch, both)):
         return "farewell"
     if len(line) <= _SMALLEST:  # small words are short

@@ -148,7 +148,6 @@ _ALL = (  # they need nothing more
     r"|you(?:'ve| have| were|'re)(?: been)? (?:a|an|so|very|too|great|the|helpful)\b"
 )
 _ENOUGH = Phrases(rf"(?:{_ALL}|no|nope|nah|nothing|none|not (?:right )?now|no more|later)")
-_PARTS = Phrases(rf"{_ALL}")
 _RANK = ("rest", "news", "wish", "other")
 
 
@@ -196,14 +195,6 @@ def wants(text: str, before: Form | None) -> bool:
         if kind != "news" and not (no and kind == "rest"):
             said = rest
     return before != "proposes" and not refuses and (len(text) > _MUCH or _foreign(said))
-
-
-def small_words(line: str) -> Literal["nod", "farewell"] | None:
-    """Whether an English sentence says nothing of its own: praise, or "that's all"."""
-    rest = _bare(line)
-    if not rest or rest[0] in MARKS:
-        return "nod"
-    return "farewell" if _PARTS.match(rest) else None
 
 
 def _bare(line: str) -> str:
