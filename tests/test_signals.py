@@ -1012,6 +1012,17 @@ def test_which_channels_are_context() -> None:
     assert entries_of(only) == {"goal": "go", "_private": 1}
 
 
+def test_bookkeeping_by_its_whole_name() -> None:
+    """Counters, prompts and routing of common agents are no context, in either spelling; the
+    user's own data stays, where a name only contains such a word or they are asked for."""
+    kept_out = "count prompt status turns turnCount tokenUsage system_prompt fileTree next sender"
+    own = "order_status headcount prompt_for_guests turns_taken version_control statusReport"
+    values = dict.fromkeys((*kept_out.split(), *own.split()), "x")
+    assert set(entries_of(changed(values))) == set(own.split())
+    asked = changed(values, channels=Channels(context=("status", "count")))
+    assert set(entries_of(asked)) == {"status", "count"}
+
+
 def test_only_what_changed_is_looked_at() -> None:
     """Channels that did not change cost nothing, and what is gone is forgotten."""
 

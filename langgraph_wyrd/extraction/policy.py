@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 # Channels with a pillar of their own, or that only say how the run goes (see SIGNALS.md, 6).
 OWN_PILLAR = frozenset(("messages", "todos", "async_tasks", "rubric"))
+# What common agents count, what they are made of, and where their graph goes next.
+_COMMON = """
+    status version schema_version count counter turn turns turn_count num_turns max_turns
+    current_turn iteration iterations iteration_count max_iterations loop_count loop_step step_count
+    max_steps current_step retries retry_count max_retries attempt attempts error_count
+    message_count tool_call_count recursion_limit llm_calls call_count tokens token_count
+    total_tokens input_tokens output_tokens prompt_tokens completion_tokens token_usage
+    usage_metadata prompt prompts
+    system_prompt system_message base_prompt prompt_template file_tree directory_tree project_tree
+    repo_map next next_agent active_agent current_agent sender
+"""
 BOOKKEEPING = frozenset(
     (
         "jump_to",
@@ -17,32 +29,18 @@ BOOKKEEPING = frozenset(
         "run_model_call_count",
         "thread_tool_call_count",
         "run_tool_call_count",
-        # What common agents count, and what they are made of.
-        "status",
-        "version",
-        "schema_version",
-        "turns",
-        "turn_count",
-        "num_turns",
-        "iteration",
-        "iterations",
-        "loop_count",
-        "step_count",
-        "retry_count",
-        "recursion_limit",
-        "llm_calls",
-        "tokens",
-        "token_count",
-        "total_tokens",
-        "input_tokens",
-        "output_tokens",
-        "token_usage",
-        "system_prompt",
-        "system_message",
-        "file_tree",
-        "directory_tree",
+        *_COMMON.split(),
     )
 )
+_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether a channel only says how a run goes; `turnCount` is `turn_count`. The whole name
+    counts: `order_status` and `prompt_for_guests` are the user's own."""
+    if name in BOOKKEEPING:
+        return True
+    return not name.islower() and _JOINT.sub("_", name).lower() in BOOKKEEPING
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Channels:
         if self.context is not None:
             return name in self.context
         private = name.startswith(("_", "branch:to:", "join:"))
-        return not private and name not in OWN_PILLAR and name not in BOOKKEEPING
+        return not private and name not in OWN_PILLAR and not is_bookkeeping(name)
 
 
 DEFAULT = Channels()
