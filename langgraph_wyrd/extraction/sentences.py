@@ -25,7 +25,7 @@ MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
 # A mark inside a word (1.5, a?b=c) ends nothing.
 _READ = 6000  # characters of a text that are looked at
 _SENTENCE = re.compile(
-    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|[.!?](?=[a-z0-9_=&/])|\.(?=[,;)]))+[{MARKS}]*"
+    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
 )
 _AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 

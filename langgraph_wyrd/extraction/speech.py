@@ -164,6 +164,7 @@ def turn(text: str) -> Turn:
         informs = any(beyond_nods(each, line) for line in lines for each in tables[:1])
         form = "asks" if asks else "proposes"
         leave = bool(asks) and not proposes and all(_asks_leave(each, tables) for each in asks)
+        leave = leave and not any(each.FAILED.search(line) for line in lines for each in tables)
         done = leave and _is_over(said[0], tables)
         text = " ".join((*asks, *proposes))
         return Turn(form, text, done=done, informs=informs, long=long, leave=leave)
@@ -439,11 +440,13 @@ def _awaits(sentence: str, tables: tuple[Tables, ...]) -> bool:
     return any(
         not each.COURTESY.search(line)
         and not each.OFFERS.search(line)
+        and not _CAN.search(line)
         and (each.BEGINS.search(line) or each.DOING.search(line))
         for each in tables
     )
 
 
+_CAN = re.compile(r"\b(?:i can|ich kann|je peux|puedo|posso|ik kan)\b")  # an offer, no promise
 _TERMS = ("nce you", "hen you", "soon as you", "fter you")
 _UPON_YOU = re.compile(  # what the person has to do before the agent goes on
     r"(?:\b(?:once|as soon as|after)|(?:^|, )when) you\b"

@@ -201,6 +201,7 @@ THANKS = (
     r"ich danke(?: dir| ihnen| euch)?|dankeschon"
 )
 FAREWELL = (
+    r"(?:na |ok |okay )?dann wart(?:e|) ich (?:halt |mal |eben |noch )*(?:ab)?",
     r"(?:tschuss|tschau|ciao|auf wiedersehen|bis (?:dann|bald|spater|morgen)|"
     r"schonen? (?:tag|abend|wochenende|feierabend)|gute nacht|"
     r"mach'?s gut)\b[^;\u3001\uff0c]*",

@@ -248,6 +248,8 @@ THANKS = (
     r"really )+appreciate(?: it| that| [\w' ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:well |ok |oh )*i\'?ll (?:just )?wait(?: then)?|(?:then )?(?:let\'s )?(?:just )?(?:keep|"
+    r"leave) it (?:as it is|as is|like that|that way)(?: then)?",
     r"(?:good ?)?bye\b[^;\u3001\uff0c]*",
     r"see (?:you|ya)\b[^;\u3001\uff0c]*",
     r"take care\b[^;\u3001\uff0c]*",

@@ -177,6 +177,7 @@ THANKS = (
     r"os)? ?(?:lo )?agradezco(?: [\w ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:bueno |ok |pues |entonces )*(?:espero|esperare|lo dejo asi|dejalo asi)(?: entonces)?",
     r"(?:adios|hasta (?:luego|pronto|manana|la proxima)|chao|chau|que (?:tengas|tenga|pases|"
     r"pase)|buen (?:dia|fin)|feliz|nos vemos|saludos|cuidate|bye)\b[^;\u3001\uff0c]*",
     r"(?:no[,.! ]*)?(?:eso|esto|con eso|con esto) (?:es|seria|era|fue) (?:todo|"
@@ -279,7 +280,7 @@ OR = r"\b[ou]\b"
 DOING = (
     r"^(?:ahora |ya |entonces,? |luego )*(?!\w+(?:ado|ido|cho|sto|rto|lto|eto|nto) |como|cuando|"
     r"pero|segundo|todo|tengo|creo|mismo|recomiendo|necesito|puedo|veo|espero|supongo|"
-    r"tiempo)\w{3,}o (?:ahora|primero|tambien|el |la |los |las |un |una )",
+    r"tiempo)\w{3,}o (?:ahora|primero|tambien|con (?:esto|eso|el|la) |el |la |los |las |un |una )",
     r"^(?:ahora |ya |entonces,? |enseguida |a continuacion,? |asi que )*(?:lo|la|los|"
     r"las) (?!siento|lamento|tengo|veo|se\b|creo|recomiendo|puedo|agradezco)\w{3,}o\b",
     r"^(?:ahora |ya )*(?:sigo|continuo|paso|procedo)\b",

@@ -157,6 +157,7 @@ THANKS = (
     r"cette|ces|tout)[\w' ]{0,40})?|je (?:vous|te) remercie(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:bon |ok |alors )*(?:je vais attendre|j\'attends)(?: alors| donc)?",
     r"(?:au revoir|a bientot|a plus(?: tard)?|bonne (?:journee|soiree|nuit|continuation|"
     r"fin)|a demain|adieu|ciao|bye)\b[^;\u3001\uff0c]*",
     r"(?:non[,.! ]*)?(?:c'est|ce sera|c'etait|ca sera) (?:tout|parfait comme ca|"

@@ -164,6 +164,7 @@ THANKS = (
     r"vi) ringrazio(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:allora |va bene |ok )*(?:aspetto|lasci(?:a|o) (?:cosi|stare|com\'e))(?: allora)?",
     r"(?:arrivederci|a presto|a dopo|a domani|buona (?:giornata|serata|notte|continuazione)|"
     r"addio|ci vediamo|bye|saluti)\b[^;\u3001\uff0c]*",
     r"(?:no[,.! ]*)?(?:e|era|questo e|quest'e|e') tutto.{0,40}",
@@ -262,7 +263,8 @@ BARE = (
 )
 OR = r"\bo(?:ppure)?\b"
 DOING = (
-    r"^(?:ora |adesso |quindi |poi |intanto )*(?!\w+[ts]o |ecco|sono|ho |posso|quando|dopo|solo|"
+    r"^(?:ora |adesso |quindi |poi |intanto )*(?!\w+(?:[ts]|iam)o |ecco|sono|ho |posso|quando|"
+    r"dopo|solo|"
     r"credo|spero|penso|secondo|tutto|mezzo)\w{3,}o (?:subito|direttamente|il |lo |la |i |gli |le "
     r"|l'|un |una )",
     r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"

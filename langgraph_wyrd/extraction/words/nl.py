@@ -135,6 +135,7 @@ THANKS = (
     r"uw) [\w ]{1,40})*"
 )
 FAREWELL = (
+    r"(?:nou |oke |ok |dan )*(?:dan )?wacht ik (?:wel |nog |dan )*(?:even )?af",
     r"(?:tot (?:ziens|later|straks|morgen|snel|de volgende)|doei|doeg|fijne? (?:dag|avond|"
     r"weekend|dag verder)|prettige|groetjes|groeten|houdoe|welterusten)\b[^;\u3001\uff0c]*",
     r"(?:nee[,.! ]*)?(?:dat|dit) (?:was|is) (?:het|alles|genoeg|voldoende).{0,40}",

@@ -113,7 +113,8 @@ BEGINS = (
     r"agora (?:verifico|procuro|executo))\b",
     r"\b(?:encaminhando|transferindo|passo (?:para|ao|a palavra)|comeco (?:por|a|agora)|"
     r"trato ja|ja (?:verifico|trato|procuro|vejo))\b",
-    r"\b(?:preciso|tenho que|tenho de) (?:primeiro )?(?:olhar|ver|verificar|checar|consultar|"
+    r"(?<!seria )\b(?:preciso|tenho que|tenho de) (?:primeiro )?(?:olhar|ver|verificar|checar|"
+    r"consultar|"
     r"confirmar|conferir|procurar|perguntar)\b",
     r"^assim que [^,]{3,90}, (?!voce)",
     r"\b(?:ainda|segue|continua) (?:esta )?(?:rodando|em andamento|em execucao|processando|"
@@ -162,6 +163,8 @@ THANKS = (
     r"agradeco(?: [\w ]{1,30})?|grat[oa]"
 )
 FAREWELL = (
+    r"(?:entao )?(?:deixa|deixe|fica) (?:como esta|assim)(?: entao| mesmo)?|(?:entao )?(?:vou "
+    r"esperar|espero)(?: entao)?",
     r"(?:tchau|adeus|ate (?:logo|mais|breve|amanha)|tenha (?:um|uma)|bom (?:fim|final)|"
     r"abracos?|falou|bye)\b[^;\u3001\uff0c]*",
     r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
