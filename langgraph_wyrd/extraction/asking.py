@@ -210,7 +210,7 @@ def said(text: str) -> Said:
             polite = True
         elif kind != "nod":
             asking = kind in ("question", "wish")
-            answered = number > 0 and (content or agrees or proceed) and not (wish or questions)
+            answered = number > 0 and (content or agrees or proceed) and not questions
             adds = adds or (asking and answered and _ADDS.match(line) is not None)
             adds = adds or (answered and _ADDS_WISH.match(line) is not None)
             adds = adds or (

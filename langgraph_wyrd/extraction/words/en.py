@@ -233,7 +233,10 @@ NODS = (
     r"|(?:that's |that is )?(?:good|fair|close) enough"
     r"|(?:i'?ll do|(?:i'?ll )?(?:try|check|test|read|look at)) (?:it|that|this|them)(?: "
     r"out)?(?: (?:tonight|tomorrow|later|today|now|soon|this \w+|on \w+day))?"
-    r"|good to know|fine by me"
+    r"|good to know|fine by me|gotcha|works(?: now| again| fine| great)?"
+    r"|(?:sounds?|looks?|seems?) (?:right|like a plan|amazing|wonderful|excellent|lovely|nice|cool|"
+    r"awesome)|you(?:'re| are) (?:a |an |the )?(?:lifesaver|legend|star|best|genius|hero|angel|"
+    r"great|awesome|amazing|wonderful)"
     r"|i'?ll wait (?:for|until|till) (?:\w+ ?){1,3}"
 )
 YES = (

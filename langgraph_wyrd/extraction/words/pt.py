@@ -163,8 +163,6 @@ THANKS = (
     r"agradeco(?: [\w ]{1,30})?|grat[oa]"
 )
 FAREWELL = (
-    r"(?:entao )?(?:deixa|deixe|fica) (?:como esta|assim)(?: entao| mesmo)?|(?:entao )?(?:vou "
-    r"esperar|espero)(?: entao)?",
     r"(?:tchau|adeus|ate (?:logo|mais|breve|amanha)|tenha (?:um|uma)|bom (?:fim|final)|"
     r"abracos?|falou|bye)\b[^;\u3001\uff0c]*",
     r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
@@ -188,6 +186,7 @@ PROCEED = (
     r"manda ver|bora)\b"
 )
 STOP = (
+    r"(?:entao )?(?:deixa|deixe|fica) (?:como esta|assim)(?: entao| mesmo)?",
     r"nao (?:precisa|e preciso|e necessario|quero|carece)(?: nao)?",
     r"(?:pare|para|parar|stop|cancele|cancela|cancelar|aborte|aborta|esqueca|esquece|deixa|"
     r"deixe|chega|desista)(?: isso| tudo| pra la| para la| por favor| ai| agora| a tarefa|"
