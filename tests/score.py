@@ -21,7 +21,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langgraph_wyrd import extract
 from langgraph_wyrd.extraction.conversation import conversation
-from langgraph_wyrd.extraction.promises import promises
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.fold import fold
@@ -89,9 +88,7 @@ def _lines(name: str, half: int | None) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def states(
-    messages: Iterable[Any], *, delta: bool = False, guess: bool = False
-) -> Iterator[WorkingState]:
+def states(messages: Iterable[Any], *, delta: bool = False) -> Iterator[WorkingState]:
     """The working state after each message, as if each came with a checkpoint of its own."""
     state, held = WorkingState(), []
     for n, message in enumerate(messages):
@@ -99,10 +96,7 @@ def states(
         new = Fresh([message], [0], complete=False) if delta else Fresh(list(held), [n])
         at = f"{n:06d}"
         view = View(at, fresh={"messages": new}, changed=frozenset(["messages"]), previous=state)
-        facts = list(conversation(view))
-        if guess:
-            facts += promises(view)
-        state, _ = fold(state, facts, Moment(at, "", f"2026-01-01T00:00:{n:06d}"))
+        state, _ = fold(state, conversation(view), Moment(at, "", f"2026-01-01T00:00:{n:06d}"))
         yield state
 
 
@@ -311,19 +305,6 @@ def score_runs() -> tuple[int, int]:
     return cuts, exact
 
 
-def score_promises() -> tuple[int, int]:
-    """How many promises are guessed in the runs, and how many of them stay open to the end."""
-    made = kept = 0
-    for run in agent_runs():
-        last = WorkingState()
-        seen: set[str] = set()
-        for last in states(run["messages"], guess=True):
-            seen.update(loop.id for loop in last.loops if loop.kind == "promise")
-        made += len(seen)
-        kept += sum(loop.kind == "promise" for loop in last.guessed_loops)
-    return made, kept
-
-
 def main() -> None:
     report_threads()
     options = argparse.ArgumentParser(description=__doc__)
@@ -341,8 +322,6 @@ def main() -> None:
                         print(f"          {text}")
     cuts, exact = score_runs()
     print(f"\ntool calls: {exact} of {cuts} cuts exact ({exact / cuts:.1%})")
-    made, kept = score_promises()
-    print(f"promises (guessed from prose): {made} in the agents' runs, {kept} open at their end")
 
 
 if __name__ == "__main__":

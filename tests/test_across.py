@@ -44,8 +44,8 @@ def agent(state: State) -> State:
             return {"messages": [AIMessage("", tool_calls=calls)]}
         case "which":
             return {"messages": [AIMessage(f"Which branch should I use to {text}?")]}
-        case "promise":
-            return {"messages": [AIMessage("Noted. I'll send you the report tomorrow.")]}
+        case "offer":
+            return {"messages": [AIMessage("The report is done. Shall I print it as well?")]}
         case "plan":
             steps = [
                 {"content": f"first: {text}", "status": "completed"},
@@ -85,7 +85,7 @@ def office(saver: WyrdSaver) -> None:
     say(saver, "b2", "call the customer", "bob")
     say(saver, "b3", "approve the order", "bob")
     say(saver, "c1", "greet everybody")
-    say(saver, "c2", "promise a report")
+    say(saver, "c2", "offer a report")
 
 
 def whose(page: Page[Any]) -> list[str]:
@@ -121,7 +121,7 @@ async def test_open_loops_of_all_threads(saver: WyrdSaver, call: Call) -> None:
     assert {("a2", "error"), ("b1", "question"), ("b2", "tool_call")} <= {
         (loop.thread_id, loop.kind) for loop in found
     }
-    assert "promise" not in {loop.kind for loop in found}
+    assert "c2" not in {loop.thread_id for loop in found}
 
 
 async def test_an_item_is_what_its_thread_says(saver: WyrdSaver, call: Call) -> None:
@@ -257,10 +257,10 @@ async def test_filters_of_open_loops(saver: WyrdSaver, call: Call) -> None:
     assert await found(thread_id="gone") == set()
     assert await found(kind="error", node="agent") == {("a2", "error")}
     assert await found(node=["nowhere", "elsewhere"]) == set()
-    assert await found(confidence="heuristic") == {("c2", "promise")}
-    assert ("c2", "promise") in await found(confidence=["any"])
+    assert await found(confidence="heuristic") == {("c2", "question")}
+    assert ("c2", "question") in await found(confidence=["any"])
     assert ("a1", "interrupt") in await found(confidence=["structural", "heuristic"])
-    assert await found(kind="promise") == set()
+    assert await found(kind="question", thread_id="c2") == set()
     assert await found(kind="interrupt", status="closed") == set()
     say(saver, "a1", Command(resume="yes"))
     assert await found(kind="interrupt") == {("b3", "interrupt")}

@@ -15,7 +15,6 @@ from langgraph_wyrd.extraction.conversation import conversation
 from langgraph_wyrd.extraction.intentions import wants
 from langgraph_wyrd.extraction.messages import read
 from langgraph_wyrd.extraction.policy import Channels
-from langgraph_wyrd.extraction.promises import promises
 from langgraph_wyrd.extraction.speech import turn as asked
 from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View
 from langgraph_wyrd.state.events import Moment
@@ -62,9 +61,8 @@ class Thread:
             fresh = {"messages": Fresh(held, places)}
             values = {"messages": held}
             view = View(id, values=values, fresh=fresh, **{**common, **more})
-        facts = [*conversation(view), *promises(view)]
         moment = Moment(id, self.ns, f"2026-01-01T00:{self.puts:02d}:00+00:00")
-        self.state, _ = fold(self.state, facts, moment)
+        self.state, _ = fold(self.state, conversation(view), moment)
         return self.state
 
     def open(self, *kinds: str) -> list[tuple[str, str | None]]:
@@ -706,43 +704,6 @@ def test_channels_that_are_left_out() -> None:
     thread.put(person("Find me a bus"), channels=Channels(exclude=["messages"]))
     assert thread.state.loops == ()
     assert thread.state.intentions == ()
-
-
-# ---- promises
-
-
-def test_promises_are_only_guessed(thread: Thread) -> None:
-    """A promise in prose is heuristic, and over when the agent reports it as done."""
-    thread.put(person("Is it up?"), said("I'll check the logs and get back to you.", "a1"))
-    assert thread.open("request") == [("request", "h1")]  # a promise answers nothing
-    assert [loop.kind for loop in thread.state.guessed_loops] == ["promise"]
-    thread.put(person("Fine", "h2"), said("It is raining.", "a2"))
-    assert len(thread.state.guessed_loops) == 1
-    thread.put(said("I've checked the logs: it is up.", "a3"))
-    assert thread.state.guessed_loops == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Once you provide the ID, I'll check it.",
-        "I'll need your ID.",
-        "I'll be happy to help.",
-        "Shall I check? I'll check if you want me to?",
-        "You will send it.",
-    ],
-)
-def test_no_promises(text: str) -> None:
-    """What hangs on the person, or is only polite, is no promise."""
-    thread = Thread()
-    thread.put(said(text, "a1"))
-    assert thread.state.guessed_loops == ()
-
-
-def test_words_before_a_call_are_no_promise(thread: Thread) -> None:
-    """The sentence that goes with a call is kept by the call."""
-    thread.put(calling("a1", ("c1", "search"), text="I'll check the logs."))
-    assert thread.state.guessed_loops == ()
 
 
 def test_reading_again_keeps_every_kind_of_loop() -> None:

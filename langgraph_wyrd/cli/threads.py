@@ -51,7 +51,7 @@ def show(asked: Asked) -> int:
 @command(
     "look", "brief", "the same in words, for a prompt", THREAD, AT,
     argument("--max-chars", type=int, metavar="N", help="never longer than this"),
-    flag("--guesses", "also what prose promises"),
+    flag("--guesses", "also what is only guessed: offers"),
 )  # fmt: skip
 def brief(asked: Asked) -> int:
     state = asked.thread.working_state(at=asked.at)

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.extraction import aims, context, conversation, declared, promises, tasks, todos
+from langgraph_wyrd.extraction import aims, context, conversation, declared, tasks, todos
 from langgraph_wyrd.extraction.messages import digest
 from langgraph_wyrd.state.facts import Fact
 from langgraph_wyrd.state.model import shortened
@@ -47,7 +47,6 @@ WRITES, MESSAGES, CHANNELS = 1, 2, 4
 DEFAULTS: dict[str, Extractor] = {
     "tasks": tasks.tasks,
     "conversation": conversation.conversation,
-    "promises": promises.promises,
     "todos": todos.todos,
     "background": todos.background,
     "aims": aims.aims,
@@ -59,7 +58,6 @@ DEFAULTS: dict[str, Extractor] = {
 LOOKS_AT = {
     "tasks": WRITES,
     "conversation": WRITES | MESSAGES | CHANNELS,
-    "promises": MESSAGES,
     "todos": WRITES | MESSAGES | CHANNELS,
     "background": WRITES | CHANNELS,
     "aims": CHANNELS,

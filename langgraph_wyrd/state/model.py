@@ -26,7 +26,7 @@ LoopKind = Literal[
     "truncated",  # an answer was cut off
     "malformed_call",  # a tool call that can't be read
     "task",  # delegated work
-    "promise",  # said in prose that it will be done
+    "promise",  # a model or a person noted that something was promised
     "decision",  # decided, and its outcome is not known yet
     "note",  # opened by a person or by the agent
 ]
@@ -239,7 +239,7 @@ class WorkingState:
 
     @property
     def guessed_loops(self) -> tuple[OpenLoop, ...]:
-        """What prose promises: open, but only guessed."""
+        """What is open, but only guessed: an offer that was not taken up."""
         return tuple(
             loop for loop in self.loops if not loop.resolved and loop.confidence == "heuristic"
         )

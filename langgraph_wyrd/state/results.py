@@ -154,7 +154,7 @@ class ThreadInfo:
     created_at: str | None = None
     updated_at: str | None = None  # the last time that anything was stored
     head: str | None = None  # the newest checkpoint of its root
-    open_loops: int = 0  # what prose promises is not counted
+    open_loops: int = 0  # what is only guessed is not counted
     open_todos: int = 0
     ended_at: str | None = None  # when its last run ended; None while something is due
 
