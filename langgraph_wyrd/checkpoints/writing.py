@@ -456,7 +456,7 @@ class Writing:
             if _waits(wanted.writes):
                 self._engine.post(job)
             else:
-                self._engine.to_writer(job, urgent=False)
+                self._engine.post(job, urgent=False)
             return job, False
 
 

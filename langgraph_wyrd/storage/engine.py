@@ -79,8 +79,8 @@ class Driver(Protocol):
 class Job:
     """Something to run on a connection, and how its caller hears of the end.
 
-    `kind`: `store` is a write that is merged with others, `write` and `read` are scripts; `mend` is
-    one that writes and looks after parity itself.
+    `kind`: `store` is a write that is merged with others, `write` and `read` are scripts; `open` is
+    one that a writer reads, `mend` one that writes and looks after parity itself.
     """
 
     __slots__ = ("done", "error", "key", "kind", "loop", "result", "waiting", "work")
@@ -237,7 +237,7 @@ class _Worker(threading.Thread):
         return self._connection is not None
 
     def _script(self, job: Job, connection: Connection) -> Any:
-        if job.kind == "read":
+        if job.kind in ("read", "open"):
             return connection.read(job.work())
         if job.kind == "clean":
             return connection.clean(job.work)
@@ -470,8 +470,9 @@ class Engine:
             self._no_background.clear()
         go_on(None)
 
-    def post(self, job: Job) -> Job:
-        """Hand a job to a thread, with what lingers on the caller's loop before it."""
+    def post(self, job: Job, *, urgent: bool = True) -> Job:
+        """Hand a job to a thread, with what lingers on the caller's loop before it. A write that is
+        not urgent waits a moment, so that the next takes it along."""
         if not self._ready or self._pid != os.getpid():
             self._start()
         if job.kind == "read" and self.driver.readers:
@@ -482,34 +483,23 @@ class Engine:
                 job.end(None, _closed())
             elif not self._read_queue.empty() and len(self._workers) < self._most:
                 self.add_reader()
-        else:
-            self._hand_over(job, urgent=True)
-        return job
-
-    def _hand_over(self, job: Job, *, urgent: bool) -> None:
-        if job.loop is None:
+        elif job.loop is None:
             self.send([job])
-            return
-        lingering = self._lingering.get(job.loop)
-        if lingering is None:
-            lingering = self._lingering[job.loop] = _Lingering(self)
-        lingering.add(job, urgent=urgent)
+        else:
+            lingering = self._lingering.get(job.loop)
+            if lingering is None:
+                lingering = self._lingering[job.loop] = _Lingering(self)
+            lingering.add(job, urgent=urgent)
+        return job
 
     def send(self, jobs: list[Job]) -> None:
         """Put jobs into the queue of their writer."""
         with self._guard:  # as in `post`
             queues = self._write_queues
-            if len(queues) == 1:
-                queues[0].put(jobs)
-                return
-            if queues:
-                shares: dict[int, list[Job]] = {}
-                for job in jobs:
-                    shares.setdefault(hash(job.key) % len(queues), []).append(job)
-                for at, share in shares.items():
-                    queues[at].put(share)
-                return
-        for job in jobs:
+            for at, queue in enumerate(queues):
+                if share := [job for job in jobs if hash(job.key) % len(queues) == at]:
+                    queue.put(share)
+        for job in () if queues else jobs:
             job.end(None, _closed())
 
     # ---- life
@@ -573,13 +563,6 @@ class Engine:
         job.done = lambda _: rested.set()
         self._read_queue.put([job])
         return rested.wait(_ROOM)
-
-    def to_writer(self, job: Job, *, urgent: bool = True) -> Job:
-        """Hand over a job; what is not urgent waits a moment, so that the next takes it along."""
-        if not self._ready or self._pid != os.getpid():
-            self._start()
-        self._hand_over(job, urgent=urgent)
-        return job
 
     def reopened(self) -> bool:
         """Allow use again after a close; whether nothing is open."""

@@ -11,12 +11,12 @@ from langgraph_wyrd.storage.scripts import Script
 
 def meet(engine: Engine) -> None:
     """Connect, and make what is missing. Nobody's lock is waited for."""
-    engine.wait(engine.to_writer(engine.job("read", _nothing)))
+    engine.wait(engine.post(engine.job("open", _nothing)))
 
 
 async def ameet(engine: Engine) -> None:
     """Async version of `meet`."""
-    await engine.await_(engine.to_writer(engine.ajob("read", _nothing)))
+    await engine.await_(engine.post(engine.ajob("open", _nothing)))
 
 
 def _nothing() -> Script[None]:
