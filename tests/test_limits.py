@@ -117,32 +117,38 @@ async def test_what_is_remembered_of_threads_is_bounded(sqlite: Any) -> None:
 class Sessions:
     """A saver's connections, so that what a pooler does may be done to them."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.made: list[psycopg.Connection[Any]] = []
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: list[Pipeline] = []
+        begun = Pipeline.__init__
 
-    def connect(self) -> psycopg.Connection[Any]:
-        made = psycopg.Connection.connect(self.url, autocommit=True)
-        self.made.append(made)
-        return made
+        def noted(pipeline: Pipeline, raw: psycopg.Connection[Any]) -> None:
+            begun(pipeline, raw)
+            self.made.append(pipeline)
+
+        monkeypatch.setattr(Pipeline, "__init__", noted)
 
     def told(self, sql: str) -> list[bytes]:
         """Say it to the server behind psycopg's back; the first column of what it answers."""
         found = []
         for each in self.made:
-            if not each.closed:
-                result = each.pgconn.exec_(sql.encode())
+            if not each._raw.closed:
+                each.settle()
+                result = each._conn.exec_(sql.encode())
                 found += [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
         return found
 
 
 @pytest.mark.parametrize("sql", ["DEALLOCATE ALL", "DISCARD ALL"])
 async def test_what_was_prepared_is_gone(
-    postgres: Any, sql: str, call: Any, caplog: pytest.LogCaptureFixture
+    postgres: Any,
+    sql: str,
+    call: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each call works at once, done once; it is said once, with what would spare it."""
-    sessions = Sessions(postgres.url)
-    saver = postgres.open(connect=sessions.connect, min_size=1, max_size=2, timeout=1)
+    sessions = Sessions(monkeypatch)
+    saver = postgres.open(min_size=1, max_size=2, timeout=1)
     for token in "abcd":
         append(saver, "t", token)
     caplog.set_level(logging.WARNING, "langgraph_wyrd")
@@ -169,6 +175,7 @@ async def test_an_agent_whose_sessions_are_others_each_time(
     opened = Pipeline.open
 
     def forgetful(self: Pipeline, *, prepares: bool) -> None:
+        self.settle()
         self._conn.exec_(b"DISCARD ALL")
         opened(self, prepares=prepares)
 
@@ -183,12 +190,12 @@ async def test_an_agent_whose_sessions_are_others_each_time(
     assert saver.verify().ok
 
 
-def test_no_name_is_prepared_twice(postgres: Any) -> None:
+def test_no_name_is_prepared_twice(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one connection prepared can't pass for another's, wherever a pooler sends it."""
     names = []
     for _ in range(2):
-        sessions = Sessions(postgres.url)
-        saver = postgres.open(connect=sessions.connect, min_size=1, max_size=1)
+        sessions = Sessions(monkeypatch)
+        saver = postgres.open(min_size=1, max_size=1)
         for token in "abcd":
             append(saver, "t" + token, token)
         names += sessions.told("SELECT name FROM pg_prepared_statements")

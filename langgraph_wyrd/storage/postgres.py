@@ -370,6 +370,7 @@ class PostgresConnection:
             return
         text = self._driver.text(f"VACUUM {', '.join(tables)}")
         try:
+            self._pipeline.settle()
             self._raw.execute(text, prepare=False)
         except psycopg.Error as error:
             self._driver.refuse_silence(self._watch)
@@ -447,7 +448,10 @@ class PostgresConnection:
                 pipeline.send(f"SET LOCAL {driver._limit}".encode())
             yield
             pipeline.send(b"COMMIT")
-            pipeline.close()
+            if begin is _READ and not driver._shared:
+                pipeline.leave()
+            else:
+                pipeline.close()
         except BaseException as error:
             pipeline.abandon()
             if isinstance(error, (psycopg.errors.UniqueViolation, psycopg.errors.DivisionByZero)):

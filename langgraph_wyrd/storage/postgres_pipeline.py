@@ -51,6 +51,9 @@ class Pipeline:
 
     def open(self, *, prepares: bool) -> None:
         """Begin a transaction's statements, which are prepared or not when they are first sent."""
+        # PgBouncer takes a session back when it has answered a Sync, also where more was sent then.
+        if self._awaited:
+            self.settle()
         self._prepares = prepares
         self._conn.enter_pipeline_mode()
 
@@ -92,6 +95,18 @@ class Pipeline:
     def close(self) -> None:
         """Have the answers come to all that was sent, which ends a transaction."""
         self._synchronise()
+        self._conn.exit_pipeline_mode()
+
+    def leave(self) -> None:
+        """End a transaction that read, and wait for nothing: the next one takes its answer."""
+        self._conn.pipeline_sync()
+        self._awaited.append(_IGNORED)
+        if self._conn.flush():
+            self.settle()
+
+    def settle(self) -> None:
+        """Take the answers that are still to come."""
+        self._raw.wait(self._answers())
         self._conn.exit_pipeline_mode()
 
     def _synchronise(self) -> None:
