@@ -94,6 +94,7 @@ class InboxFilters(TypedDict, total=False):
 
     kind: Some
     user: Some
+    user_id: Some
     thread_id: Some
     node: Some
     agent: str | None
@@ -450,7 +451,7 @@ class Queries(SaverBase):
             kind: "approval" (of actions, as langchain and Agent Inbox ask for it), "interrupt"
                 (any other), "question" (asked in a message: answer it with a message); one or
                 several.
-            user: In the threads of these users.
+            user: In the threads of these users; also as `user_id`, as other listings have it.
             thread_id: In these threads.
             node: Asked by these nodes.
             agent: Asked by the agent of this name (`create_agent(name=…)`).

@@ -535,7 +535,8 @@ async def test_filters_of_the_inbox(durable: Backend, call: Call) -> None:
     found = await call(saver, "inbox")
     assert len(found) == 6
     assert [each.thread_id for each in found[::2]] == ["t2", "t1", "t0"]
-    assert {e.thread_id for e in await call(saver, "inbox", user="ann")} == {"t0", "t2"}
+    for name in ("user", "user_id"):
+        assert {e.thread_id for e in await call(saver, "inbox", **{name: "ann"})} == {"t0", "t2"}
     assert {e.thread_id for e in await call(saver, "inbox", thread_id="t1")} == {"t1"}
     assert {e.question for e in await call(saver, "inbox", node="one")} == {"one?"}
     assert {e.node for e in await call(saver, "inbox", kind="approval")} == {"two"}
@@ -619,6 +620,9 @@ async def test_assigning_and_expiring(durable: Backend, call: Call) -> None:
         await call(thread, "answer", "late")
     with pytest.raises(InvalidInput, match="expires_at"):
         await call(thread, "assign", expires_at="soon")
+    for nobody in ("", 5):
+        with pytest.raises(InvalidInput, match="whose question"):
+            await call(thread, "assign", to=nobody)
 
 
 def test_a_graph_says_until_when(sqlite: Backend) -> None:

@@ -87,6 +87,9 @@ def test_what_is_wrong_is_an_error_with_its_path(what: str) -> None:
         raise AssertionError(found.errors[0])
     state, dropped = WorkingState.recover(payload)
     assert dropped == found.errors
+    printed = str(WorkingState.recover(payload))
+    assert printed.endswith(f"dropped: {dropped[0]}")
+    assert len(printed) < 1000
     assert WorkingState.validate(state.to_dict()).valid
     if isinstance(payload, dict) and 1 not in payload and "context" not in found.errors[0]:
         assert state.get_context("goal") == {"a": [1, None]}

@@ -132,13 +132,20 @@ def test_answering(saver: WyrdSaver, run: Callable[..., Ran]) -> None:
     done = json.loads(run(*command)[1])
     assert [*done["stored"].values()] == [{"type": "reject", "message": "keep it"}]
     assert run("answer", "cleaning", "approve")[1].startswith("answered cleaning: approve search")
-    assert run("answer", "painting", '{"colour": "green", "coats": 2}')[0] == 0
+    painting = json.loads(run("inbox", "--thread", "painting", "--json")[1])[0]["loop_id"]
+    assert run("answer", "painting", "blue", "--by", "bob")[0] == 0
+    for named in ("painting", painting):
+        code, _, err = run("answer", named, "red")
+        assert code == 2
+        assert "thread 'painting' was answered already by bob" in err
+    assert run("answer", painting, '{"colour": "green", "coats": 2}', "--replace")[0] == 0
     assert run("inbox")[0] == 1
     messages = agent.invoke(None, at("cleaning"))["messages"]
     assert "reason: keep it" in str(messages)
     assert "found x" in str(messages)
     assert graph.invoke(None, at("painting"))["log"] == [{"colour": "green", "coats": 2}]
-    assert run("answer", "painting", "red")[0] == 1
+    assert "is over: answered" in run("answer", "painting", "red")[2]
+    assert run("answer", "nowhere", "red")[0] == 1
 
 
 def test_filters(saver: WyrdSaver, run: Callable[..., Ran]) -> None:

@@ -21,7 +21,7 @@ from langgraph_wyrd.cli.command import (
 )
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import OpenLoop, Todo
-from langgraph_wyrd.state.results import InboxEntry, Page, QuestionKind
+from langgraph_wyrd.state.results import Page, QuestionKind
 from langgraph_wyrd.views.messages import messages_text
 from langgraph_wyrd.views.text import line, plain
 
@@ -91,27 +91,32 @@ def resume(asked: Asked) -> int:
 )  # fmt: skip
 def answer(asked: Asked) -> int:
     args = asked.args
-    entry = _question(asked, args.id)
+    thread_id, loop_id, question = _question(asked, args.id)
     value = _value(args.value)
     if args.message is not None:
         value = {"type": args.value, "message": args.message}
-    stored = asked.saver.thread(entry.thread_id).answer(
-        value, loop=entry, by=args.by, replace=args.replace
+    stored = asked.saver.thread(thread_id).answer(
+        value, loop=loop_id, by=args.by, replace=args.replace
     )
-    said = f"answered {entry.thread_id}: {entry.question}"
-    return asked.done(said, thread_id=entry.thread_id, loop_id=entry.loop_id, stored=stored)
+    said = f"answered {thread_id}: {question}"
+    return asked.done(said, thread_id=thread_id, loop_id=loop_id, stored=stored)
 
 
-def _question(asked: Asked, given: str) -> InboxEntry:
-    """The entry of the inbox that is meant: by its id, or by the thread that waits for it."""
+def _question(asked: Asked, given: str) -> tuple[str, str, str]:
+    """Thread, loop and words of the question that is meant, by its id or by its thread."""
     found = asked.all_of(asked.saver.inbox)
     here = [each for each in found if each.thread_id == given]
+    if not here and not any((each.loop_id or "").startswith(given) for each in found):
+        # What was answered a moment ago waits no more, and may still be answered otherwise.
+        for loop in asked.saver.open_loops(kind="interrupt", status="closed", limit=1000):
+            if loop.thread_id == given or loop.id.startswith(given):
+                return str(loop.thread_id), loop.id, loop.description
     if not here:
-        return asked.only(found, given, "question")
+        here = [asked.only(found, given, "question")]
     if len(here) > 1:
         ids = ", ".join(f"{each.loop_id} ({line(each.question, 60)})" for each in here)
         raise InvalidInput(f"thread {given!r} waits for {len(here)} answers: say which: {ids}")
-    return here[0]
+    return here[0].thread_id, str(here[0].loop_id), here[0].question
 
 
 def _value(text: str) -> Any:

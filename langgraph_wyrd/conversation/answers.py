@@ -82,6 +82,8 @@ def assign(
     by: str | None,
 ) -> Operation[None]:
     """Note whose question it is, and until when it can be answered."""
+    if to is not None and (not isinstance(to, str) or not to):
+        raise InvalidInput(f"to={to!r}: use the name of whose question it is")
     until = expires_at.isoformat() if isinstance(expires_at, datetime) else expires_at
     if until is not None and (not isinstance(until, str) or moment(until) is None):
         raise InvalidInput(f"expires_at={expires_at!r}: use a datetime or ISO text")

@@ -261,7 +261,7 @@ def inbox(
     saver: Any, limit: int, after: str | None, *,
     kind: str | Iterable[str] | None = None, user: Any = None, thread_id: Any = None,
     node: Any = None, agent: str | None = None, assigned_to: str | None = None,
-    older_than: timedelta | None = None,
+    older_than: timedelta | None = None, user_id: Any = None,
 ) -> Operation[Page[InboxEntry]]:  # fmt: skip
     """One page of it, newest first."""
     kinds = {*_LOOPS} if kind is None else {kind} if isinstance(kind, str) else set(kind)
@@ -274,7 +274,8 @@ def inbox(
         until = datetime.now(timezone.utc) - older_than
     asked: dict[str, Any] = {
         "kind": sorted({_LOOPS[each] for each in kinds}),
-        "user_id": user, "thread_id": thread_id, "node": node, "until": until,
+        "user_id": user_id if user is None else user, "thread_id": thread_id, "node": node,
+        "until": until,
     }  # fmt: skip
     found: Page[InboxEntry] = Page()
     known: dict[str, Waiting | None] = {}

@@ -64,6 +64,9 @@ class Recovered(NamedTuple):
     state: WorkingState
     dropped: tuple[str, ...]  # each begins with the path: `todos[1].status: …`
 
+    def __str__(self) -> str:
+        return "\n".join([str(self.state), *[f"dropped: {each}" for each in self.dropped]])
+
 
 def validate(payload: Any) -> Validation:
     """Check a payload. Errors are what `from_dict` would refuse, leave aside or misread."""
