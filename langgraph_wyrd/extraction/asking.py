@@ -125,18 +125,6 @@ def is_open_ended(question: str) -> bool:
     return any(each.OPEN.search(lowered(question, tables)) for each in tables)
 
 
-_TO_KNOW = re.compile(
-    r"\bknow\b|question|\bhelp|wissen|frage|helfen|savoir|aider|saber|pregunta|ayud|duvida|ajud"
-    r"|sapere|domanda|aiutar|weten|vraag|helpen|\u4e86\u89e3|\u95ee\u9898|\u5e2e|\u77e5\u308a"
-    r"|\u8cea\u554f|\u624b\u4f1d"
-)
-
-
-def asks_for_questions(question: str) -> bool:
-    """Whether a question asks what somebody wants to know: a question is the answer."""
-    return is_open_ended(question) and _TO_KNOW.search(plain_latin(question)) is not None
-
-
 def adds(text: str) -> bool:
     """Whether what a person asks comes on top of what they asked before."""
     words = own_words(text)

@@ -41,7 +41,6 @@ _MOST_PARTS = 5  # questions of one message that are loops of their own
 _FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
 _BARE = 16
-_VAGUE = 4  # words of a request that says little
 _WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
 _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
 _HINTS = "hints"  # an offer that asks nothing
@@ -260,13 +259,12 @@ class Owed:
             or not waited
             or not may_be_english(text)
         )
-        if (
-            said.denies and waited and (asking.approves(asked) or said.wish)
-        ):  # "no, list them first"
+        moves = moves and not (waited and said.agrees and not said.withdraws)
+        if said.denies and waited and (said.wish or asking.approves(asked)):
+            # "no, list them first"
             moves = moves or not may_be_english(text) or len(text) > 2 * _SHORT
-        concrete = waited and said.wish and (asking.is_open_ended(asked) or self._spells_out(line))
-        if waited and said.questions and not concrete:
-            concrete = asking.asks_for_questions(asked)
+        asks = said.wish or bool(said.questions)
+        concrete = waited and asks and asking.is_open_ended(asked)
         changes = waited and self._changes(said, form, line, asked)
         if self.requests:
             if moves or (concrete and not said.adds) or changes:
@@ -296,14 +294,6 @@ class Owed:
             self._aims(message, line, source)
         elif not self.aim:
             self._resume(source)
-
-    def _spells_out(self, line: str) -> bool:
-        """Whether an answer says at length what a request of a few words left open."""
-        size = len(line.split())
-        return any(
-            len(each.text.split()) <= _VAGUE and size > 2 * _VAGUE and share(line, each.text)
-            for each in self.requests
-        )
 
     def _changes(self, said: asking.Said, form: Form, line: str, asked: str) -> bool:
         """Whether an answer does more than answer: it takes a proposal and goes on to the next."""

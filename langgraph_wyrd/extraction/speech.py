@@ -184,7 +184,6 @@ def turn(text: str) -> Turn:
         done = any(_reports(each, line) for line in lines for each in tables)
         more = (*offers, *eased)
         also = any(each.ALSO.search(lowered(offer, tables)) for offer in more for each in tables)
-        also = also and _THAT_TOO.search(offers[-1]) is None
         text = " ".join(offers)
         failed = any(each.FAILED.search(line) for line in lines for each in tables)
         return Turn(
@@ -516,7 +515,6 @@ def translates(wanted: str, text: str) -> bool:
     )
 
 
-_THAT_TOO = re.compile(r"\b(?:that one|this one|those|these|it|them) (?:too|as well)\b")
 _IF_SO = re.compile(  # goes on with an offer: "if so, which?"
     r"if (?:so|yes)\b|(?:wenn|falls) ja\b|si oui\b|si es asi\b|(?:en|em|in) caso a\w+\b|se sim\b"
     r"|se si\b|(?:zo|indien) ja\b|如果(?:是|需要)|もしそう"

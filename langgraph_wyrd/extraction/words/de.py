@@ -109,6 +109,8 @@ NEEDS = (
     r".{3,80}\boder\b.{3,60}\banbieten\b"
     r"|^(?!(?:wenn|falls|sofern) ).*\b(?:ich|wir) (?:kann|konnte|konnten|konnen) (?:ihnen|dir) "
     r".{3,80}\boder\b.{3,60}\banbieten\b"
+    r"|^wenn (?:du|sie) mir .{3,90}(?:gibst|gebt|geben|schickst|schicken|sagst|sagen|nennst|"
+    r"nennen), (?:kann|\w+e) ich\b"
 )
 BEGINS = (
     r"\bich \w+e\b.*\b(?:jetzt|nun|gleich|sofort|umgehend|eben)\W*$",

@@ -11,6 +11,7 @@ YOU = (
     r"quiere|prefieres|prefiere|tienes|tiene|deseas?)\b"
 )
 COURTESY = (
+    r"\b(?:puedes|podes|puede|podrias) (?:comprobarlo|probarlo|verificarlo)\b",
     r"^(?:quieres?|te gustaria) (?:probarlo|probarla|probar|testearlo)\b",
     r"^(?:prueba|pruebe|proba|probalo|pruebalo|verifica|recarga|refresca|"
     r"intenta)\b.{0,100}\b(?:si (?:funciona|ya|ahora|todo|sigue)|para ver si)\b",
@@ -101,6 +102,8 @@ NEEDS = (
     r"compartime) (?:que|si (?:se|aparece|sale|te|le|da)|cual|como|donde|cuando|el|la|los|las|lo "
     r"que)\b"
     r"|^(?!si ).*\b(?:puedo|podria) ofrecer(?:le|te)\b.{3,80}\bo\b"
+    r"|^si me (?:das?|pasas?|envias?|mandas?|dices?|facilitas?|compartes?)\b.{3,90}, (?:puedo|lo|"
+    r"la|te|\w+o)\b"
 )
 BEGINS = (
     r"\b(?:un (?:momento|minuto|segundo|instante|momentito)|dame un|deme un|permiteme|"

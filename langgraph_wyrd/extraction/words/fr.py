@@ -27,6 +27,7 @@ COURTESY = (
     r"\bdi(?:s|tes)-moi si (?:quelque chose|un point|besoin)\b",
 )
 OFFERS = (
+    r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu) \w+(?:er|ir|re|oir)\b",
     r"^(?:et |ou )?(?:voulez-vous|veux-tu|souhaitez-vous|souhaites-tu|aimeriez-vous|"
     r"aimerais-tu|tu veux|vous voulez|voudriez-vous)(?: egalement| aussi)? que (?:je|nous|"
     r"j')",
@@ -92,6 +93,8 @@ NEEDS = (
     r"|^(?!(?:si |s'il )).*\b(?:envoie|envoyez|colle|collez|partage|partagez|donne|donnez)[- "
     r"](?:le |la |les )?moi\b"
     r"|\bpeux (?:vous |te )proposer\b.{3,80}\bou\b"
+    r"|^si (?:vous|tu) (?:me |m')(?:donne[sz]?|envoie[sz]?|envoyez|passe[sz]?|indique[sz]?|"
+    r"communique[sz]?)\b.{3,90}, je\b"
 )
 BEGINS = (
     r"\b(?:un (?:instant|moment)|une (?:minute|seconde)|patiente[zr]?|ne quittez pas|"

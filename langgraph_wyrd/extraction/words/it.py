@@ -11,6 +11,7 @@ YOU = (
     r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
 )
 COURTESY = (
+    r"\b(?:puoi|puo|potresti) (?:provarlo|verificarlo|controllarlo) (?:tu|lei)\b",
     r"^(?:vuoi|vuole) (?:provar|testar)\w+\b",
     r"^(?:prova|provi|testa|verifica|ricarica|riavvia)\b.{0,100}\b(?:se (?:funziona|ora|adesso|va|"
     r"tutto|e)|per vedere se)\b",
@@ -95,6 +96,8 @@ NEEDS = (
     r"quali|"
     r"come|dove|quando|il|lo|la|i|gli|le|l')"
     r"|^(?!se ).*\b(?:posso|potrei) (?:offrir|propor)(?:le|ti)\b.{3,80}\bo\b"
+    r"|^se mi (?:comunica|da|dai|manda|mandi|invia|invii|passa|passi|fornisce|fornisci|dice|"
+    r"dici)\b.{3,90}, (?:posso|\w+o)\b"
 )
 BEGINS = (
     r"\b(?:un (?:attimo|momento|secondo|minuto|istante)|solo un|lasciami|mi lasci|"
@@ -164,7 +167,7 @@ THANKS = (
     r"vi) ringrazio(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
-    r"(?:allora |va bene |ok )*(?:aspetto|lasci(?:a|o) (?:cosi|stare|com\'e))(?: allora)?",
+    r"(?:allora |va bene |ok )*(?:aspetto|lasci(?:a|o) (?:cosi|com\'e))(?: allora)?",
     r"(?:arrivederci|a presto|a dopo|a domani|buona (?:giornata|serata|notte|continuazione)|"
     r"addio|ci vediamo|bye|saluti)\b[^;\u3001\uff0c]*",
     r"(?:no[,.! ]*)?(?:e|era|questo e|quest'e|e') tutto.{0,40}",

@@ -74,6 +74,7 @@ NEEDS = (
     r")*(?:wat|welke?|hoe|waar|"
     r"wanneer|de|het)\b"
     r"|\bkan (?:u|je) .{3,80}\bof\b.{3,60}\baanbieden\b"
+    r"|^als (?:u|je) (?:me|mij) .{3,90}(?:geeft|stuurt|doorgeeft|geef|stuur), (?:kan|\w+) ik\b"
 )
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"

@@ -12,6 +12,7 @@ YOU = (
     r"gostaria|deseja|queres|preferes|tem)\b"
 )
 COURTESY = (
+    r"\b(?:pode|consegue|poderia) (?:testar|conferir|verificar) (?:ai|do seu lado|por ai)\b",
     r"^(?:voce )?(?:quer|queres) (?:testar|experimentar)\b",
     r"^(?:testa|teste|tenta|tente|verifica|verifique|recarrega|recarregue|roda|"
     r"rode)\b.{0,100}\b(?:se (?:funciona|funcionou|deu|agora|ficou|esta|ainda)|pra ver se|para "
@@ -93,6 +94,8 @@ NEEDS = (
     r"|\bme (?:diga|diz|fala|fale|conta|conte|manda|mande|passa|passe|envia|envie) (?:o|a|os|as|"
     r"qual|quais|como|onde|quando|o que)\b"
     r"|^(?!(?:se|caso) ).*\b(?:posso|podemos) (?:te |lhe )?oferecer\b.{3,80}\bou\b"
+    r"|^se (?:voce )?me (?:der|passar|enviar|mandar|disser|informar)\b.{3,90}\b(?:consigo|posso|"
+    r"eu \w+o)\b"
 )
 BEGINS = (
     r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
