@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import random
 import uuid
 from collections.abc import Callable, Sequence
@@ -368,7 +369,15 @@ def program(request: pytest.FixtureRequest) -> Program:
     return request.param
 
 
-DURABILITIES = ("async", "sync", "exit")  # each is the name of a thread, too
+Durabilities = tuple[str, ...]
+DURABILITIES: Durabilities = ("async", "sync", "exit")  # each is the name of a thread, too
+
+
+@pytest.fixture
+def durabilities(request: pytest.FixtureRequest) -> Durabilities:
+    """All of them on SQLite's files; one elsewhere: what is put does not depend on the place."""
+    whole = "sqlite" in request.node.name or os.environ.get("WYRD_MORE")
+    return DURABILITIES if whole else DURABILITIES[:1]
 
 
 def state(program: Program, saver: Any, thread: str) -> Any:
@@ -385,10 +394,10 @@ def expected_state(program: Program, turns: int, durability: Any) -> Any:
     return state(program, reference, durability)
 
 
-def test_a_run_and_its_history(saver: Any, program: Program) -> None:
+def test_a_run_and_its_history(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """After every turn the state, and at the end the whole history, are InMemorySaver's."""
     reference = InMemorySaver()
-    for durability in DURABILITIES:
+    for durability in durabilities:
         for n in range(4):
             for each in (saver, reference):
                 program.run(each, range(n, n + 1), durability)
@@ -401,10 +410,10 @@ def test_a_run_and_its_history(saver: Any, program: Program) -> None:
         assert told[0] == told[1]
 
 
-async def test_a_run_in_a_loop(saver: Any, program: Program) -> None:
+async def test_a_run_in_a_loop(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """The same through the async methods."""
     graph = program.graph(saver)
-    for durability in DURABILITIES:
+    for durability in durabilities:
         where: Any = config(durability)
         for n in range(4):
             await graph.ainvoke(program.given(n), where, durability=durability)
@@ -412,21 +421,23 @@ async def test_a_run_in_a_loop(saver: Any, program: Program) -> None:
         assert Plain()((found.values, found.next)) == expected_state(program, 4, durability)
 
 
-def test_going_on_in_another_saver(durable: Backend, program: Program) -> None:
+def test_going_on_in_another_saver(
+    durable: Backend, program: Program, durabilities: Durabilities
+) -> None:
     """A saver that was closed can be followed by another one at any turn."""
     for n in range(4):
         saver = durable.open()
-        for durability in DURABILITIES:
+        for durability in durabilities:
             program.run(saver, range(n, n + 1), durability)
         saver.close()
     last = durable.open()
-    for durability in DURABILITIES:
+    for durability in durabilities:
         assert state(program, last, durability) == expected_state(program, 4, durability)
 
 
-def test_forks(saver: Any, program: Program) -> None:
+def test_forks(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """A fork from any checkpoint goes on from its state there, and the trunk stays as it was."""
-    for durability in DURABILITIES:
+    for durability in durabilities:
         told = []
         for each in (saver, InMemorySaver()):
             program.run(each, range(3), durability)
@@ -444,9 +455,9 @@ def test_forks(saver: Any, program: Program) -> None:
         assert told[0] == told[1]
 
 
-def test_a_copied_thread_goes_on(saver: Any, program: Program) -> None:
+def test_a_copied_thread_goes_on(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """A copy has the state of its source, both go on alone, and each survives the other."""
-    for durability in DURABILITIES:
+    for durability in durabilities:
         copy = f"copy of {durability}"
         program.run(saver, range(3), durability)
         saver.copy_thread(durability, copy)
@@ -458,9 +469,9 @@ def test_a_copied_thread_goes_on(saver: Any, program: Program) -> None:
         assert state(program, saver, copy) == expected_state(program, 5, durability)
 
 
-def test_a_pruned_thread_goes_on(saver: Any, program: Program) -> None:
+def test_a_pruned_thread_goes_on(saver: Any, program: Program, durabilities: Durabilities) -> None:
     """keep_latest drops what it can, keeps the state, and the thread goes on as if nothing was."""
-    for durability in DURABILITIES:
+    for durability in durabilities:
         reference = InMemorySaver()
         for n in range(6):
             for each in (saver, reference):
@@ -475,10 +486,10 @@ def test_a_pruned_thread_goes_on(saver: Any, program: Program) -> None:
             assert len(left) < len(whole) / 3
 
 
-def test_pruning_a_forked_thread(saver: Any) -> None:
+def test_pruning_a_forked_thread(saver: Any, durabilities: Durabilities) -> None:
     """Of a thread with branches keep_latest keeps the newest checkpoint whole, as it was."""
     program = PROGRAMS[0]
-    for durability in DURABILITIES:
+    for durability in durabilities:
         program.run(saver, range(4), durability)
         graph = program.graph(saver)
         old = list(graph.get_state_history(config(durability)))[-2]
@@ -490,10 +501,12 @@ def test_pruning_a_forked_thread(saver: Any) -> None:
         assert after.config == before.config
 
 
-def test_deleting_a_run_keeps_the_others(saver: Any, program: Program) -> None:
+def test_deleting_a_run_keeps_the_others(
+    saver: Any, program: Program, durabilities: Durabilities
+) -> None:
     """A run that is deleted takes nothing from the state that later runs rest on."""
     graph = program.graph(saver)
-    for durability in DURABILITIES:
+    for durability in durabilities:
         runs = [str(uuid.uuid4()) for _ in range(4)]
         for n, run in enumerate(runs):
             told = {**config(durability), "metadata": {"run_id": run}}
@@ -545,7 +558,7 @@ def test_a_dict_stays_in_the_context(durable: Backend, cold: bool) -> None:
 
 @pytest.mark.parametrize("cold", [False, True])
 def test_nothing_is_damaged_in_delta_channels(
-    durable: Backend, program: Program, cold: bool
+    durable: Backend, program: Program, cold: bool, durabilities: Durabilities
 ) -> None:
     """Lists, dicts, messages and what starts them over: hot or cold, the same is said of them."""
     saver = durable.open()
@@ -553,7 +566,7 @@ def test_nothing_is_damaged_in_delta_channels(
         if cold:
             saver.close()
             saver = durable.open()
-        for durability in DURABILITIES:
+        for durability in durabilities:
             program.run(saver, range(n, n + 1), durability)
         report = saver.verify()
         assert not report.damages, str(report)
