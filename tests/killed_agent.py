@@ -109,7 +109,7 @@ def main(url: str, folder: str, *threads: str) -> None:
                 checkpointer=saver,
             )
         elif thread.startswith("plain-"):
-            from tests.test_beside import plain_graph
+            from tests.test_middleware_with_others import plain_graph
 
             agent = plain_graph(model, saver, tools_of(saver, journal, death), repair=False)
         else:

@@ -24,7 +24,7 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.types import classes, pieces, rebuild
 from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.types.migrations import Classes
-from tests.vanishing import app
+from tests.user_classes import app
 
 SERDE = JsonPlusSerializer()
 CODEC = Codec(SERDE)

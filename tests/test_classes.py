@@ -30,7 +30,7 @@ from langgraph_wyrd.port import copy as copy_threads
 from tests.conftest import Backend
 from tests.damage import at
 from tests.odd_values import Ciphered
-from tests.vanishing import EXAMPLES, NAME, SOURCE, App, app
+from tests.user_classes import EXAMPLES, NAME, SOURCE, App, app
 
 
 class State(TypedDict, total=False):

@@ -21,8 +21,8 @@ from tests.conftest import Backend
 from tests.damage import Rows, flipped, talk
 from tests.damage import at as of
 from tests.handmade import checkpoint, put
+from tests.marked_words import CONFIG, THREAD, WORDS, build, found, plant
 from tests.outside import raw, tables
-from tests.planted import CONFIG, THREAD, WORDS, build, found, plant
 from tests.tables import all_text
 
 KEY, OTHER = b"0123456789abcdef0123456789abcdef", b"x" * 32

@@ -12,7 +12,7 @@ from langgraph_wyrd.errors import MigrationFailed
 from tests.conftest import Backend
 from tests.damage import at
 from tests.handmade import put
-from tests.vanishing import NAME, app
+from tests.user_classes import NAME, app
 
 
 def raising(fields: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tests.conftest import Backend
 from tests.damage import at, extend
 from tests.handmade import put
 from tests.odd_values import JsonSerde
-from tests.vanishing import app
+from tests.user_classes import app
 
 OLD = """
 import dataclasses
@@ -235,7 +235,7 @@ def test_a_users_channel_is_migrated_by_class_only(sqlite: Backend) -> None:
     with sqlite.open(channels=channels) as saver:
         with pytest.raises(InvalidInput, match="belongs to a user"):
             saver.register_migration("profile", 1, dict)
-        saver.register_migration("tests.lone:State", 1, dict)
+        saver.register_migration("tests.held_runs:State", 1, dict)
 
 
 # Wherever the data lies: in enums, in what overwrites a channel, in questions.

@@ -19,7 +19,7 @@ from langgraph_wyrd.extraction import registry
 from langgraph_wyrd.state.facts import Opens
 from tests.conftest import Backend
 from tests.handmade import config, put
-from tests.lone import ask, chain, first
+from tests.held_runs import ask, chain, first
 from tests.outside import raw
 from tests.programs import (
     comparable,

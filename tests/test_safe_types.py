@@ -25,7 +25,7 @@ from tests.conftest import Backend
 from tests.damage import at
 from tests.handmade import checkpoint, config, put
 from tests.odd_values import Ciphered
-from tests.vanishing import app
+from tests.user_classes import app
 
 SERDES = {
     "default": JsonPlusSerializer,

@@ -38,8 +38,8 @@ from langgraph_wyrd.storage.tables import (
 from tests.conftest import Backend
 from tests.damage import at, talk
 from tests.handmade import checkpoint, ids, put
+from tests.marked_words import CONFIG, build, stored_text
 from tests.outside import ROOT, python, raw
-from tests.planted import CONFIG, build, stored_text
 from tests.raw_rows import replace, store, stored
 
 pytestmark = pytest.mark.empty

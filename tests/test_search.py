@@ -21,8 +21,8 @@ from langgraph_wyrd import KeyRing, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.tables import SEARCH
 from tests.conftest import Backend
+from tests.marked_words import stored_text
 from tests.outside import is_postgres, raw
-from tests.planted import stored_text
 from tests.raw_rows import replace, stored
 from tests.scripted_agents import Scripted, calls
 

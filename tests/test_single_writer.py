@@ -24,10 +24,10 @@ from langgraph_wyrd.checkpoints.leases import lease_key
 from langgraph_wyrd.errors import ConcurrentRun
 from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.tables import LEASES, LeaseRow
-from tests import lone
+from tests import held_runs
 from tests.conftest import Backend
 from tests.handmade import config
-from tests.lone import ask, chain, fail, first, functional, last, slow, until
+from tests.held_runs import ask, chain, fail, first, functional, last, slow, until
 from tests.outside import Peer, at_rest, raw, write_lock
 from tests.test_hooks import heard
 
@@ -48,10 +48,10 @@ def all_peers() -> Iterator[list[Peer]]:
 def peers(all_peers: list[Peer], durable: Backend) -> Iterator[list[Peer]]:
     """Two other processes with a saver on the database."""
     for peer in all_peers:
-        peer(lone.open_saver, durable.url)
+        peer(held_runs.open_saver, durable.url)
     yield all_peers
     for peer in all_peers:
-        peer(lone.close_saver)
+        peer(held_runs.close_saver)
 
 
 @pytest.fixture
@@ -108,19 +108,21 @@ def test_the_second_run_is_refused_until_the_first_ends(
 ) -> None:
     """The run that came first is not disturbed; the other is told who, before a node of it ran."""
     one, two = peers
-    one.start(lone.run_slowly, str(tmp_path))
+    one.start(held_runs.run_slowly, str(tmp_path))
     began(tmp_path, one)
-    said, known, took = two(lone.run, "t", {"said": ["two"], "folder": str(tmp_path)}, "slow last")
+    said, known, took = two(
+        held_runs.run, "t", {"said": ["two"], "folder": str(tmp_path)}, "slow last"
+    )
     assert known[:2] == ("t", one.process.pid)
     assert f"pid {one.process.pid}" in said
     assert "saver.thread('t').release()" in said
     assert took < 20
     assert not (tmp_path / f"began-{two.process.pid}").exists()
-    until(lambda: two(lone.look) == ["in", "first"])  # it is stored in the background
-    assert two(lone.run, "another", {"said": ["in"]}) == ["in", "first", "last"]
+    until(lambda: two(held_runs.look) == ["in", "first"])  # it is stored in the background
+    assert two(held_runs.run, "another", {"said": ["in"]}) == ["in", "first", "last"]
     (tmp_path / "go").touch()
     assert one.result() == ["in", "first", "slow", "last"]
-    assert two(lone.run, "t", {"said": ["two"]}) == [
+    assert two(held_runs.run, "t", {"said": ["two"]}) == [
         "in", "first", "slow", "last", "two", "first", "last"
     ]  # fmt: skip
     assert forks(durable.url) == []
@@ -134,8 +136,8 @@ def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) 
     one, two = Peer(), Peer()
     try:
         for peer in (one, two):
-            peer(lone.open_saver, durable.url)
-        one.start(lone.run_slowly, str(tmp_path))
+            peer(held_runs.open_saver, durable.url)
+        one.start(held_runs.run_slowly, str(tmp_path))
         began(tmp_path, one)
         settled(durable.open(), "in", "first")
         assert one.process.pid is not None
@@ -144,11 +146,11 @@ def test_a_killed_run_is_gone_on_with_at_once(durable: Backend, tmp_path: Path) 
         since = time.monotonic()
         found: Any = None
         while not isinstance(found, list):  # it takes a moment to die
-            found = two(lone.run, "t", None, "first slow last")
+            found = two(held_runs.run, "t", None, "first slow last")
         took = time.monotonic() - since
         assert found == ["in", "first", "slow", "last"]
         assert took < 10  # so it was not its silence that told
-        two(lone.close_saver)
+        two(held_runs.close_saver)
     finally:
         one.process.join()
         two.stop()
@@ -158,8 +160,8 @@ def test_a_question_is_answered_elsewhere_at_once(durable: Backend, peers: list[
     """Stop at a question here, answer it there: no waiting, whatever is left of the run here."""
     one, two = peers
     for turn in range(3):
-        one(lone.ask_and_stop, f"t{turn}")
-        assert two(lone.resume, f"t{turn}") == ["in", "first", "yes", "last"]
+        one(held_runs.ask_and_stop, f"t{turn}")
+        assert two(held_runs.resume, f"t{turn}") == ["in", "first", "yes", "last"]
 
 
 def _lease_elsewhere(connection: Any, thread: str = "t") -> None:
@@ -198,7 +200,7 @@ async def test_of_many_beginnings_one_succeeds(durable: Backend, call: Call) -> 
     gate = threading.Barrier(8, timeout=20)
     refused = threading.Semaphore(0)
 
-    def pause(state: lone.State) -> lone.State:
+    def pause(state: held_runs.State) -> held_runs.State:
         for _ in range(7):  # however slow the machine is, all of them begin while this goes on
             refused.acquire(timeout=20)
         return {"said": ["pause"]}
@@ -282,7 +284,7 @@ async def test_a_cancelled_run_lets_go(durable: Backend) -> None:
     """A task that is cancelled in the middle of a node frees the thread at once."""
     saver = durable.open(single_writer=True)
 
-    async def wait(state: lone.State) -> lone.State:
+    async def wait(state: held_runs.State) -> held_runs.State:
         started.set()
         await asyncio.sleep(60)
         return {}
@@ -357,10 +359,10 @@ def test_a_refusal_elsewhere_frees_what_is_left_here(
     del stream, circle
     time.sleep(0.3)
     assert held(durable.url) == ["t"]
-    refused, *_ = peers[0](lone.run, "t", {"said": ["two"]})
+    refused, *_ = peers[0](held_runs.run, "t", {"said": ["two"]})
     assert f"pid {os.getpid()}" in refused
     until(lambda: held(durable.url) == [])
-    assert peers[0](lone.run, "t", {"said": ["two"]})[-1] == "last"
+    assert peers[0](held_runs.run, "t", {"said": ["two"]})[-1] == "last"
 
 
 def test_closing_lets_go(durable: Backend, tmp_path: Path) -> None:
@@ -467,7 +469,7 @@ async def test_a_look_from_within_a_node_claims_nothing(durable: Backend, call: 
     plain.invoke({"said": ["in"]}, config("other"))
     found = []
 
-    def peek(state: lone.State) -> lone.State:
+    def peek(state: held_runs.State) -> held_runs.State:
         found.append(plain.get_state(config("other")).values["said"])
         found.append(held(durable.url))
         return {}

@@ -19,7 +19,7 @@ from langgraph_wyrd.errors import Unserialisable
 from langgraph_wyrd.types.rebuild import kept_in
 from tests.damage import at
 from tests.handmade import put
-from tests.vanishing import App, app
+from tests.user_classes import App, app
 
 SOURCE = """
 import dataclasses, datetime, enum, typing

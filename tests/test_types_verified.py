@@ -17,7 +17,7 @@ from tests.conftest import Backend
 from tests.damage import at
 from tests.handmade import put
 from tests.test_classes import all_of, graph
-from tests.vanishing import SOURCE, App, app
+from tests.user_classes import SOURCE, App, app
 
 MORE = (
     SOURCE
