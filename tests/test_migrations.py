@@ -537,6 +537,22 @@ async def test_a_channel_without_a_version(durable: Backend, call: Call, store: 
     assert {name: found[name] for name in want} == want
 
 
+def test_the_working_state_follows(durable: Backend) -> None:
+    """Also where no step writes to the channel that was migrated; and it is told once."""
+    given = {"number": 4, "settings": {"points": 4}}
+    players_graph(durable.open()).invoke(given, at("t"))
+    migrations = [Migration("number", 1, tenfold), Migration("settings", 1, scored)]
+    for _ in range(2):
+        with durable.open(migrations=migrations) as saver:
+            players_graph(saver).invoke({"log": [1]}, at("t"))
+            state = saver.thread("t").working_state()
+            assert state.get_context("number") == 40
+            assert state.get_context("settings") == {"score": 40}
+            items = {each.id for each in state.context if each.key in given}
+            assert len([e for e in saver.events(kind="context") if e.item in items]) == 4
+            assert saver.verify().ok
+
+
 def moved(held: dict[str, Any]) -> dict[str, Any]:
     return {"score": held["points"] * 10, "of": held["of"]}
 

@@ -296,6 +296,8 @@ def _read(
         is not None
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
+    # A load may have migrated these, though nothing wrote to them.
+    names += [name for name in codec.classes.channels if name in put.values and name not in changes]
     after.joins = working.joins(codec, space.joins, changes)
     known: ThreadState = thread.state
     if put.parent is not None:
