@@ -543,7 +543,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         def script(lenient: Any = None) -> Any:
             if lenient is not None:
                 return lenient.get(thread_id, ns, id)
-            return read.get(dialect, codec, thread_id, ns, id)
+            return read.get(dialect, codec, thread_id, ns, id, self._writing.absent)
 
         return script, thread_id
 

@@ -18,6 +18,7 @@ from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
+from langgraph_wyrd.storage import engine
 from tests import handmade
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put
@@ -334,3 +335,41 @@ def test_a_subgraph_asks_before_its_root_is_stored(durable: Backend) -> None:
     reader.reextract("t")
     assert says(reader) == asks
     assert reader.verify(pages=False).ok
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_thread_that_another_saver_begins_after_the_look(durable: Backend, gone: bool) -> None:
+    """A saver that found no thread stores its first checkpoint beside what somebody else has stored
+    since, or after the thread was deleted again."""
+    first, second = durable.open(), durable.open()
+    assert first.get_tuple(config("t")) is None
+    put(second, "t", {"topic": "two"})
+    if gone:
+        second.delete_thread("t")
+    at = put(first, "t", {"topic": "one"})
+    first.put_writes(at, [("topic", "three")], "task-1")
+    for saver in (first, second, durable.open()):
+        found = saver.get_tuple(config("t"))
+        assert found is not None
+        assert found.checkpoint["channel_values"] == {"topic": "one"}
+        assert found.pending_writes == [("task-1", "topic", "three")]
+        assert len([*saver.list(config("t"))]) == (1 if gone else 2)
+    assert durable.open().verify(pages=False).ok
+
+
+def test_a_new_thread_is_looked_for_once(durable: Backend, monkeypatch: Any) -> None:
+    """The run's own load says that there is no thread: its first writes need not look again."""
+    saver = durable.open()
+    saver.setup()
+    reads: list[str] = []
+    script = engine._Worker._script
+    monkeypatch.setattr(
+        engine._Worker,
+        "_script",
+        lambda self, job, connection: (reads.append(job.kind), script(self, job, connection))[1],
+    )
+    builder = StateGraph(State)
+    builder.add_node("one", lambda state: {"note": "one"})
+    builder.add_edge(START, "one")
+    builder.compile(checkpointer=saver).invoke({"note": "none"}, AT)
+    assert reads == ["read"]

@@ -43,11 +43,20 @@ class Read:
     writes: list[Pending]
 
 
-def get(dialect: str, codec: Codec, thread_id: str, ns: str, id: str | None) -> Script[Read | None]:
-    """One checkpoint, or the latest of its namespace."""
+def get(
+    dialect: str,
+    codec: Codec,
+    thread_id: str,
+    ns: str,
+    id: str | None,
+    absent: Callable[[str], None] | None = None,
+) -> Script[Read | None]:
+    """One checkpoint, or the latest of its namespace. `absent` hears of a thread without a row."""
     found = yield from path.find(dialect, thread_id, ns, id)
     yield from expected(dialect, found, thread_id, ns, id)
     if not found.path:
+        if found.thread is None and absent is not None:
+            absent(thread_id)
         return None
     with Held():
         return read_of(codec, found)

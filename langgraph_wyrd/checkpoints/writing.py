@@ -23,7 +23,14 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
-from langgraph_wyrd.checkpoints.lookup import Loaded, are_stored, is_there, load, thread_row
+from langgraph_wyrd.checkpoints.lookup import (
+    Loaded,
+    are_stored,
+    is_there,
+    load,
+    thread_of,
+    thread_row,
+)
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
@@ -85,6 +92,22 @@ class Writing:
         return self._engine.await_(job)
 
     # ---- checkpoints
+
+    def absent(self, thread_id: str) -> None:
+        """Remember that a thread has no row: what a run stores first need not look again.
+
+        If somebody begins the thread meanwhile, its row is in the way, and the write is planned
+        anew.
+        """
+        slot = self._cache.slot(thread_id)
+        with slot.lock:
+            if slot.thread is None:
+                thread = thread_of(self._dialect, thread_id, None)
+                if self._reader is not None:
+                    labels = self._reader.labels
+                    unlabelled = None if labels is None or labels.every is None else 0
+                    thread.state = working.ThreadState(working.visible(thread), {}, unlabelled)
+                self._cache.keep(thread_id, slot, thread)
 
     def put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
         """Store a checkpoint."""
