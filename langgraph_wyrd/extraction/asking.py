@@ -162,7 +162,7 @@ def said(text: str) -> Said:
     withdraws = denies = begins = ends = adds = False
     questions: list[str] = []
     for number, sentence in enumerate(_first(sentences(words))):
-        marked = sentence[-1] in MARKS
+        marked = sentence[-1] in (*MARKS, "吗", "么")
         line = lowered(sentence, tables).strip(ENDS)
         if len(line) <= _SMALLEST:
             line = _TWICE.sub(r"\1", line)
