@@ -172,6 +172,8 @@ async def test_a_diff_said_of_another_thread(durable: Backend, call: Call) -> No
         draft.remove_context("old")
         draft.set_intention("fly on Friday")
     done = trial.diff(before, trial)
+    with pytest.raises(InvalidInput, match="is no StateDiff"):
+        await call(real, "apply", real.working_state())
     found = await call(real, "apply", done, by="ann")
     assert found.conflicts == ()
     state = await call(real, "working_state")

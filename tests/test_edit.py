@@ -401,6 +401,19 @@ def test_bad_input(what: str, sqlite: Backend) -> None:
     assert (draft.status, told(draft.state)) == ("LOADED", told(saver.thread("t").working_state()))
 
 
+async def test_words_in_the_place_of_an_id(durable: Backend, call: Call) -> None:
+    """The error names the id of the item that says so, else the ids of what is open."""
+    thread = durable.open().thread("t")
+    todo = await call(thread, "add_todo", "call the carrier")
+    loop = await call(thread, "add_open_loop", "does Ann want it?")
+    with pytest.raises(ItemNotFound, match=f"pass its id, '{todo.id}'"):
+        await call(thread, "complete_todo", "call the carrier")
+    with pytest.raises(ItemNotFound, match=f"pass its id, '{loop.id}'"):
+        await call(thread, "resolve_open_loop", "does Ann want it?")
+    with pytest.raises(ItemNotFound, match=f"no todo 't-0' in thread 't': .* {todo.id}"):
+        await call(thread, "complete_todo", "t-0")
+
+
 async def test_what_can_not_be_edited(durable: Backend, call: Call) -> None:
     """A thread without checkpoints, a saver without pillars, an editor without a name."""
     saver = durable.open()

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.diff import apply, diff
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
 from langgraph_wyrd.state.matching import PILLARS, item_fields
 from langgraph_wyrd.state.merge import Conflict, Merged, merge
@@ -96,6 +98,18 @@ def test_a_conflict_says_what_was_taken(states: list[WorkingState]) -> None:
 
 
 # ---- cases
+
+
+def test_what_is_no_state_or_no_diff_is_refused() -> None:
+    """The error of each names the verb that was meant."""
+    changes = diff(BASE, todos())
+    for wrong in (lambda: merge(BASE, changes), lambda: merge(BASE, BASE, changes)):  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match=r"use apply\(state, diff\)"):
+            wrong()
+    with pytest.raises(InvalidInput, match="takes a StateDiff, not WorkingState"):
+        apply(BASE, BASE)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="takes two WorkingStates, not int"):
+        diff(BASE, 5)  # type: ignore[arg-type]
 
 
 def test_two_people_work_on_one_state() -> None:

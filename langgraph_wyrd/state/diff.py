@@ -178,6 +178,9 @@ def diff(a: WorkingState, b: WorkingState) -> StateDiff:
     Items are the same by their ids, else by what they say: the same todo, added to two states, is
     no difference.
     """
+    for each in (a, b):
+        if not isinstance(each, WorkingState):
+            raise InvalidInput(f"diff(a, b) takes two WorkingStates, not {type(each).__name__}")
     changes: dict[str, tuple[Change, ...]] = {}
     for pillar in PILLARS:
         olds, news = getattr(a, pillar), getattr(b, pillar)
@@ -196,6 +199,8 @@ def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
     Raises:
         InvalidInput: Something does not fit; the message names the item.
     """
+    if not isinstance(diff, StateDiff):
+        raise InvalidInput(f"apply(state, diff) takes a StateDiff, not {type(diff).__name__}")
     return diff.apply(state, strict=True).state
 
 

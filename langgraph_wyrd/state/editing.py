@@ -286,7 +286,16 @@ class Editing:
         for item in items:
             if item.id == wanted:
                 return item
-        raise ItemNotFound(f"there is no {what} {wanted!r} in {self._where}")
+        said = f"there is no {what} {wanted!r} in {self._where}"
+        state: WorkingState = self.state
+        words = {each.id: each.content for each in state.open_todos}
+        if what == "loop":
+            words = {each.id: each.description for each in state.open_loops}
+        for known, text in words.items():
+            if text == wanted:
+                raise ItemNotFound(f"{said}: pass its id, {known!r}")
+        ids = ", ".join(list(words)[:10]) or "none"
+        raise ItemNotFound(f"{said}: the open ones are {ids}")
 
     def _illegal(self, verb: str, item: Todo | OpenLoop, status: str) -> InvalidTransition:
         return InvalidTransition(f"{item.id} in {self._where} can't be {verb}: it is {status}")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
 from langgraph_wyrd.state.matching import (
@@ -82,12 +83,21 @@ class Merged(NamedTuple):
         return "\n".join([f"merged, with {count}", *map(str, self.conflicts)])
 
 
-def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState) -> Merged:
+_LEFT_OUT: Any = None  # merge(state, diff) is told what it wants
+
+
+def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState = _LEFT_OUT) -> Merged:
     """Both sides' changes since `base`, item by item and field by field.
 
     What both added stays, once if it is the same. Where both changed one field differently, ours
     is taken and the conflict listed; an item that one side removed and the other changed stays.
     """
+    for each in (base, ours, theirs):
+        if not isinstance(each, WorkingState):
+            raise InvalidInput(
+                "merge(base, ours, theirs) takes three WorkingStates: to put a diff onto a state "
+                "use apply(state, diff), to put it onto a thread use thread.apply(diff)"
+            )
     conflicts: list[Conflict] = []
     kin = related(base, ours) and related(base, theirs)
     b, o, t = ({n: getattr(each, n) for n in STATE_FIELDS} for each in (base, ours, theirs))

@@ -203,6 +203,8 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
         Raises:
             EditConflict: Somebody else changed the same things at the same time.
         """
+        if not isinstance(diff, StateDiff):
+            raise InvalidInput(f"{diff!r:.80} is no StateDiff: pass what thread.diff(a, b) gives")
         draft = self.edit(by)
         draft._begin((yield from self._state_to_edit()))
         left = apply_diff.say(draft, diff)
