@@ -26,6 +26,8 @@ from langgraph_wyrd.state.facts import (
 )
 from langgraph_wyrd.state.fold import MOST_CONTEXT, MOST_TEXT, fold, replay
 from langgraph_wyrd.state.model import (
+    ELSEWHERE,
+    LEFT,
     ContextItem,
     Due,
     Intention,
@@ -36,7 +38,13 @@ from langgraph_wyrd.state.model import (
 )
 from langgraph_wyrd.state.namespaces import join
 from langgraph_wyrd.state.pending import advance, overlaid
-from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
+from langgraph_wyrd.state.shelves import (
+    CLOSED_INTENTIONS,
+    CLOSED_LOOPS,
+    LEFT_TODOS,
+    Loops,
+    loop_key,
+)
 from langgraph_wyrd.state.status import with_status
 
 
@@ -1365,3 +1373,12 @@ def test_json_text_can_always_be_written() -> None:
     assert "für später" in WorkingState(title="für später").to_json()
     odd = WorkingState(title="für \ud800")
     assert WorkingState.from_dict(json.loads(odd.to_json().encode())) == odd
+
+
+def test_a_loop_that_another_branch_left_open_is_not_the_one_here() -> None:
+    """What was left on another branch takes no answer that is given here: it is under no key."""
+    here = OpenLoop("a", "tool_call", "look", ref="c1")
+    gone = {"source": Source(rule=LEFT), "extra": {ELSEWHERE: True}}
+    left = OpenLoop("b", "tool_call", "look", ref="c2", **gone)  # type: ignore[arg-type]
+    assert Loops((here, left)).open == {loop_key("tool_call", "c1", ""): 0}
+    assert Loops((here, left)).closed("tool_call", "c1") is None
