@@ -378,3 +378,36 @@ def test_a_saver_without_pillars(sqlite: Backend) -> None:
     thread = saver.thread("t")
     assert [m.text for m in thread.messages(thread.history()[0])] == ["one", "answer 1"]
     assert len(thread.messages(all=True)) == 2
+
+
+def test_what_a_plain_agent_did_is_in_its_cell(durable: Backend) -> None:
+    """Of a `create_agent` thread: tools used, files read, the last error, as text."""
+
+    @tool
+    def read_file(path: str) -> str:
+        """Read a file."""
+        return "text"
+
+    @tool
+    def send(to: str) -> str:
+        """Send it."""
+        return "sent"
+
+    with durable.open() as saver:
+        steps: list[list[tuple[str, dict[str, Any]]]] = [
+            [("read_file", {"path": "a<b>.txt"}), ("read_file", {"path": "notes.md"})],
+            [("send", {"whom": "ann"})],  # an argument that it does not have
+        ]
+
+        def rule(messages: list[BaseMessage]) -> AIMessage:
+            return calls(messages, *steps.pop(0)) if steps else AIMessage("Done.")
+
+        model = Scripted(rule=rule)
+        agent = create_agent(model, [read_file, send], checkpointer=saver)
+        agent.invoke(
+            {"messages": [("human", "Send the notes")]}, {"configurable": {"thread_id": "t"}}
+        )
+        html = saver.thread("t")._repr_html_()
+    assert "tools used: read_file (2), send" in html
+    assert "files read: a&lt;b&gt;.txt, notes.md" in html
+    assert "last error: send: Error invoking tool" in html

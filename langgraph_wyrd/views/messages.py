@@ -7,10 +7,11 @@ control characters and direction marks spelt out.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph_wyrd.views.html import Markup, Part, badge, folded, html, part, tag
+from langgraph_wyrd.views.html import Markup, Part, badge, folded, html, listed, part, tag
 from langgraph_wyrd.views.text import Paint, ago, count, fitted, line, plain, unpainted, width
 
 Message = Mapping[str, Any]
@@ -19,6 +20,7 @@ _TEXTS = frozenset(("text", "input_text", "output_text"))
 _LINES = 12  # of one message, unless all of it is wanted
 _MOST = 40  # messages in a cell
 _ARGS = 400  # characters of a call's arguments
+_FILE = ("path", "file_path", "filename", "file")  # arguments that name what a tool reads
 
 
 def text_of(content: Any) -> str:
@@ -130,8 +132,35 @@ def messages_part(messages: Sequence[Message]) -> Markup | None:
     shown = messages[-_MOST:]
     rest = len(messages) - len(shown)
     more = tag("p", f"{count(rest, 'older message')} not shown", class_="w-more") if rest else None
-    listed = tag("ul", [_item(each) for each in shown])
-    return part("Messages", f"{len(messages):,}", more, listed, open=False)
+    items = tag("ul", [_item(each) for each in shown])
+    return part("Messages", f"{len(messages):,}", more, items, open=False)
+
+
+def tools_part(messages: Sequence[Message]) -> Markup | None:
+    """What an agent did: tools used, files read, the last error. None if it used none."""
+    calls = [call for each in messages for call in each.get("tool_calls") or ()]
+    if not calls:
+        return None
+    used = Counter(str(call.get("name")) for call in calls)
+    names = ", ".join(name if n == 1 else f"{name} ({n})" for name, n in used.most_common())
+    said = [listed("⚒", f"tools used: {line(names, _ARGS)}")]
+    if files := ", ".join(dict.fromkeys(path for call in calls for path in _read(call))):
+        said.append(listed("▤", f"files read: {line(files, _ARGS)}"))
+    failed = next((each for each in reversed(messages) if each.get("status") == "error"), None)
+    if failed is not None:
+        error = text_of(failed.get("content")).strip()
+        said.append(
+            listed("✗", f"last error: {failed.get('name') or 'a tool'}: {line(error, 200)}")
+        )
+    return part("Tools", count(len(calls), "call"), tag("ul", said))
+
+
+def _read(call: Mapping[str, Any]) -> list[str]:
+    """The files that a call of a tool for reading names."""
+    args = call.get("args")
+    if "read" not in str(call.get("name")).lower() or not isinstance(args, Mapping):
+        return []
+    return [path for name in _FILE if isinstance(path := args.get(name), str) and path]
 
 
 def _item(each: Message) -> Markup:

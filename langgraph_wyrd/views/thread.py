@@ -22,7 +22,7 @@ from langgraph_wyrd.views.html import (
     tag,
     whole,
 )
-from langgraph_wyrd.views.messages import Message, messages_part
+from langgraph_wyrd.views.messages import Message, messages_part, tools_part
 from langgraph_wyrd.views.state import head, pillars, state_text
 from langgraph_wyrd.views.text import count, plain
 
@@ -57,8 +57,7 @@ def thread_html(
     `messages`: what was said, as dicts.
     """
     said = [*pillars(state)]
-    if (talk := messages_part(messages)) is not None:
-        said.append(talk)
+    said += [found for found in (tools_part(messages), messages_part(messages)) if found]
     if heals:
         new = any(heal.acknowledged_at is None for heal in heals)
         newest = [*reversed(heals)]
