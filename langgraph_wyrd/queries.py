@@ -416,6 +416,9 @@ class Queries(SaverBase):
                 left = [key for key in left if key not in done]
                 alone, quick = not done, time.monotonic() - start < _A_MOMENT
                 many = min(many * 2, search.AT_ONCE) if quick else max(many // 2, 1)
+            more = yield from self._read(partial(search.behind, dialect))
+            while more:
+                more = yield from self._write(partial(search.filled, dialect))
         except ReadOnlyDatabase:  # then what the index lacks is read each time
             pass
         keys = yield from self._read(partial(search.said, dialect, text))

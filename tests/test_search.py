@@ -18,6 +18,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
 
 from langgraph_wyrd import KeyRing, WyrdSaver
+from langgraph_wyrd.checkpoints import search
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.storage.tables import SEARCH
 from tests.conftest import Backend
@@ -341,6 +342,16 @@ async def test_without_leave_to_write(durable: Backend, call: Call) -> None:
     assert stored(durable.url, SEARCH) == before
 
 
+async def test_sqlite_without_fts5(sqlite: Backend, call: Call, monkeypatch: Any) -> None:
+    """An SQLite that was built without FTS5 finds the same, slower."""
+    monkeypatch.setattr(search, "_CAN_MAKE", "SELECT 1 WHERE 0")
+    saver = sqlite.open()
+    await say_all(call, saver)
+    assert {text: await found(call, saver, text) for text in ASKED} == ASKED
+    await call(saver, "delete_thread", "mail")
+    assert await found(call, saver, "invoice") == set()
+
+
 async def test_damage_in_the_index(durable: Backend, call: Call) -> None:
     """`verify` names a damaged row of the index; a repair has the thread read again."""
     saver = durable.open()
@@ -363,6 +374,8 @@ async def test_a_dropped_index_is_made_again(durable: Backend, call: Call) -> No
     await call(saver, "threads", text="sousaphone")
     saver.close()
     with raw(durable.url) as connection:
+        if not is_postgres(durable.url):
+            connection.execute("DROP TABLE wyrd_words")
         connection.execute("DROP TABLE wyrd_search")
     saver = durable.open()
     await call(saver, "verify", repair=True)

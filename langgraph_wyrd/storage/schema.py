@@ -98,7 +98,7 @@ def statements(dialect: Dialect, placement: str | None = None) -> list[str]:
         made.append("CREATE UNIQUE INDEX wyrd_threads_name ON wyrd_threads (thread_id)")
         made.append("CREATE INDEX wyrd_parity_name ON wyrd_parity (name) WHERE name IS NOT NULL")
     elif placement != "portable":
-        words = "to_tsvector('simple', text)"
+        words = "to_tsvector('simple', text)"  # SQLite's are made with the first search
         made.append(f"CREATE INDEX wyrd_search_words ON wyrd_search USING gin ({words})")
     return made + _distributed() if placement == "citus" else made
 
