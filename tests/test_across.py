@@ -105,6 +105,24 @@ async def every(call: Call, saver: WyrdSaver, name: str, **filters: Any) -> list
 # ---- what is listed
 
 
+def test_what_waits_for_a_person_has_an_index(durable: Backend) -> None:
+    """The inbox does not go through all that is open: its condition is that of an index, word for
+    word."""
+    with durable.open() as saver:
+        assert not saver.inbox()
+    wanted = "kind IN ('interrupt', 'question') AND closed_at IS NULL AND closed_in IS NULL"
+    with raw(durable.url) as connection:
+        if is_postgres(durable.url):
+            connection.execute("SET enable_seqscan = off")
+            connection.execute("SET enable_bitmapscan = off")
+        plan = connection.execute(
+            f"EXPLAIN {'' if is_postgres(durable.url) else 'QUERY PLAN '}"
+            f"SELECT * FROM wyrd_open_loops WHERE {wanted} "
+            "ORDER BY checkpoint DESC, thread DESC, id DESC LIMIT 10"
+        ).fetchall()
+    assert "wyrd_open_loops_asks" in str(plan)
+
+
 async def test_open_loops_of_all_threads(saver: WyrdSaver, call: Call) -> None:
     """What waits anywhere is listed with its thread, newest first, and no guesses."""
     office(saver)

@@ -264,19 +264,23 @@ def _items(
     own: Mapping[str, Any],
     encrypted: Sequence[str],
     open: str = "",
+    asks: str = "",
     more: Mapping[str, Any] | None = None,
     checks: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
     """A table of items: their `own` columns, and `more` behind those that say where each was read.
 
-    Where it is listed there is an index of all items, and one of those that are `open`.
+    Where it is listed there is an index of all items, one of those that are `open`, and one of
+    those among them that wait for a person (`asks`).
     """
     columns = {
         "thread": Key, "thread_id": str, "id": str, **own, **_SOURCE, **(more or {}),
         "changed_in": str | None, "extra": Json | None,
     }  # fmt: skip
     order = "checkpoint, thread, id"
-    indexes = (Index(f"{name}_all", order), Index(f"{name}_open", order, open))
+    indexes = [Index(f"{name}_all", order), Index(f"{name}_open", order, open)]
+    if asks:
+        indexes.append(Index(f"{name}_asks", order, f"{asks} AND {open}"))
     return Table(
         name,
         ("thread", "id"),
@@ -284,7 +288,7 @@ def _items(
         role="derived",
         encrypted=(*encrypted, "extra"),
         checks={"confidence": CONFIDENCE, **(checks or {})},
-        indexes=indexes if open else (),
+        indexes=tuple(indexes) if open else (),
     )
 
 
@@ -316,6 +320,7 @@ OPEN_LOOPS = _items(
     },
     encrypted=("description", "context", "outcome"),
     open=_STILL,
+    asks="kind IN ('interrupt', 'question')",
     more={"elsewhere": bool},  # declared on a branch that the thread has left
 )  # fmt: skip
 
