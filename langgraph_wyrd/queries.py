@@ -430,7 +430,10 @@ class Queries(SaverBase):
         asked = yield from self._also_said(asked)
         script = partial(listing.page, self._dialect, self._codec, asked)
         for info in (yield from self._read(script)):
-            return (yield from self._state(stored(info.thread_id, "thread_id"), None))
+            try:
+                return (yield from self._state(stored(info.thread_id, "thread_id"), None))
+            except ThreadNotFound:  # deleted meanwhile, or its checkpoints are lost
+                continue
         return None
 
     def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:

@@ -712,6 +712,24 @@ async def test_the_brief_of_resume_tells_damage(durable: Backend, call: Call) ->
     assert "nothing of the graph's state can be read: it would start empty" in brief
 
 
+async def test_a_thread_that_lost_its_checkpoints_hides_no_other(
+    durable: Backend, call: Call
+) -> None:
+    """`latest` and `resume` without an id give the newest thread of which there is something."""
+    with durable.open() as saver:
+        talk(saver, "whole", 1)
+        talk(saver, "lost", 1)
+    with raw(durable.url) as connection:
+        connection.execute(
+            "DELETE FROM wyrd_checkpoints WHERE thread = "
+            "(SELECT key FROM wyrd_threads WHERE thread_id = 'lost')"
+        )
+        connection.execute("DELETE FROM wyrd_parity")
+    saver = durable.open()
+    for verb in ("latest", "resume"):
+        assert (await call(saver, verb)).thread_id == "whole"
+
+
 # Rows with right checksums that hold no value: somebody made them.
 
 
