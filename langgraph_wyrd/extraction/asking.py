@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from langgraph_wyrd.extraction.intentions import is_order
 from langgraph_wyrd.extraction.languages import (
     ENDS,
     ENGLISH,
@@ -119,6 +120,17 @@ def is_yes(text: str) -> bool:
     return _YES.match(plain_latin(text)) is not None
 
 
+_REST = re.compile(
+    r"\b(?:(?:the|den|der|dem|le|el|o|il|de) rest[oe]?|the others|die anderen|les autres|los demas"
+    r"|os outros|gli altri|de andere)\b|其他|其余|剩下|残り"
+)
+
+
+def keeps_rest(text: str) -> bool:
+    """Whether a person leaves out a part, and wants the rest: "no, skip it and run the rest"."""
+    return _REST.search(plain_latin(text)) is not None
+
+
 def is_open_ended(question: str) -> bool:
     """Whether a question asks what is wanted at all: its answer is the request."""
     tables = languages(question[:400])
@@ -200,9 +212,13 @@ def said(text: str) -> Said:
             asking = kind in ("question", "wish")
             answered = number > 0 and (content or agrees or proceed) and not questions
             adds = adds or (asking and answered and _ADDS.match(line) is not None)
+            adds = adds or (
+                marked and agrees and number > 0 and any(each.ALSO.search(line) for each in tables)
+            )
             adds = adds or (answered and _ADDS_WISH.match(line) is not None)
             adds = adds or (
-                _AND_ALSO.search(line) is not None and any(_goes_on(each, line) for each in tables)
+                _AND_ALSO.search(line) is not None
+                and any(_goes_on(each, line, marked) for each in tables)
             )
             content = True
             if kind == "question":
@@ -257,7 +273,13 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
         bare = beyond_nods(tables, rest)
         if bare and not tables.praise.match(bare) and not bare.endswith("ed"):
             return False  # "perfect, commit it"
-    return not tables.MORE.search(rest) and not tables.THEN.match(rest.strip(ENDS))
+    if tables.MORE.search(rest):
+        return False
+    rest = rest.strip(ENDS)
+    after = beyond_nods(tables, rest)
+    if tables is ENGLISH and is_order(after):
+        return False  # "nice. break that down by plan"
+    return not (tables.THEN.match(rest) or (" " in after and tables.THEN.match(after)))
 
 
 _TURNS = re.compile(
@@ -275,8 +297,8 @@ _BEFORE = re.compile(r"\bbefore (?:we|you|that|doing)\b|\bbevor (?:wir|du)\b|\ba
 
 
 def _redirects(tables: Tables, line: str) -> bool:
-    if _BEFORE.search(line):
-        return False  # "actually, before we do that": it comes on top
+    if _BEFORE.search(line) or (_ADDS.match(line) and not tables.REDIRECT.match(line)):
+        return False  # "actually, before we do that", "and rather at noon": it comes on top
     if tables is ENGLISH and _TURNS.search(line) is None:
         return False
     return tables.REDIRECT.search(line) is not None
@@ -390,14 +412,18 @@ _ADDS_WISH = re.compile(  # "and I want a discount"
 )
 
 
-def _goes_on(tables: Tables, line: str) -> bool:
+def _goes_on(tables: Tables, line: str, marked: bool) -> bool:
     """Whether a sentence answers first, and then asks for more: "red is fine, and could you …?"."""
     first, *others = _SPLIT.split(line)
     if _kind_of(tables, first, False) not in ("content", "nod"):
         return False
     return any(
         (found := _ADDS.match(part)) is not None
-        and (tables.wishes(part[found.end() :].strip(ENDS)) or _ADDS_WISH.match(part) is not None)
+        and (
+            (marked and tables.ALSO.search(part, found.end()) is not None)
+            or tables.wishes(part[found.end() :].strip(ENDS))
+            or _ADDS_WISH.match(part) is not None
+        )
         for part in others
     )
 

@@ -262,7 +262,8 @@ class Owed:
         moves = moves and not (waited and said.agrees and not said.withdraws)
         if said.denies and waited and (said.wish or asking.approves(asked)):
             # "no, list them first"
-            moves = moves or not may_be_english(text) or len(text) > 2 * _SHORT
+            moves = moves or not (may_be_english(text) or asking.keeps_rest(text))
+            moves = moves or len(text) > 2 * _SHORT
         asks = said.wish or bool(said.questions)
         concrete = waited and asks and asking.is_open_ended(asked)
         changes = waited and self._changes(said, form, line, asked)
@@ -299,7 +300,7 @@ class Owed:
         """Whether an answer does more than answer: it takes a proposal and goes on to the next."""
         if form == "instead":  # and says anew what is wanted
             return said.agrees and said.wish and len(stems(line) - stems(asked)) > 1
-        return form == "proposes" and said.agrees and bool(said.questions)
+        return form == "proposes" and said.agrees and bool(said.questions) and not said.adds
 
     def _stays(self, said: asking.Said, form: Form, text: str) -> bool:
         """Whether a request goes on with what is wanted, and sets no new aim."""
@@ -575,6 +576,9 @@ class Owed:
             return False  # "shall I go on?" is about the work itself
         if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
             return True
+        called = self.called or self._called_since(self.requests[0])
+        if turn.reported and called and not stems(turn.text) <= stems(about):
+            return True  # "The tests are fixed. … Shall I commit them?"
         told = turn.done or (turn.long and asking.asks_to_know(about))
         return told and not share(turn.text, about)
 

@@ -203,6 +203,8 @@ THANKS = (
     r"ich danke(?: dir| ihnen| euch)?|dankeschon"
 )
 FAREWELL = (
+    r"(?:das )?(?:ich |muss ich (?:mir )?)(?:uberleg|denk)\w*(?:'s| es)?(?: mir)?"
+    r"(?: noch| mal| nochmal| erst| das| daruber| druber| nach| in ruhe)*",
     r"(?:na |ok |okay )?dann wart(?:e|) ich (?:halt |mal |eben |noch )*(?:ab)?",
     r"(?:tschuss|tschau|ciao|auf wiedersehen|bis (?:dann|bald|spater|morgen)|"
     r"schonen? (?:tag|abend|wochenende|feierabend)|gute nacht|"

@@ -180,6 +180,8 @@ THANKS = (
     r"os)? ?(?:lo )?agradezco(?: [\w ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:dejame|dejeme) (?:pensar|ver|consultar)\w*.{0,20}",
+    r"(?:me )?lo (?:voy a pensar|pienso|pensare).{0,20}",
     r"(?:bueno |ok |pues |entonces )*(?:espero|esperare|lo dejo asi|dejalo asi)(?: entonces)?",
     r"(?:adios|hasta (?:luego|pronto|manana|la proxima)|chao|chau|que (?:tengas|tenga|pases|"
     r"pase)|buen (?:dia|fin)|feliz|nos vemos|saludos|cuidate|bye)\b[^;\u3001\uff0c]*",

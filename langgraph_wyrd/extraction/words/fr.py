@@ -160,6 +160,7 @@ THANKS = (
     r"cette|ces|tout)[\w' ]{0,40})?|je (?:vous|te) remercie(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
+    r"laisse[zr]?(?:-moi| moi)(?: y)? (?:reflechir|voir|penser).{0,30}",
     r"(?:bon |ok |alors )*(?:je vais attendre|j\'attends)(?: alors| donc)?",
     r"(?:au revoir|a bientot|a plus(?: tard)?|bonne (?:journee|soiree|nuit|continuation|"
     r"fin)|a demain|adieu|ciao|bye)\b[^;\u3001\uff0c]*",

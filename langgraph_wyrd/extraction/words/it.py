@@ -167,6 +167,7 @@ THANKS = (
     r"vi) ringrazio(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
+    r"(?:ci penso|ci devo pensare|(?:fammi|mi faccia|mi lasci|lasciami) pensare).{0,20}",
     r"(?:allora |va bene |ok )*(?:aspetto|lasci(?:a|o) (?:cosi|com\'e))(?: allora)?",
     r"(?:arrivederci|a presto|a dopo|a domani|buona (?:giornata|serata|notte|continuazione)|"
     r"addio|ci vediamo|bye|saluti)\b[^;\u3001\uff0c]*",

@@ -136,6 +136,7 @@ THANKS = (
     r"uw) [\w ]{1,40})*"
 )
 FAREWELL = (
+    r"laat (?:me|mij) (?:er )?(?:even |eerst )*(?:over )?(?:na)?denken.{0,20}",
     r"(?:nou |oke |ok |dan )*(?:dan )?wacht ik (?:wel |nog |dan )*(?:even )?af",
     r"(?:tot (?:ziens|later|straks|morgen|snel|de volgende)|doei|doeg|fijne? (?:dag|avond|"
     r"weekend|dag verder)|prettige|groetjes|groeten|houdoe|welterusten)\b[^;\u3001\uff0c]*",

@@ -166,6 +166,7 @@ THANKS = (
     r"agradeco(?: [\w ]{1,30})?|grat[oa]"
 )
 FAREWELL = (
+    r"(?:deixa|deixe)(?: eu|-me| me) (?:pensar|ver|consultar).{0,25}",
     r"(?:tchau|adeus|ate (?:logo|mais|breve|amanha)|tenha (?:um|uma)|bom (?:fim|final)|"
     r"abracos?|falou|bye)\b[^;\u3001\uff0c]*",
     r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
