@@ -215,6 +215,7 @@ def said(text: str) -> Said:
             adds = adds or (
                 marked and agrees and number > 0 and any(each.ALSO.search(line) for each in tables)
             )
+            adds = adds or (agrees and number == 0 and any(_asks_on(t, line) for t in tables))
             adds = adds or (answered and _ADDS_WISH.match(line) is not None)
             adds = adds or (
                 _AND_ALSO.search(line) is not None
@@ -273,7 +274,7 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
         bare = beyond_nods(tables, rest)
         if bare and not tables.praise.match(bare) and not bare.endswith("ed"):
             return False  # "perfect, commit it"
-    if tables.MORE.search(rest):
+    if tables.MORE.search(rest) or tables.ALSO.search(rest):
         return False
     rest = rest.strip(ENDS)
     after = beyond_nods(tables, rest)
@@ -326,6 +327,15 @@ def _wishes_on(tables: Tables, line: str) -> bool:
     return yes is not None and tables.wishes(line[yes.end() :].lstrip(ENDS))
 
 
+def _asks_on(tables: Tables, line: str) -> bool:
+    """Whether speech without marks goes on with a wish: "that works and can you also …"."""
+    return any(
+        tables.wishes(line[found.end() :]) and tables.ALSO.search(line, found.end()) is not None
+        for found in _AND.finditer(line)
+    )
+
+
+_AND = re.compile(r"\b(?:and|und|et|y|e|en) ")
 _SPLIT = re.compile(
     r"\s*[,;\u3001\uff0c\u2013\u2014]+\s*|\s-+\s|\s+(?:but|aber|mais|pero|mas|ma|maar)\s+"
 )

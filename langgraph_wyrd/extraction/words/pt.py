@@ -59,7 +59,7 @@ APPROVAL = (
     r"compr(?:e|ar)|agend(?:e|ar)|marc(?:ar)|marque|public(?:ar)|publique|delet(?:e|ar))\b",
 )
 DEMANDS = (
-    r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de)|"
+    r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de|passa|manda)|"
     r"(?:informe|diga|envie|forneca|indique|diz|envia)-me)\b(?! se (?:quer|quiser|precisar|"
     r"desejar))",
     r"(?:^|[,;:] |\be |\bpor favor )(?:informe|envie|forneca|compartilhe|partilhe|indique|"
