@@ -319,7 +319,11 @@ def test_a_loop_closed_while_its_call_waits_for_a_lock(durable: Any) -> None:
 
 
 async def give_up(call: Coroutine[Any, Any, Any], dice: random.Random) -> None:
-    """Cancel a call at a point that the dice choose: after some turns of the loop, or later."""
+    """Cancel a call at a point that the dice choose: after some turns of the loop, or later.
+
+    A run that is cancelled while it ends leaves its last saves to the loop, with any saver: who
+    goes on at once would go on beside them.
+    """
     task = asyncio.ensure_future(call)
     for _ in range(dice.randrange(12)):
         await asyncio.sleep(0)
@@ -328,6 +332,9 @@ async def give_up(call: Coroutine[Any, Any, Any], dice: random.Random) -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    if left:
+        await asyncio.wait(left, timeout=30)
 
 
 async def test_a_cancelled_put_leaves_all_of_it_or_nothing(backend: Any) -> None:
