@@ -406,19 +406,24 @@ def test_logging_in(saver: WyrdSaver) -> None:
 
 
 def test_other_sites_can_do_nothing(saver: WyrdSaver) -> None:
-    """A POST needs a header that no other site's page can send; a browser's word is heeded."""
+    """A POST needs a body of JSON, or a header, which no other site's page can send unasked; a
+    browser's word is heeded."""
     app = ui.app(saver, read_only=False)
     plain = TestClient(app, base_url=LOCAL)
+    forms = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b")
     for each in OPERATIONS:
         if each.method == "POST":
-            answer = plain.post(every("chat-0193", each), json={})
-            assert (answer.status_code, kind(answer)) == (403, "HeaderMissing")
+            for kind_of_form in forms:
+                sent = {"content": b"{}", "headers": {"content-type": kind_of_form}}
+                answer = plain.post(every("chat-0193", each), **sent)
+                assert (answer.status_code, kind(answer)) == (403, "HeaderMissing")
     for site in ("cross-site", "same-site"):
         headers = {"sec-fetch-site": site, **MINE}
         assert kind(plain.get("/api/threads", headers=headers)) == "CrossSite"
         assert plain.post(of("chat-0193", "/label"), json={}, headers=headers).status_code == 403
     assert plain.get("/api/threads", headers={"sec-fetch-site": "same-origin"}).status_code == 200
     assert saver.thread("chat-0193").labels() == []
+    assert plain.post(of("chat-0193", "/label"), json={"name": "seen"}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TESTS = ("testserver", "test")  # test clients call an app so; no page of another site can be there
-HEADER = "x-wyrd"  # every POST must carry it: no page of another site can send it
+# What every POST must carry: a body of JSON, or a header. No page of another site can send either
+# without asking first (CORS), and no such question is ever answered with a yes.
+HEADER = "x-wyrd"
+JSON = "application/json"
 SHORTEST = 16  # characters of a token
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -122,9 +125,10 @@ class Access:
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise Refused(403, "CrossSite", "this request comes from another site's page")
         if request.method not in ("GET", "HEAD") and HEADER not in request.headers:
-            raise Refused(
-                403, "HeaderMissing", f"send the header {HEADER!r} (any value) with every POST"
-            )
+            sent = request.headers.get("content-type", "").partition(";")[0]
+            if sent.strip().lower() != JSON:
+                said = f"send the body as {JSON}, or the header {HEADER!r} (any value)"
+                raise Refused(403, "HeaderMissing", said)
         if not public and not self.is_known(request):
             raise Refused(
                 401, "TokenMissing", "send the token: `Authorization: Bearer …`, or log in"
