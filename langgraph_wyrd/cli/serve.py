@@ -58,7 +58,7 @@ def inspect(asked: Asked) -> int:
 
 @command(
     "serve", "mcp", "serve threads to an assistant, over MCP on stdio",
-    flag("--write", "also offer the tool `answer`"),
+    flag("--write", "let the tool `answer` store answers"),
     argument("--user", metavar="USER", help="only the threads of this user"),
 )  # fmt: skip
 def mcp(asked: Asked) -> int:
