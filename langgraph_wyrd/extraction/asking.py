@@ -298,11 +298,12 @@ _BEFORE = re.compile(r"\bbefore (?:we|you|that|doing)\b|\bbevor (?:wir|du)\b|\ba
 
 
 def _redirects(tables: Tables, line: str) -> bool:
-    if _BEFORE.search(line) or (_ADDS.match(line) and not tables.REDIRECT.match(line)):
-        return False  # "actually, before we do that", "and rather at noon": it comes on top
     if tables is ENGLISH and _TURNS.search(line) is None:
         return False
-    return tables.REDIRECT.search(line) is not None
+    found = tables.REDIRECT.search(line)
+    if found is None or (found.start() > 0 and _ADDS.match(line)):
+        return False
+    return _BEFORE.search(line) is None  # "actually, before we do that": it comes on top
 
 
 _TWICE = re.compile(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"

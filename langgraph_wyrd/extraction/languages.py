@@ -206,6 +206,7 @@ def may_be_english(text: str) -> bool:
 # ---- what two texts share
 
 _STEM = 5
+_ENDINGS = "aeos"  # "borra" and "borro" are one word
 
 
 @lru_cache(maxsize=512)
@@ -221,30 +222,13 @@ def stems(text: str) -> frozenset[str]:
                 if not _HIRAGANA.fullmatch(word[n : n + 2])
             )
         elif len(word) > 3 and word not in _COMMON:
-            found.add(word[:_STEM].rstrip("s"))
+            found.add(word[:_STEM].rstrip(_ENDINGS))
     return frozenset(found - _EMPTY)
 
 
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
-_EMPTY = frozenset(
-    [
-        "help",
-        "could",
-        "would",
-        "please",
-        "pleas",
-        "shoul",
-        "want",
-        "like",
-        "need",
-        "som",
-        "some",
-        "thing",
-        "know",
-        "just",
-        "make",
-    ]
-)
+_NOTHING = "help could would please should want like need some thing know just make"
+_EMPTY = frozenset(word[:_STEM].rstrip(_ENDINGS) for word in _NOTHING.split())
 
 
 def share(one: str, other: str) -> bool:
