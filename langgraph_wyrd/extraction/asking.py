@@ -277,10 +277,14 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     if tables.MORE.search(rest) or tables.ALSO.search(rest):
         return False
     rest = rest.strip(ENDS)
+    if not rest or tables.THEN.match(rest):
+        return not rest
     after = beyond_nods(tables, rest)
+    if " " not in after:
+        return True
     if tables is ENGLISH and is_order(after):
         return False  # "nice. break that down by plan"
-    return not (tables.THEN.match(rest) or (" " in after and tables.THEN.match(after)))
+    return tables.THEN.match(after) is None
 
 
 _TURNS = re.compile(
