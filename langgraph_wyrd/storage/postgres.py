@@ -164,7 +164,7 @@ class PostgresDriver:
         except BaseException:
             raw.close()
             raise
-        return PostgresConnection(self, raw, watch)
+        return PostgresConnection(self, raw, watch, waits=writes)
 
     def _reached(self) -> psycopg.Connection[Any]:
         """A session; where several hosts are named, it waits for one of them to take over."""
@@ -350,9 +350,15 @@ class PostgresConnection:
     """See `storage.engine.Connection`."""
 
     def __init__(
-        self, driver: PostgresDriver, raw: psycopg.Connection[Any], watch: postgres_watch.Watch
+        self,
+        driver: PostgresDriver,
+        raw: psycopg.Connection[Any],
+        watch: postgres_watch.Watch,
+        *,
+        waits: bool,
     ) -> None:
         self._driver = driver
+        self._waits = waits  # for the answer to a reading transaction's COMMIT, too
         self._raw = raw
         self._watch = watch
         self._age = driver.age
@@ -448,7 +454,7 @@ class PostgresConnection:
                 pipeline.send(f"SET LOCAL {driver._limit}".encode())
             yield
             pipeline.send(b"COMMIT")
-            if begin is _READ and not driver._shared:
+            if begin is _READ and not (self._waits or driver._shared):
                 pipeline.leave()
             else:
                 pipeline.close()
