@@ -119,7 +119,7 @@ BEGINS = (
 )
 REFUSES = (
     r"\b(?:malheureusement|helas|je regrette)\b",
-    r"\bje ne (?:peux|suis) pas\b|\bne (?:peut|peuvent) pas etre\b|"
+    r"\bje ne (?:peux (?:pas|plus)|suis pas)\b|\bne (?:peut|peuvent) pas etre\b|"
     r"\bil n'est pas possible\b|\bimpossible\b|\bje n'ai pas (?:acces|la possibilite|"
     r"le droit)",
 )
