@@ -146,7 +146,7 @@ class Leases:
                         "the run of thread %r lost its lease: it was taken over, or released",
                         given(run.thread_id),
                     )
-                    run.held = False
+                    run.held, run.doubted = False, True
             if wanted:
                 gc.collect()  # what ended may lie in a circle
         self._beats = False

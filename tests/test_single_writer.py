@@ -20,7 +20,8 @@ from langgraph.types import Command
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd import single_writer as leases
-from langgraph_wyrd.checkpoints.leases import lease_key
+from langgraph_wyrd.checkpoints.leases import Run, lease_key
+from langgraph_wyrd.checkpoints.put import PutWrites
 from langgraph_wyrd.errors import ConcurrentRun
 from langgraph_wyrd.storage.rows import insert
 from langgraph_wyrd.storage.tables import LEASES, LeaseRow
@@ -402,6 +403,22 @@ def test_a_run_that_lost_its_thread_is_refused(
     assert [write[1] for write in saver.get_tuple(config("t")).pending_writes or ()] == []
     with raw(durable.url) as connection:
         assert connection.execute("SELECT owner FROM wyrd_leases").fetchall() == [("theirs",)]
+
+
+def test_a_late_write_of_a_run_in_doubt_looks_at_the_lease() -> None:
+    """What a task wrote may be planned when the next checkpoint was refused already. It is only
+    stored without a look where the run has let its thread go by itself."""
+
+    class Token:
+        pass
+
+    control, token = Token(), Token()
+    run = Run("sqlite", "t", control, token)
+    run.newest = "2"
+    late = PutWrites("t", "", "1", "task", "~__pregel_pull, slow", [("said", ["slow"])])
+    for held, doubted, looks in ((True, False, 1), (False, True, 1), (False, False, 0)):
+        run.held, run.doubted = held, doubted
+        assert len(run.steps(late, None)) == looks
 
 
 @pytest.mark.parametrize("how", ["expired", "released"])

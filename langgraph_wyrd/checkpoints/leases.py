@@ -101,6 +101,7 @@ class Run:
         self.control = control
         self.pid = os.getpid()
         self.held = False
+        self.doubted = False  # a write found its lease gone, and nobody has looked since
         self.claims = False  # a claim is on its way
         self.closed = False  # the saver was closed meanwhile
         self.deleted = False  # its thread was
@@ -141,7 +142,8 @@ class Run:
 
     def steps(self, write: Put | PutWrites, state: NamespaceState | None) -> list[Step]:
         """What goes with a write: a look whether the lease is held, or letting it go."""
-        if is_past(write, self.passed) or (is_past(write, self.newest) and not self.held):
+        let_go = not (self.held or self.doubted)
+        if is_past(write, self.passed) or (is_past(write, self.newest) and let_go):
             return []
         write.ends = self.leaving = self._ends(write, state)
         holds = _HOLDS_LOCKED if self.dialect == "postgres" else _HOLDS

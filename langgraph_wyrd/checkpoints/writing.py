@@ -276,6 +276,7 @@ class Writing:
         refused = yield self._posted(make("write", lambda: run.claim(wanted)))
         if refused is not None:
             raise leases.refusal(run.thread_id, refused)
+        run.doubted = False
         if not leases.is_past(wanted, run.newest):
             run.held = wanted.claimed = True
             run.attend()
@@ -299,7 +300,7 @@ class Writing:
     def _doubt(self, wanted: Put | PutWrites) -> None:
         """A write was stale: perhaps its run does not hold the thread any more."""
         if wanted.run is not None:
-            wanted.run.held = False
+            wanted.run.held, wanted.run.doubted = False, True
 
     def _read_first(self, codec: Codec, make: Callable[..., Job], thread_id: str) -> Flow:
         """Read the working state of what was stored by savers that read none."""
