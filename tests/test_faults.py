@@ -945,12 +945,24 @@ class Wire:
         host, port = str(told.get("host") or "127.0.0.1"), str(told.get("port") or 5432)
         self._server = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, int(port))
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.armed = False
+        self._armed = False
+        self._heard = 0.0  # when the server, or the saver, said something
         self.cuts = 0
         self._pairs: list[socket.socket] = []
         here = {"host": "127.0.0.1", "port": self._listener.getsockname()[1]}
         self.url = make_conninfo(**{**told, **here, "sslmode": "disable", "gssencmode": "disable"})
         threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def armed(self) -> bool:
+        return self._armed
+
+    @armed.setter
+    def armed(self, armed: bool) -> None:
+        """What a read commits may still be on its way, as nobody waits for that answer."""
+        while time.monotonic() - self._heard < 0.2:
+            time.sleep(0.02)
+        self._armed = armed
 
     def _accept(self) -> None:
         while True:
@@ -972,8 +984,9 @@ class Wire:
     def _carry(self, one: socket.socket, other: socket.socket, watched: bool) -> None:
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
-                if watched and self.armed and self.ANSWER in data:
-                    self.armed = False
+                self._heard = time.monotonic()
+                if watched and self._armed and self.ANSWER in data:
+                    self._armed = False
                     self.cuts += 1
                     break
                 other.sendall(data)
