@@ -538,7 +538,7 @@ async def test_a_channel_without_a_version(durable: Backend, call: Call, store: 
 
 
 def test_the_working_state_follows(durable: Backend) -> None:
-    """Also where no step writes to the channel that was migrated; and it is told once."""
+    """Also where no step writes to the channel that was migrated; and its event comes once."""
     given = {"number": 4, "settings": {"points": 4}}
     players_graph(durable.open()).invoke(given, at("t"))
     migrations = [Migration("number", 1, tenfold), Migration("settings", 1, scored)]

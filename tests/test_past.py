@@ -609,7 +609,7 @@ async def test_other_threads(durable: Backend, call: Call) -> None:
 
 
 async def test_on_another_fork(durable: Backend, call: Call) -> None:
-    """first_change looks along one line: a point beside it is refused, and named."""
+    """first_change looks along one line: a point outside it is refused, and named."""
     saver = durable.open()
     graph = await travelled(call, saver)
     thread = saver.thread(THREAD)

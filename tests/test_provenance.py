@@ -60,7 +60,7 @@ def about(item: Any) -> tuple[Any, ...]:
 
 
 async def test_provenance_of_every_item(durable: Backend, call: Any) -> None:
-    """Node, agent, run and message stand at each item that a checkpoint or a task told of."""
+    """Node, agent, run and message stand at each item that was read from a checkpoint or a task."""
     saver = durable.open()
     await call(
         office(saver), "invoke", {"messages": [HumanMessage("A hotel", id="h1")]}, config("t")

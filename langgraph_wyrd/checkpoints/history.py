@@ -103,7 +103,7 @@ class _Page:
         self.about: dict[str, Known] = {}
 
     def entries(self) -> Script[list[HistoryEntry]]:
-        """What is told of them."""
+        """The entries of the history for these checkpoints."""
         if not self.rows:
             return []
         yield from self.known()

@@ -98,7 +98,7 @@ class Recovered:
         return len(self.absent)
 
     def take(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
-        """A row was restored; `old` stood in its place."""
+        """Note that a row was restored; `old` is the damaged one, None if it was missing."""
         self.fixes.append(Fix(table, old, new))
         for rows in (bad, self.sound) if old is not None else ():
             rows[table] = [each for each in rows[table] if each is not old]

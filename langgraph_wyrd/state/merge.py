@@ -83,7 +83,7 @@ class Merged(NamedTuple):
         return "\n".join([f"merged, with {count}", *map(str, self.conflicts)])
 
 
-_LEFT_OUT: Any = None  # merge(state, diff) is told what it wants
+_LEFT_OUT: Any = None  # so that merge(state, diff) gets an error that names `apply`
 
 
 def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState = _LEFT_OUT) -> Merged:
