@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.storage import rotation as keys
     from langgraph_wyrd.storage.rotation import Rotation
-    from langgraph_wyrd.transfer import files, thread_rows
+    from langgraph_wyrd.transfer import files
 else:
     reading, sweep, rules = lazy("checkpoints.reextract", "checkpoints.sweep", "retention")
-    delete, thread_rows = lazy("checkpoints.delete", "transfer.thread_rows")
+    delete = lazy("checkpoints.delete")
     keys, verification = lazy("storage.rotation", "recovery.verify")
     files, copy = lazy("transfer.files", "checkpoints.copy")
 
@@ -260,7 +260,7 @@ class Admin(SaverBase):
         yield from self._may_begin(new)
 
         def script() -> Script[None]:
-            yield from thread_rows.copied(dialect, codec, old, new)
+            yield from files.copied(dialect, codec, old, new)
             if latest_only:
                 yield from sweep.keep_latest(dialect, codec, new)
 

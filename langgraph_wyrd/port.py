@@ -14,9 +14,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.transfer.copy_job import Report
-from langgraph_wyrd.transfer.endpoint import Endpoint
-from langgraph_wyrd.transfer.official import copied, endpoint_of, official
+from langgraph_wyrd.transfer.copy_job import Report, copied
+from langgraph_wyrd.transfer.endpoint import Endpoint, endpoint_of, official
 
 __all__ = ["Report", "aadopt", "acopy", "adopt", "copy"]
 

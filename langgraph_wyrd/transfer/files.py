@@ -1,6 +1,7 @@
-"""A thread as a JSON file: what people read and, on request, the rows that bring it back.
+"""All rows of a thread that is carried away, and a thread as a JSON file.
 
-The file is written whole or not at all. Rows are written as they are stored, with their checksums;
+A file holds what people read and, on request, the rows that bring the thread back. It is written
+whole or not at all. Rows are written as they are stored, with their checksums;
 encrypted ones stay encrypted. So writing and reading are loops over the declared tables.
 """
 
@@ -20,14 +21,24 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_wyrd.checkpoints import copy, declare
 from langgraph_wyrd.checkpoints.copy import Carried
+from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.read import merged
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import FileDamaged, InvalidInput, PayloadTooNew, WyrdError
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    FileDamaged,
+    InvalidInput,
+    PayloadTooNew,
+    WyrdError,
+)
+from langgraph_wyrd.recovery import rows as recovered_rows
+from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage.ciphers import NotOpened
 from langgraph_wyrd.storage.names import given, has_surrogate, stored
-from langgraph_wyrd.storage.rows import unsound
-from langgraph_wyrd.storage.scripts import Script
+from langgraph_wyrd.storage.parity import PROTECTED
+from langgraph_wyrd.storage.rows import fetch, unsound
+from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     HEALS,
@@ -37,7 +48,6 @@ from langgraph_wyrd.storage.tables import (
     CheckpointRow,
     ThreadRow,
 )
-from langgraph_wyrd.transfer import thread_rows
 
 FORMAT = "langgraph-wyrd thread"
 SCHEMA = 1
@@ -88,6 +98,62 @@ _READABLE = ("working_state", "labels", "heals", "messages", "history")
 _OF_THREAD = ("key", "version", "head", "created", "updated", "status", "user_id")
 
 
+# ---- rows; damaged ones are restored where that is proven
+
+_PAGE = 200  # threads that are looked up together
+
+
+def threads(after: str = "") -> Script[list[tuple[str, int]]]:
+    """A page of threads, and how many checkpoints each has; those behind an id."""
+    rows = yield Query(
+        "SELECT t.thread_id, (SELECT count(*) FROM wyrd_checkpoints c WHERE c.thread = t.key) "
+        "FROM wyrd_threads t WHERE t.deleted_at IS NULL AND t.thread_id > ? "
+        "ORDER BY t.thread_id LIMIT ?",
+        (after, _PAGE),
+    )
+    return [(name, count) for name, count in rows]
+
+
+def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
+    """A thread's rows as they are stored; None if there is no such thread.
+
+    Raises:
+        CheckpointDamaged: A row is damaged or missing, and can't be restored.
+    """
+    place = yield from located(dialect, thread_id)
+    if place is None:
+        return None
+    held = yield from recovered_rows.read(dialect, place.key, thread_id, place.row or place.wrong)
+    found = recovered_rows.recovered(held)
+    row = remade(found, place.row or place.wrong)
+    if row is None or row.deleted_at is not None:
+        return None
+    broken = [table.name for table, _ in found.broken if table in copy.COPIED]
+    if broken or found.missing:
+        what = f"{len(broken)} rows ({', '.join(sorted({*broken}))})" if broken else "rows"
+        raise CheckpointDamaged(
+            f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
+        )
+    rows = {}
+    for table in copy.COPIED:
+        if table in PROTECTED:
+            rows[table.name] = found.sound[table]
+            continue
+        rows[table.name] = [
+            (recovered_rows.flipped_back(table, each) or each) if unsound(table, each) else each
+            for each in (yield from fetch(table, thread=row.key))
+        ]
+    return Carried(row, rows)
+
+
+def copied(dialect: str, codec: Codec, source: str, target: str) -> Script[None]:
+    """Copy all of a thread to an id that has no checkpoints yet."""
+    yield from lock(dialect, source)
+    found = None if source == target else (yield from stored_rows(dialect, source))
+    if found is not None or source == target:
+        yield from copy.copy_thread(dialect, codec, source, target, found)
+
+
 # ---- writing
 
 
@@ -100,7 +166,7 @@ class Export(NamedTuple):
 
 
 def export(dialect: str, codec: Codec, thread_id: str) -> Script[Export | None]:
-    carried = yield from thread_rows.stored(dialect, thread_id)
+    carried = yield from stored_rows(dialect, thread_id)
     if carried is None or not carried.rows[CHECKPOINTS.name]:
         return None
     state, messages = yield from declare.to_read(dialect, codec, thread_id)
