@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from langgraph_wyrd.state.draft import Loops
 from langgraph_wyrd.state.events import Moment
 from langgraph_wyrd.state.model import OpenLoop, Source
-from langgraph_wyrd.state.shelves import Loops
 
 
 def test_closing_a_loop_changes_nothing_but_that() -> None:
@@ -25,6 +25,6 @@ def test_closing_a_loop_changes_nothing_but_that() -> None:
     }
     loop = OpenLoop(**filled)  # type: ignore[arg-type]
     loops = Loops((loop,))
-    loops.close(loop.id, "done", Moment("c9", ts="2026"))
+    loops.close_one(loop.id, "done", Moment("c9", ts="2026"))
     over = {"changed_at": "2026", "closed_at": "2026", "closed_in": "c9", "outcome": "done"}
     assert loops.done() == (replace(loop, **over),)  # type: ignore[arg-type]

@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state import codec
+from langgraph_wyrd.state.draft import (
+    CLOSED_INTENTIONS,
+    CLOSED_LOOPS,
+    LEFT_TODOS,
+    Loops,
+    loop_key,
+    replay,
+)
 from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.facts import (
     Drops,
@@ -24,7 +32,7 @@ from langgraph_wyrd.state.facts import (
     Todos,
     Wants,
 )
-from langgraph_wyrd.state.fold import MOST_CONTEXT, MOST_TEXT, fold, replay
+from langgraph_wyrd.state.fold import MOST_CONTEXT, MOST_TEXT, fold
 from langgraph_wyrd.state.model import (
     ELSEWHERE,
     LEFT,
@@ -38,13 +46,6 @@ from langgraph_wyrd.state.model import (
 )
 from langgraph_wyrd.state.namespaces import join
 from langgraph_wyrd.state.pending import advance, overlaid
-from langgraph_wyrd.state.shelves import (
-    CLOSED_INTENTIONS,
-    CLOSED_LOOPS,
-    LEFT_TODOS,
-    Loops,
-    loop_key,
-)
 from langgraph_wyrd.state.status import with_status
 
 
@@ -1344,17 +1345,16 @@ def test_newer_payloads_are_refused() -> None:
 def test_older_payloads_are_brought_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step is run in turn, for a whole state and for a single item."""
     monkeypatch.setattr(codec, "SCHEMA", 3)
-    monkeypatch.setattr(codec, "_STEPS", {})
 
-    @codec.register(1)
     def renamed(payload: dict[str, Any]) -> dict[str, Any]:
         todos = [{"id": t["key"], "content": t["text"]} for t in payload.get("todos", ())]
         return {**payload, "todos": todos}
 
-    @codec.register(2)
     def louder(payload: dict[str, Any]) -> dict[str, Any]:
         todos = [{**t, "content": t["content"].upper()} for t in payload["todos"]]
         return {**payload, "todos": todos}
+
+    monkeypatch.setattr(codec, "_STEPS", {1: renamed, 2: louder})
 
     old = {"key": "t-1", "text": "a"}
     for payload in ({"schema": 1, "todos": [old]}, {"todos": [old]}):
@@ -1380,5 +1380,5 @@ def test_a_loop_that_another_branch_left_open_is_not_the_one_here() -> None:
     here = OpenLoop("a", "tool_call", "look", ref="c1")
     gone = {"source": Source(rule=LEFT), "extra": {ELSEWHERE: True}}
     left = OpenLoop("b", "tool_call", "look", ref="c2", **gone)  # type: ignore[arg-type]
-    assert Loops((here, left)).open == {loop_key("tool_call", "c1", ""): 0}
+    assert Loops((here, left)).keys == {loop_key("tool_call", "c1", ""): "a"}
     assert Loops((here, left)).closed("tool_call", "c1") is None

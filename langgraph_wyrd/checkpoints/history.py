@@ -22,8 +22,8 @@ from langgraph_wyrd.checkpoints.working import Pending
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state.diff import diff
+from langgraph_wyrd.state.draft import replay
 from langgraph_wyrd.state.events import is_pruned
-from langgraph_wyrd.state.fold import replay
 from langgraph_wyrd.state.model import ContextItem, Todo, WorkingState
 from langgraph_wyrd.state.pending import advance, overlaid
 from langgraph_wyrd.state.results import HistoryEntry, Tree

@@ -10,8 +10,8 @@ from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.checkpoints.put import Turn
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.state.draft import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.state.model import Todo, WorkingState
-from langgraph_wyrd.state.shelves import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.rows import delete, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step

@@ -1,4 +1,4 @@
-"""A working state while events are applied to it.
+"""A working state while events are applied to it, pillar by pillar.
 
 `fold` and `replay` both change a state only through here, so they can't come out differently.
 What no event touches is shared with the state before.
@@ -6,127 +6,349 @@ What no event touches is shared with the state before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from langgraph_wyrd.state import codec
-from langgraph_wyrd.state.events import Event, Moment
+from langgraph_wyrd.state.events import Event, Moment, Pillar, unpacked
 from langgraph_wyrd.state.model import (
+    FINISHED,
+    LEFT,
     ContextItem,
     Intention,
     OpenLoop,
+    Todo,
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.state.shelves import Context, Intentions, Loops, TodoLists, opened
 
+# What a state keeps of what is over. The events have the rest.
+CLOSED_LOOPS = 16
+LEFT_TODOS = 16
+CLOSED_INTENTIONS = 8
 TITLE = 80  # characters
+
+T = TypeVar("T", Todo, ContextItem, OpenLoop, Intention)
+Ends = TypeVar("Ends", OpenLoop, Intention)
+Key = tuple[str, str | None, str]
+_PLACING = frozenset(("listed", "place"))
+_OVER: dict[str, Any] = {"closed_at": None, "closed_in": None, "outcome": None}
+
+
+def loop_key(kind: str, ref: str | None, description: str) -> Key:
+    """What makes two loops the same one: where there is no ref, the words."""
+    return (kind, None, description) if ref is None else (kind, ref, "")
+
+
+class Items(Generic[T]):
+    """A pillar's items by id, in their order. What is not there can't be changed."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, before: tuple[T, ...]) -> None:
+        self.items: dict[str, T] = {item.id: item for item in before}
+
+    def add(self, item: T) -> None:
+        self.items.setdefault(item.id, item)  # the same event again is no news
+
+
+class Loops(Items[OpenLoop]):
+    """Loops as they were opened; and by their key which of them are open."""
+
+    __slots__ = ("keys", "some_closed")
+
+    def __init__(self, before: tuple[OpenLoop, ...]) -> None:
+        self.items = {}
+        self.keys: dict[Key, str] = {}
+        self.some_closed = False
+        for loop in before:
+            self.items[loop.id] = loop
+            if loop.closed_at is None and loop.closed_in is None:
+                if loop.source.rule == LEFT and loop.elsewhere:
+                    continue  # a call of the same name here is another one
+                ref = loop.ref
+                key = (loop.kind, None, loop.description) if ref is None else (loop.kind, ref, "")
+                self.keys[key] = loop.id
+
+    def closed(self, kind: str, ref: str) -> OpenLoop | None:
+        """The last loop of this kind and ref that is closed."""
+        for loop in reversed(self.items.values()):
+            if loop.ref == ref and loop.kind == kind and loop.resolved:
+                return loop
+        return None
+
+    def _enter(self, loop: OpenLoop) -> None:
+        self.items[loop.id] = loop
+        if not (loop.resolved or loop.left):
+            self.keys[loop_key(loop.kind, loop.ref, loop.description)] = loop.id
+
+    def add(self, loop: OpenLoop) -> None:
+        if loop.id not in self.items:
+            self._enter(loop)
+
+    def change(self, event: Event, at: Moment) -> None:
+        held = self.items.get(event.item)
+        if held is None:
+            return
+        if event.body.get("open") is not True:
+            self.items[held.id] = _changed(held, event.body, {"changed_at": at.ts})
+        elif held.resolved:
+            self._enter(replace(held, changed_at=at.ts, **_OVER))
+
+    def close(self, event: Event, at: Moment) -> None:
+        self.close_one(event.item, event.body.get("outcome"), at)
+
+    def close_one(self, id: str, outcome: str | None, at: Moment) -> None:
+        held = self.items.get(id)
+        if held is None or held.resolved:
+            return
+        if not held.left:
+            self.keys.pop(loop_key(held.kind, held.ref, held.description), None)
+        # Written out, as it is made at every put: `replace` takes three times as long.
+        self.items[id] = OpenLoop(
+            id, held.kind, held.description, held.context, held.ref, held.opened_at, at.ts,
+            at.ts, at.checkpoint_id, outcome, held.source, held.confidence, held.extra,
+            held.thread_id,
+        )  # fmt: skip
+        self.some_closed = True
+
+    def done(self) -> tuple[OpenLoop, ...]:
+        items = tuple(self.items.values())
+        return _without_old(items, CLOSED_LOOPS) if self.some_closed else items
+
+
+class Intentions(Items[Intention]):
+    """The history of what was wanted."""
+
+    __slots__ = ()
+
+    def of_aim(self, aim: str) -> list[Intention]:
+        """The open ones, oldest first."""
+        return [
+            each
+            for each in self.items.values()
+            if each.aim == aim and each.closed_at is None and each.closed_in is None
+        ]
+
+    def close(self, event: Event, at: Moment) -> None:
+        held = self.items.get(event.item)
+        if held is not None and held.open:
+            self.items[held.id] = Intention(  # written out, as a loop is
+                held.id, held.text, held.aim, held.opened_at, at.ts, at.checkpoint_id,
+                event.body.get("outcome"), held.source, held.confidence, held.extra,
+                held.thread_id,
+            )  # fmt: skip
+
+    def change(self, event: Event, at: Moment) -> None:
+        held = self.items.get(event.item)
+        if held is not None:
+            again = event.body.get("open") is True
+            self.items[held.id] = (
+                replace(held, **_OVER) if again else _changed(held, event.body, {})
+            )
+
+    def done(self) -> tuple[Intention, ...]:
+        return _without_old(tuple(self.items.values()), CLOSED_INTENTIONS)
+
+
+class Context(Items[ContextItem]):
+    """Entries; and by their keys which they are."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, before: tuple[ContextItem, ...]) -> None:
+        super().__init__(before)
+        self.keys = {item.key: item.id for item in before}
+
+    def get(self, key: str) -> ContextItem | None:
+        return self.items.get(self.keys.get(key, ""))
+
+    def add(self, item: ContextItem) -> None:
+        if item.id not in self.items:
+            self.items[item.id] = item
+            self.keys[item.key] = item.id
+
+    def change(self, event: Event, at: Moment) -> None:
+        held = self.items.get(event.item)
+        if held is not None:
+            self.items[held.id] = _changed(held, event.body, {"changed_at": at.ts})
+
+    def drop(self, event: Event, at: Moment) -> None:
+        held = self.items.pop(event.item, None)
+        if held is not None:
+            self.keys.pop(held.key, None)
+
+    def done(self) -> tuple[ContextItem, ...]:
+        return tuple(self.items.values())
+
+
+class Todos(Items[Todo]):
+    """Each tracker's list, in its order; before them what left its list."""
+
+    __slots__ = ("left", "lists")
+
+    def __init__(self, before: tuple[Todo, ...]) -> None:
+        self.items = {}
+        self.left: dict[str, None] = {}
+        self.lists: dict[str, list[str]] = {}
+        for todo in before:
+            self._enter(todo, None)
+
+    def listed(self, tracker: str) -> list[Todo]:
+        return [self.items[id] for id in self.lists.get(tracker, ())]
+
+    def gone(self, tracker: str) -> list[Todo]:
+        """What left this tracker's list, the latest first."""
+        found = [todo for id in self.left if (todo := self.items[id]).tracker == tracker]
+        return found[::-1]
+
+    def _enter(self, todo: Todo, place: int | None) -> None:
+        self.items[todo.id] = todo
+        if not todo.listed:
+            self.left[todo.id] = None
+            return
+        ids = self.lists.setdefault(todo.tracker, [])
+        ids.insert(len(ids) if place is None else place, todo.id)
+
+    def add(self, todo: Todo, place: int | None = None) -> None:
+        if todo.id in self.items:
+            return
+        if not todo.open and todo.closed_at is None:
+            todo = replace(todo, closed_at=todo.opened_at)
+        self._enter(todo, place)
+
+    def change(self, event: Event, at: Moment) -> None:
+        held, body = self.items.get(event.item), event.body
+        if held is None:
+            if (ids := self.lists.get(body.get("tracker", ""))) is not None and "order" in body:
+                rank = {id: n for n, id in enumerate(body["order"])}
+                ids.sort(key=lambda id: rank.get(id, len(rank)))
+            return
+        more: dict[str, Any] = {}
+        if not body.keys() <= _PLACING:
+            more["changed_at"] = at.ts
+        if (status := body.get("status")) is not None and held.open != (status not in FINISHED):
+            more["closed_at"] = at.ts if held.open else None
+        after = _changed(held, {k: v for k, v in body.items() if k != "place"}, more)
+        if after.listed == held.listed and "place" not in body:
+            self.items[held.id] = after
+            return
+        if held.listed:
+            self.lists[held.tracker].remove(held.id)
+        else:
+            del self.left[held.id]
+        self._enter(after, body.get("place"))
+
+    close = change
+
+    def trim(self) -> None:
+        """Forget what left its list long ago, as the end of each step does."""
+        for id in list(self.left)[:-LEFT_TODOS]:
+            del self.left[id], self.items[id]
+
+    def done(self) -> tuple[Todo, ...]:
+        self.trim()
+        ids = list(self.left)
+        for listed in self.lists.values():
+            ids += listed
+        return tuple(self.items[id] for id in ids)
+
+
+# Of each pillar of events: the field of the state, what holds its items, their class.
+_PILLARS: dict[str, tuple[str, type[Any]]] = {
+    "loop": ("loops", OpenLoop),
+    "todo": ("todos", Todo),
+    "context": ("context", ContextItem),
+    "intention": ("intentions", Intention),
+}
+_HOLDERS: dict[str, type[Any]] = {
+    "loops": Loops, "todos": Todos, "context": Context, "intentions": Intentions
+}  # fmt: skip
 
 
 class Draft:
     """A state that events are being applied to. A pillar is taken apart when it is looked at, and
     put together anew only when an event touched it."""
 
-    __slots__ = (
-        "_context",
-        "_intentions",
-        "_loops",
-        "_todos",
-        "before",
-        "extra",
-        "title",
-        "touched",
-    )
+    before: WorkingState
+    title: str | None
+    extra: Mapping[str, Any]
+    touched: set[str]
+    loops: Loops
+    todos: Todos
+    context: Context
+    intentions: Intentions
 
     def __init__(self, before: WorkingState) -> None:
         self._start(before)
 
     def _start(self, before: WorkingState) -> None:
-        self.before = before
-        self.title = before.title
-        self.extra: Mapping[str, Any] = before.extra
-        self.touched: set[str] = set()
-        self._loops: Loops | None = None
-        self._todos: TodoLists | None = None
-        self._context: Context | None = None
-        self._intentions: Intentions | None = None
+        self.__dict__.clear()
+        self.before, self.title, self.extra, self.touched = (
+            before, before.title, before.extra, set(),
+        )  # fmt: skip
 
-    @property
-    def loops(self) -> Loops:
-        if self._loops is None:
-            self._loops = Loops(self.before.loops)
-        return self._loops
-
-    @property
-    def todos(self) -> TodoLists:
-        if self._todos is None:
-            self._todos = TodoLists(self.before.todos)
-        return self._todos
-
-    @property
-    def context(self) -> Context:
-        if self._context is None:
-            self._context = Context(self.before.context)
-        return self._context
-
-    @property
-    def intentions(self) -> Intentions:
-        if self._intentions is None:
-            self._intentions = Intentions(self.before.intentions)
-        return self._intentions
+    def __getattr__(self, name: str) -> Any:
+        """A pillar that was not looked at yet."""
+        if name not in _HOLDERS:
+            raise AttributeError(name)
+        made = self.__dict__[name] = _HOLDERS[name](getattr(self.before, name))
+        return made
 
     # ---- events
 
     def apply(self, event: Event, at: Moment) -> None:
         """Apply an event. One that names what is not there, or is of no known kind, does nothing:
         a newer release may have written it."""
-        how = _APPLY.get((event.pillar, event.op))
-        if how is not None:
-            self.touched.add(event.pillar)
-            how(self, event, at)
+        pillar, op = event.pillar, event.op
+        if pillar == "thread":
+            self._of_thread(event)
+        elif pillar not in _PILLARS:
+            return
+        elif op == "open":
+            body, place = event.body, None
+            if pillar == "todo" and "place" in body:
+                body = dict(body)
+                place = body.pop("place")
+            given = {"id": event.item, "opened_at": at.ts, "source": unpacked(event.source, at)}
+            self.add(pillar, codec.read(_PILLARS[pillar][1], body, given), place)
+        elif op in ("change", "close", "drop"):
+            how = getattr(getattr(self, _PILLARS[pillar][0]), op, None)
+            if how is not None:
+                self.touched.add(pillar)
+                how(event, at)
+
+    def add(self, pillar: Pillar, item: Any, place: int | None = None) -> None:
+        """Put in an item; the first request is the thread's title."""
+        self.touched.add(pillar)
+        if pillar == "todo":
+            self.todos.add(item, place)
+            return
+        getattr(self, _PILLARS[pillar][0]).add(item)
+        if self.title is None and item.confidence != "heuristic":
+            if pillar == "loop" and item.kind == "request":
+                self.title = shortened(item.description, TITLE) or None
+            elif pillar == "intention" and item.aim == "request":
+                self.title = shortened(item.text, TITLE) or None
 
     def close_loop(self, item: str, outcome: str | None, at: Moment) -> None:
         self.touched.add("loop")
-        self.loops.close(item, outcome, at)
+        self.loops.close_one(item, outcome, at)
 
-    def _open_loop(self, event: Event, at: Moment) -> None:
-        self.open_loop(opened(OpenLoop, event, at, event.body))
-
-    def open_loop(self, loop: OpenLoop) -> None:
-        self.touched.add("loop")
-        self.loops.add(loop)
-        if loop.kind == "request" and loop.confidence != "heuristic":
-            self._entitle(loop.description)
-
-    def _open_intention(self, event: Event, at: Moment) -> None:
-        self.open_intention(opened(Intention, event, at, event.body))
-
-    def open_intention(self, intention: Intention) -> None:
-        self.touched.add("intention")
-        self.intentions.add(intention)
-        if intention.aim == "request" and intention.confidence != "heuristic":
-            self._entitle(intention.text)
-
-    def _entitle(self, text: str) -> None:
-        if self.title is None:
-            self.title = shortened(text, TITLE) or None
-
-    def _change_thread(self, event: Event, at: Moment) -> None:
-        more = event.body.get("extra")
-        if isinstance(more, Mapping):
+    def _of_thread(self, event: Event) -> None:
+        if event.op == "base":
+            state = codec.from_dict(WorkingState, event.body)
+            self._start(replace(state, thread_id=self.before.thread_id))
+        elif event.op == "change" and isinstance(more := event.body.get("extra"), Mapping):
             self.extra = {**self.extra, **more}
-
-    def _replace_all(self, event: Event, at: Moment) -> None:
-        state = codec.from_dict(WorkingState, event.body)
-        self._start(replace(state, thread_id=self.before.thread_id))
 
     # ---- the end
 
     def end_step(self) -> None:
         """As if the state was put together here: what it does not keep must not come back."""
-        if self._todos is not None:
-            self._todos.trim()
+        if "todo" in self.touched:
+            self.todos.trim()
 
     def finish(self, at: Moment | None = None) -> WorkingState:
         """The state, within its bounds, at a moment (None: where it was)."""
@@ -148,31 +370,34 @@ class Draft:
         )
 
 
-Apply = Callable[[Draft, Event, Moment], None]
-_APPLY: dict[tuple[str, str], Apply] = {
-    ("loop", "open"): Draft._open_loop,
-    ("loop", "change"): lambda draft, event, at: draft.loops.change(event, at),
-    ("loop", "close"): lambda draft, event, at: draft.close_loop(
-        event.item, event.body.get("outcome"), at
-    ),
-    ("todo", "open"): lambda draft, event, at: draft.todos.open(event, at),
-    ("todo", "change"): lambda draft, event, at: draft.todos.change(event, at),
-    ("todo", "close"): lambda draft, event, at: draft.todos.change(event, at),
-    ("context", "open"): lambda draft, event, at: draft.context.add(
-        opened(ContextItem, event, at, event.body)
-    ),
-    ("context", "change"): lambda draft, event, at: draft.context.change(event, at),
-    ("context", "drop"): lambda draft, event, at: draft.context.drop(event),
-    ("intention", "open"): Draft._open_intention,
-    ("intention", "change"): lambda draft, event, at: draft.intentions.change(event, at),
-    ("intention", "close"): lambda draft, event, at: draft.intentions.close(event, at),
-    ("thread", "change"): Draft._change_thread,
-    ("thread", "base"): Draft._replace_all,
-}
-
-
-def apply_all(before: WorkingState, events: Iterable[Event], at: Moment) -> WorkingState:
-    draft = Draft(before)
+def replay(state: WorkingState, events: Iterable[Event], at: Moment) -> WorkingState:
+    """The state that a fold at this moment gave, from the events it gave."""
+    draft = Draft(state)
     for event in events:
         draft.apply(event, at)
     return draft.finish(at)
+
+
+def _changed(item: T, body: Mapping[str, Any], more: Mapping[str, Any]) -> T:
+    """The item with the fields of a change; entries of `extra` join those that are there."""
+    fields, extra = codec.known(type(item), body)
+    fields.update(more)
+    if extra:
+        fields["extra"] = {**item.extra, **extra}
+    return replace(item, **fields)
+
+
+def _without_old(items: tuple[Ends, ...], most: int) -> tuple[Ends, ...]:
+    """All that is open, and the `most` that closed last."""
+    if len(items) <= most:
+        return items
+    closed = [
+        (item.closed_at or "", item.closed_in or "", place)
+        for place, item in enumerate(items)
+        if item.closed_at is not None or item.closed_in is not None
+    ]
+    if len(closed) <= most:
+        return items
+    closed.sort()
+    old = {place for _, _, place in closed[:-most]}
+    return tuple([item for place, item in enumerate(items) if place not in old])

@@ -1,15 +1,16 @@
 """Facts to events: what a put or a task's writes change in what was known.
 
 `fold` compares facts with the state before and makes an event of each that changes something;
-`replay` gives the same state from those events.
+`draft.replay` gives the same state from those events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
-from langgraph_wyrd.state.draft import Draft, apply_all
+from langgraph_wyrd.state.draft import Draft, loop_key
 from langgraph_wyrd.state.events import (
     Event,
     Moment,
@@ -38,12 +39,15 @@ from langgraph_wyrd.state.facts import (
     Wants,
 )
 from langgraph_wyrd.state.model import FINISHED, Intention, OpenLoop, Source, Todo, WorkingState
-from langgraph_wyrd.state.shelves import loop_key
-from langgraph_wyrd.state.tracker_lists import Entry, matched
 
 MOST_TEXT = 500  # characters of a description, an intention, a todo's content, an outcome
 MOST_CONTEXT = 1024  # entries
 OVERRULED = "overruled"  # in a todo's extra: the status its tracker gives it, that an edit changed
+
+_ALIKE = 0.5  # share of words that a reworded entry must have in common with what it was
+_NEAR = (0, -1, 1, -2, 2)  # how far apart in what is left of the lists
+
+Entry = tuple[str, str, str | None]  # of a tracker's list: content, status, ref
 
 # What the moment alone shows may come again under the same ref; a message is told once.
 _COMES_AGAIN = ("interrupt", "note", "decision")
@@ -64,11 +68,6 @@ def fold(
             raise TypeError(f"{type(fact).__name__} is no fact")
         how(folding, fact)
     return folding.draft.finish(at), tuple(folding.events)
-
-
-def replay(state: WorkingState, events: Iterable[Event], at: Moment) -> WorkingState:
-    """The state that a fold at this moment gave, from the events it gave."""
-    return apply_all(state, events, at)
 
 
 class _Folding:
@@ -102,9 +101,9 @@ class _Folding:
         description = bounded(fact.description, MOST_TEXT)
         context = plain(fact.context) if fact.context else {}
         key = loop_key(fact.kind, ref, description)
-        place = loops.open.get(key)
-        if place is not None:
-            self._again(loops.items[place], fact, description, context)
+        known = loops.keys.get(key)
+        if known is not None:
+            self._again(loops.items[known], fact, description, context)
             return
         past = None if ref is None else loops.closed(key[0], ref)
         if past is not None and _told(past, fact):
@@ -116,7 +115,7 @@ class _Folding:
             body["context"] = context
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
-        id = self.new_id("l", fact.source, loops)
+        id = self.new_id("l", fact.source, loops.items)
         source = packed(fact.source, self.at, True)
         event = Event("loop", "open", id, body, source)
         self.events.append(event)
@@ -128,7 +127,7 @@ class _Folding:
             id, body["kind"], description, context, ref, self.at.ts, None, None, None, None,
             fact.source, body.get("confidence", "structural"),
         )  # fmt: skip
-        self.draft.open_loop(loop)
+        self.draft.add("loop", loop)
 
     def _again(
         self, held: OpenLoop, fact: Opens, description: str, context: dict[str, Any]
@@ -146,29 +145,26 @@ class _Folding:
     def settles(self, fact: Settles) -> None:
         loops = self.draft.loops
         if fact.item is not None:
-            places = [
-                place
-                for place, loop in enumerate(loops.items)
-                if loop.id == fact.item and not loop.resolved
-            ]
+            held = loops.items.get(fact.item)
+            ids = [] if held is None or held.resolved else [held.id]
         elif fact.ref is None:
-            places = [place for key, place in loops.open.items() if key[0] in fact.kinds]
+            ids = [id for key, id in loops.keys.items() if key[0] in fact.kinds]
         else:
             ref = word(fact.ref)
             keys = ((kind, ref, "") for kind in fact.kinds)
-            places = [place for key in keys if (place := loops.open.get(key)) is not None]
-        if not places:
+            ids = [id for key in keys if (id := loops.keys.get(key)) is not None]
+        if not ids:
             return
         outcome = bounded(fact.outcome, MOST_TEXT)
         source = packed(fact.source, self.at)
         self.draft.touched.add("loop")
-        for place in places:
-            id = loops.items[place].id
+        for id in ids:
             self.events.append(Event("loop", "close", id, {"outcome": outcome}, source))
-            loops.close_at(place, outcome, self.at)
+            loops.close_one(id, outcome, self.at)
 
     def reopens(self, fact: Reopens) -> None:
-        if self.draft.loops.is_closed(fact.item):
+        held = self.draft.loops.items.get(fact.item)
+        if held is not None and held.resolved:
             self.tell("loop", "change", fact.item, {"open": True}, fact.source)
 
     # ---- intentions
@@ -194,7 +190,7 @@ class _Folding:
             body["aim"] = word(fact.aim)
         if fact.confidence != "structural":
             body["confidence"] = word(fact.confidence)
-        id = self.new_id("i", fact.source, intentions.places)
+        id = self.new_id("i", fact.source, intentions.items)
         source = packed(fact.source, self.at, True)
         event = Event("intention", "open", id, body, source)
         self.events.append(event)
@@ -205,7 +201,7 @@ class _Folding:
             id, text, body.get("aim", "request"), self.at.ts, None, None, None, fact.source,
             body.get("confidence", "structural"),
         )  # fmt: skip
-        self.draft.open_intention(aim)
+        self.draft.add("intention", aim)
 
     def drops(self, fact: Drops) -> None:
         for each in self.draft.intentions.of_aim(fact.aim):
@@ -215,7 +211,7 @@ class _Folding:
         intentions = self.draft.intentions
         if intentions.of_aim(fact.aim):
             return
-        for each in reversed(intentions.items):
+        for each in reversed(intentions.items.values()):
             if each.aim == fact.aim and each.confidence != "heuristic":
                 self.tell("intention", "change", each.id, {"open": True}, fact.source)
                 return
@@ -229,7 +225,7 @@ class _Folding:
         held = context.get(key)
         body: dict[str, Any] = {}
         if held is None:
-            if len(context.places) >= MOST_CONTEXT:
+            if len(context.items) >= MOST_CONTEXT:
                 self._refuse(fact.source)
                 return
             body["key"] = key
@@ -238,7 +234,7 @@ class _Folding:
                 body["metadata"] = metadata
             if fact.confidence != "structural":
                 body["confidence"] = word(fact.confidence)
-            id = self.new_id("c", fact.source, context.places)
+            id = self.new_id("c", fact.source, context.items)
             self.tell("context", "open", id, body, fact.source)
             return
         if not same(value, held.value):
@@ -387,3 +383,116 @@ _TAKE: dict[type[Any], Callable[[_Folding, Any], None]] = {
     Forgets: _Folding.forgets,
     Todos: _Folding.todos,
 }
+
+
+# ---- which entry of a tracker's list is which todo that is known
+
+
+def matched(
+    entries: Sequence[Entry], listed: Sequence[Todo], gone: Sequence[Todo]
+) -> list[Todo | None]:
+    """For each entry the todo that it is; None for a new one.
+
+    By the tracker's own ids, then by content, then by place if the words are alike. `gone` are
+    those that left the list; one of them only comes back under its own words or id, and one that
+    was finished only as finished. A finished todo is not taken for an open one in other words:
+    trackers number their next list from 1 again.
+    """
+    found: list[Todo | None] = [None] * len(entries)
+    taken: set[str] = set()
+
+    def take(place: int, todo: Todo) -> None:
+        found[place] = todo
+        taken.add(todo.id)
+
+    for known in (listed, gone):
+        refs = {todo.ref: todo for todo in reversed(known) if todo.ref is not None}
+        for place, (content, status, ref) in enumerate(entries if refs else ()):
+            by_ref = None if ref is None or found[place] is not None else refs.get(ref)
+            if by_ref is None or by_ref.id in taken:
+                continue
+            if _may_become(by_ref, content, status):
+                take(place, by_ref)
+    for known in (listed, gone):
+        waiting: defaultdict[str, list[Todo]] = defaultdict(list)
+        for todo in reversed(known):
+            if todo.id not in taken:
+                waiting[_normal(todo.content)].append(todo)
+        for place, (content, status, _) in enumerate(entries if waiting else ()):
+            if found[place] is not None or not (those := waiting.get(_normal(content))):
+                continue
+            if not _was_done(those[-1], status):
+                take(place, those.pop())
+    rest = [place for place, todo in enumerate(listed) if todo.id not in taken]
+    if rest and any(each is None for each in found):
+        _by_place(entries, listed, rest, found, taken)
+    return found
+
+
+def _may_become(todo: Todo, content: str, status: str) -> bool:
+    if todo.listed and (todo.open or status in FINISHED):
+        return True
+    return not _was_done(todo, status) and alike(todo.content, content) > _ALIKE
+
+
+def _was_done(todo: Todo, status: str) -> bool:
+    """Whether it was done long ago: once more on the list, and open, it is another one."""
+    return not todo.listed and todo.status == "completed" and status not in FINISHED
+
+
+def _by_place(
+    entries: Sequence[Entry],
+    listed: Sequence[Todo],
+    rest: Sequence[int],
+    found: list[Todo | None],
+    taken: set[str],
+) -> None:
+    """What stands at about the same place between the same neighbours, in words alike."""
+    at = {todo.id: place for place, todo in enumerate(listed)}
+    gaps: defaultdict[int, list[Todo]] = defaultdict(list)  # by the matched todo before
+    before = -1
+    left = set(rest)
+    for place, todo in enumerate(listed):
+        if place in left:
+            gaps[before].append(todo)
+        else:
+            before = place
+    before, offset = -1, 0
+    for place, (content, status, ref) in enumerate(entries):
+        if (todo_here := found[place]) is not None:
+            before, offset = at.get(todo_here.id, before), 0
+            continue
+        best, most = None, _ALIKE
+        gap = gaps.get(before, ())
+        for step in _NEAR:
+            near = offset + step
+            if not 0 <= near < len(gap) or (todo := gap[near]).id in taken:
+                continue
+            if not todo.open and status not in FINISHED:
+                continue
+            if ref is not None and todo.ref is not None and ref != todo.ref:
+                continue
+            if (how := alike(todo.content, content)) > most:
+                best, most = todo, how
+        if best is not None:
+            found[place] = best
+            taken.add(best.id)
+        offset += 1
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!")
+
+
+def alike(one: str, other: str) -> float:
+    """How much two entries have in common, from 0 to 1: words by their beginnings."""
+    a, b = _parts(one), _parts(other)
+    return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
+
+
+def _parts(text: str) -> frozenset[str]:
+    text = text.casefold()
+    if text.isascii():
+        return frozenset(word[:4] for word in text.split())
+    joined = "".join(text.split())  # not every script has spaces
+    return frozenset(joined[n : n + 2] for n in range(max(len(joined) - 1, 1)))

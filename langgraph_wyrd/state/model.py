@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
+from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.viewed import viewed
 
 if TYPE_CHECKING:
     import pandas
 
-    from langgraph_wyrd.state.payloads import Recovered, Validation
+    from langgraph_wyrd.state import brief as briefs
+    from langgraph_wyrd.state import codec, results
+else:
+    briefs, codec, results = lazy("state.brief", "state.codec", "state.results")
 
 Confidence = Literal["declared", "structural", "model", "heuristic"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
@@ -273,20 +277,14 @@ class WorkingState:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data, with the number of its schema."""
-        from langgraph_wyrd.state import codec
-
         return codec.to_dict(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The same as JSON text."""
-        from langgraph_wyrd.state import codec
-
         return codec.to_json(self, indent=indent)
 
     def to_records(self) -> list[dict[str, Any]]:
         """A flat dict for each item of the four pillars; `pillar` says of which."""
-        from langgraph_wyrd.state import results
-
         return results.of_state(self)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -295,8 +293,6 @@ class WorkingState:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        from langgraph_wyrd.state import results
-
         return results.frame(results.of_state(self))
 
     @staticmethod
@@ -308,8 +304,6 @@ class WorkingState:
         Raises:
             PayloadTooNew: It was written by a release with a newer schema.
         """
-        from langgraph_wyrd.state import codec
-
         if isinstance(payload, Mapping):
             payload = codec.renamed(WorkingState, payload)
         return codec.from_dict(WorkingState, payload)
@@ -322,23 +316,19 @@ class WorkingState:
             PayloadTooNew: It was written by a release with a newer schema.
             InvalidInput: It is no JSON, or no JSON object.
         """
-        from langgraph_wyrd.state import codec
-
-        return WorkingState.from_dict(codec.parsed(text, "WorkingState"))
+        return WorkingState.from_dict(codec.parsed(text))
 
     @staticmethod
-    def validate(payload: Any) -> Validation:
+    def validate(payload: Any) -> codec.Validation:
         """What is wrong with a payload (a dict or JSON text): `.valid`, `.errors`, `.warnings`.
 
         An error is what `from_dict` refuses or has to leave aside; a warning is what it keeps
         without knowing it. It never raises.
         """
-        from langgraph_wyrd.state import payloads
-
-        return payloads.validate(payload)
+        return codec.validate(payload)
 
     @staticmethod
-    def recover(payload: Any) -> Recovered:
+    def recover(payload: Any) -> codec.Recovered:
         """The state of what can be read of a damaged payload, and what was dropped of it.
 
         It never raises: of what holds nothing it makes an empty state. The state it gives is
@@ -348,9 +338,7 @@ class WorkingState:
         state, dropped = WorkingState.recover(text)
         ```
         """
-        from langgraph_wyrd.state import payloads
-
-        return payloads.recover(payload)
+        return codec.recover(payload)
 
     @staticmethod
     def migrate(payload: Mapping[str, Any], target_version: int | None = None) -> dict[str, Any]:
@@ -360,9 +348,7 @@ class WorkingState:
             PayloadTooNew: It is newer than that.
             InvalidInput: It is no mapping, or there is no such schema.
         """
-        from langgraph_wyrd.state import payloads
-
-        return payloads.migrate(payload, target_version)
+        return codec.migrate(payload, target_version)
 
     def brief(
         self,
@@ -383,9 +369,9 @@ class WorkingState:
             now: Ages are counted up to here; without it, up to now.
             guesses: Also tell what was only guessed from prose, apart.
         """
-        from langgraph_wyrd.state.brief import brief
-
-        return brief(self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses)
+        return briefs.brief(
+            self, max_chars=max_chars, stale_after=stale_after, now=now, guesses=guesses
+        )
 
 
 def open_of(loops: tuple[OpenLoop, ...]) -> tuple[OpenLoop, ...]:

@@ -33,7 +33,7 @@ _ROWS = ["tests/test_damage.py", "tests/test_verify.py"]
 TESTS = {
     "codec.delta": ["tests/test_deltas.py", "tests/test_messages.py", "tests/test_types_back.py"],
     "state.fold": _PURE,
-    "state.shelves": _PURE,
+    "state.draft": _PURE,
     "recovery": _ROWS,
 }
 SECONDS = 600  # a fault that takes longer is one that was noticed
