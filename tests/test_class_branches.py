@@ -225,16 +225,6 @@ def test_a_field_that_did_not_become_plain_data() -> None:
         assert isinstance(found.plan, Kept)
 
 
-def test_a_field_that_became_plain_data() -> None:
-    """A model that takes what is kept in its stead is whole."""
-    source = "import pydantic\nclass Model(pydantic.BaseModel):\n    plan: list[str]\n"
-    inner = ormsgpack.Ext(ARGUMENTS, ormsgpack.packb((*GONE[:2], ["a", "b"])))
-    with app(source, "models_app"):
-        packed = ext(PYDANTIC_V2, "models_app", "Model", {"plan": inner}, "model_validate_json")
-        plan = load(packed).plan
-        assert (type(plan), plan) == (list, ["a", "b"])
-
-
 def test_an_encrypting_serde_is_guarded() -> None:
     """Its cipher seals whole rows; what is in them is loaded with the same care."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16)

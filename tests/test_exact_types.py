@@ -104,7 +104,13 @@ async def test_it_comes_back_as_what_it_was(durable: Backend, call: Call, name: 
     assert_same(again["list"], [value, 1])
 
 
-IN_MESSAGES = {name: EXACT[name] for name in EXACT if name not in ("in a set", "in a dataclass")}
+# Of a Fraction and a defaultdict in a message LangChain's own dump makes text and a dict.
+DUMPED = {"in a set", "in a dataclass", "in a dict", "one in the other", "subclass beside"}
+IN_MESSAGES = {
+    name: value
+    for name, value in EXACT.items()
+    if name not in DUMPED and not isinstance(value, Fraction | defaultdict)
+}
 
 
 @pytest.mark.parametrize("name", IN_MESSAGES)
@@ -282,7 +288,7 @@ def test_an_unknown_serializer_is_left_alone(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_langgraphs_own_function_is_known() -> None:
-    """If this fails, LangGraph packs otherwise now: see `types/exact.py`."""
+    """If this fails, LangGraph packs otherwise now: see `types/python_types.py`."""
     assert python_types._KNOWN
     assert isinstance(jsonplus._msgpack_default, FunctionType)
 

@@ -274,6 +274,7 @@ PLANTED = {
     "set": _ext(0, "builtins", "set", NETWORK),
     "frozenset": _ext(0, "builtins", "frozenset", NETWORK),
     "deque": _ext(0, "collections", "deque", NETWORK),
+    "deque with a length": _ext(1, "collections", "deque", [NETWORK, 5]),
     "path": _ext(1, "pathlib", "PurePosixPath", "abc"),
 }
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import ast
 import importlib
-import re
 import sys
 import time as clock
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from ipaddress import (
     IPv4Address,
@@ -30,7 +31,7 @@ from ipaddress import (
     IPv6Network,
 )
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -49,20 +50,7 @@ class NoData(Exception):
     """What the name stands for is no class of data."""
 
 
-class Found(NamedTuple):
-    """A class, and where it was found."""
-
-    cls: Any
-    module: str
-    way: list[str]  # from the module
-    end: Any  # what is there: the class itself, or the generic one that it was made of
-
-    def stands(self) -> bool:
-        """Whether it is still there: modules are loaded anew, and classes defined again."""
-        return at(sys.modules.get(self.module), self.way) is self.end
-
-
-def found(module: str, name: str, code: int, *, trusted: bool = False) -> Found:
+def found(module: str, name: str, code: int, *, trusted: bool = False) -> Any:
     """The class of data of that name.
 
     `trusted`: the user named it, so its module may be imported, and asked.
@@ -71,32 +59,16 @@ def found(module: str, name: str, code: int, *, trusted: bool = False) -> Found:
         Gone: There is none.
         NoData: It is something else, which is not to be called.
     """
-    made = _in(_imported(module, name, trusted), module, name, trusted)
-    if not isinstance(made.cls, type):
+    cls = _in(_imported(module, name, trusted), module, name, trusted)
+    if not isinstance(cls, type):
         raise NoData(f"{module}:{name} is no class")
-    if not _is_data(code, made.cls, trusted):
+    if not _is_data(code, cls, trusted):
         raise NoData(f"{module}:{name} is no class of data")
-    return made
+    return cls
 
 
 _NOTHING = object()
 _DEEPEST = 4  # classes inside classes
-
-
-def at(held: Any, way: Sequence[str]) -> Any:
-    """What is at the end of a way through a module's classes, or something that nothing is."""
-    for depth, part in enumerate(way):
-        if depth and not isinstance(held, type):
-            return _NOTHING
-        held = _held_by(held).get(part, _NOTHING)
-    return held
-
-
-def _held_by(holder: Any) -> Any:
-    try:
-        return vars(holder)
-    except TypeError:
-        return {}
 
 
 def parts(name: str) -> list[str]:
@@ -111,55 +83,56 @@ def generic(name: str) -> str:
     return name.partition("[")[0]
 
 
-def _in(held: Any, module: str, name: str, trusted: bool) -> Found:
-    """What a module calls so; a class inside one of its classes is stored by its own name only."""
-    way = parts(name)
-    if (end := at(held, way)) is not _NOTHING:
-        return Found(end, module, way, end)
-    if trusted and (end := _asked(held, way)) is not _NOTHING:
-        return Found(end, module, way, end)
-    inside = _nested(module, name, held, [])
-    if len(inside) == 1:
-        end, way = inside.popitem()
-        return Found(end, module, way, end)
-    if generic(name) != name:
-        return _made_of(_in(held, module, generic(name), trusted), name)
-    raise Gone(f"module {module} has no {name}")
-
-
-def _asked(held: Any, way: Sequence[str]) -> Any:
+def _held_by(holder: Any) -> Any:
     try:
-        for part in way:
-            held = getattr(held, part)
-    except Exception:
-        return _NOTHING
-    return held
+        return vars(holder)
+    except TypeError:
+        return {}
 
 
-def _made_of(origin: Found, name: str) -> Found:
-    """A pydantic model as `Box[int]`: nothing holds it by its name unless it is written at the top
-    of a module, but whoever has it in an annotation has made it."""
-    last, cls = parts(name)[-1], origin.cls
+def _in(held: Any, module: str, name: str, trusted: bool) -> Any:
+    """What a module calls so; a class inside one of its classes is stored by its own name only."""
+    if (end := _at(held, parts(name), trusted)) is not _NOTHING:
+        return end
+    inside = {*_nested(module, name, held, _DEEPEST)}
+    if len(inside) == 1:
+        return inside.pop()
+    if generic(name) == name:
+        raise Gone(f"module {module} has no {name}")
+    # A pydantic model as `Box[int]`: nothing holds it by its name unless it is written at the top
+    # of a module, but whoever has it in an annotation has made it.
+    cls, last = _in(held, module, generic(name), trusted), parts(name)[-1]
     below: list[type] = type.__subclasses__(cls) if isinstance(cls, type) else []
     made = {each for each in below if (each.__module__, each.__name__) == (cls.__module__, last)}
     if len(made) != 1:
-        which = "no" if not made else "more than one"
         raise Gone(
-            f"of {origin.module}:{generic(name)} this process has made {which} {last}: write it at "
-            f"the top of its module, as in `Mine = {last}`"
+            f"of {module}:{generic(name)} this process has made {'more than one' if made else 'no'}"
+            f" {last}: write it at the top of its module, as in `Mine = {last}`"
         )
-    return origin._replace(cls=made.pop())
+    return made.pop()
 
 
-def _nested(module: str, name: str, holder: Any, way: list[str]) -> dict[Any, list[str]]:
-    inside: dict[Any, list[str]] = {}
-    for key, value in list(_held_by(holder).items()):
-        if isinstance(value, type) and value.__module__ == module and len(way) < _DEEPEST:
-            here = [*way, key]
+def _at(held: Any, way: Sequence[str], trusted: bool) -> Any:
+    """What is at the end of a way through a module's classes: it is looked up, and nothing is
+    asked for it that is not trusted."""
+    for depth, part in enumerate(way):
+        inside = _held_by(held) if not depth or isinstance(held, type) else {}
+        if part in inside:
+            held = inside[part]
+            continue
+        try:
+            held = getattr(held, part) if trusted else _NOTHING
+        except Exception:
+            return _NOTHING
+    return held
+
+
+def _nested(module: str, name: str, holder: Any, deepest: int) -> Iterator[type]:
+    for value in [*_held_by(holder).values()] if deepest else ():
+        if isinstance(value, type) and value.__module__ == module:
             if value.__name__ == name:
-                inside[value] = here
-            inside.update(_nested(module, name, value, here))
-    return inside
+                yield value
+            yield from _nested(module, name, value, deepest - 1)
 
 
 # ---- kinds of data
@@ -174,6 +147,7 @@ _PLAIN: tuple[type, ...] = (str, int, float, bytes, list, tuple)  # what users m
 _OF_A_RECORD = ("_asdict", "model_dump", "dict")
 
 
+@lru_cache(maxsize=1024)
 def _is_data(code: int, cls: type, trusted: bool) -> bool:
     """Whether the serializer could have made this of an object of the class, or of what it was.
 
@@ -236,40 +210,28 @@ def _defines(module: str, name: str) -> bool:
     if parts[0] in sys.stdlib_module_names or "__main__" in parts:
         return False
     path: Any = None
-    spec: ModuleSpec | None = None
     for count in range(1, len(parts) + 1):
         full = ".".join(parts[:count])
-        if (held := sys.modules.get(full)) is not None:
-            path = getattr(held, "__path__", None)
-        else:
-            spec = _spec(full, path)
-            if spec is None:
-                return False
-            path = spec.submodule_search_locations
-        if count < len(parts) and path is None:
+        held = sys.modules.get(full)
+        spec = _spec(full, path) if held is None else None
+        if held is None and spec is None:
             return False
-    source = _source(spec, module)
-    return source is None or _has_class(source, name)
+        path = spec.submodule_search_locations if spec else getattr(held, "__path__", None)
+        if path is None and count < len(parts):
+            return False
+    try:
+        source = spec.loader.get_source(module)  # type: ignore[union-attr]
+    except Exception:
+        source = None
+    return source is None or _has_class(source, name)  # what was compiled has no source
 
 
 def _spec(full: str, path: Any) -> ModuleSpec | None:
     for finder in sys.meta_path:
-        try:
-            spec = finder.find_spec(full, path)
-        except Exception:
-            continue
-        if spec is not None:
-            return spec
+        with suppress(Exception):
+            if (spec := finder.find_spec(full, path)) is not None:
+                return spec
     return None
-
-
-def _source(spec: ModuleSpec | None, module: str) -> str | None:
-    """None of what was compiled."""
-    try:
-        source: str | None = spec.loader.get_source(module)  # type: ignore[union-attr]
-    except Exception:
-        return None
-    return source
 
 
 # What makes a class of its name and what is in it.
@@ -281,8 +243,7 @@ _MAKERS = {
 
 def _has_class(source: str, name: str) -> bool:
     """Whether a class of that name is defined in a source, not only named in it."""
-    spoken = rf"\bclass\s+{re.escape(name)}\b|[\"']{re.escape(name)}[\"']"
-    if re.search(spoken, source) is None:  # much quicker than to parse it
+    if name not in source:  # much quicker than to parse it
         return False
     try:
         tree = ast.parse(source)
@@ -297,5 +258,5 @@ def _makes(node: ast.AST, name: str) -> bool:
     if not isinstance(node, ast.Call) or not node.args:
         return False
     maker, first = node.func, node.args[0]
-    called = maker.attr if isinstance(maker, ast.Attribute) else getattr(maker, "id", None)
+    called = getattr(maker, "attr", getattr(maker, "id", None))
     return called in _MAKERS and isinstance(first, ast.Constant) and first.value == name

@@ -27,6 +27,18 @@ _LONGEST = 200  # characters of a value that an enum's member may have
 
 # How LangGraph's serializer packs a value: what it is rebuilt with.
 ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2 = range(6)
+# What it puts behind module, name and payload.
+_BEHIND = {METHOD: ["fromisoformat"], PYDANTIC_V2: ["model_validate_json"]}
+# What it asks a value for, by how it then packs it; and which type it wants, not only a method.
+_ASKED = {
+    ONE_ARGUMENT: "get_secret_value",
+    ARGUMENTS: "parts",
+    FIELDS: "_asdict",
+    METHOD: "isoformat",
+    PYDANTIC_V1: "dict",
+    PYDANTIC_V2: "model_dump",
+}
+_TAKEN_FOR: dict[int, type] = {ARGUMENTS: type(pathlib.Path()), METHOD: datetime}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +52,6 @@ class Stored:
     payload: Any  # for reading
     kind: Kind
     why: str
-
-    def packed(self) -> Any:
-        """The payload for packing: to the last bit what is stored."""
-        return ormsgpack.unpackb(self.data, ext_hook=ormsgpack.Ext, option=_OPTION)[2]
 
 
 class Kept:
@@ -92,34 +100,56 @@ def kept_of(stored: Stored) -> Any:
     global _made
     _made += 1
     try:
-        if _is_packed_so(stored):
+        held = _unpacked(stored)
+        names = type(held[0]) is type(held[1]) is str
+        shape = len(held) > 2 and held[3:] == _BEHIND.get(stored.code, [])
+        if names and shape and ormsgpack.packb(held, option=_OPTION) == stored.data:
             return _form(stored)
     except Exception:  # its names can't be those of a class, say
         pass
     return ormsgpack.Ext(stored.code, stored.data)
 
 
-# What the serializer puts behind module, name and payload.
-_BEHIND = {METHOD: ["fromisoformat"], PYDANTIC_V2: ["model_validate_json"]}
-
-
-def _is_packed_so(stored: Stored) -> bool:
-    """Whether packing what this is made of gives the same bytes again."""
-    held = ormsgpack.unpackb(stored.data, ext_hook=ormsgpack.Ext, option=_OPTION)
-    names = type(held[0]) is type(held[1]) is str
-    shape = len(held) > 2 and held[3:] == _BEHIND.get(stored.code, [])
-    return names and shape and bool(ormsgpack.packb(held, option=_OPTION) == stored.data)
+def _unpacked(stored: Stored) -> Any:
+    return ormsgpack.unpackb(stored.data, ext_hook=ormsgpack.Ext, option=_OPTION)
 
 
 def _form(stored: Stored) -> Any:
     code, payload = stored.code, stored.payload
     if code == ONE_ARGUMENT and type(payload) in _MEMBERS and len(str(payload)) <= _LONGEST:
         return _member(stored)
-    if code == PYDANTIC_V2 and (message := _message_base(payload)) is not None:
-        return _message(stored, message)
-    fields = code in (FIELDS, PYDANTIC_V1, PYDANTIC_V2)
-    base = _Fields if fields and isinstance(payload, dict) else _Object
-    return _class(base, code, stored.module, stored.name)(stored)
+    if code == PYDANTIC_V2 and isinstance(payload, dict) and payload.keys() >= _OF_A_MESSAGE:
+        base = _MESSAGES.get(payload["type"], lc.BaseMessage)
+        made = _filled(_message_class(base, stored.module, stored.name), payload)
+        private = {"_kept": stored, "_shown": repr(made)}
+        object.__setattr__(made, "__pydantic_private__", private)
+        return made
+    fields = code in (FIELDS, PYDANTIC_V1, PYDANTIC_V2) and isinstance(payload, dict)
+    return _class(_Fields if fields else _Object, code, stored.module, stored.name)(stored)
+
+
+def is_changed(kept: Any) -> bool:
+    """Whether somebody changed in place what it shows: that would not be stored."""
+    return getattr(kept, "_shown", None) not in (None, repr(kept))
+
+
+def extension(kept: Any) -> ormsgpack.Ext:
+    """The msgpack extension that a placeholder was loaded from.
+
+    Raises:
+        TypeError: It was changed in place, or is a whole value of its own.
+    """
+    held = stored_of(kept)
+    if is_changed(kept) or isinstance(kept, KeptWhole):
+        raise TypeError("it can't be packed")
+    return ormsgpack.Ext(held.code, held.data)
+
+
+def _packed(self: Any) -> Any:
+    """The payload for LangGraph's packing: to the last bit what is stored."""
+    if is_changed(self):
+        raise TypeError("it was changed in place")
+    return _unpacked(stored_of(self))[2]
 
 
 # ---- objects
@@ -155,9 +185,6 @@ class _Object(Kept):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return kept_of, (stored_of(self),)
-
-    def __copy__(self) -> Any:
-        return self
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
@@ -196,37 +223,12 @@ def _identity(kept: Any) -> tuple[Any, ...]:
     return held.code, held.module, held.name, held.data
 
 
-def _packed(self: Any) -> Any:
-    if is_changed(self):
-        raise TypeError("it was changed in place")
-    return stored_of(self).packed()
-
-
-def is_changed(kept: Any) -> bool:
-    """Whether somebody changed in place what it shows: that would not be stored."""
-    return getattr(kept, "_shown", None) not in (None, repr(kept))
-
-
-# What the serializer asks a value for, by how it then packs it.
-_ASKED = {
-    ONE_ARGUMENT: "get_secret_value",
-    ARGUMENTS: "parts",
-    FIELDS: "_asdict",
-    METHOD: "isoformat",
-    PYDANTIC_V1: "dict",
-    PYDANTIC_V2: "model_dump",
-}
-# Of these it wants a type, not only a method.
-_TAKEN_FOR: dict[int, type] = {ARGUMENTS: type(pathlib.Path()), METHOD: datetime}
-
-
 @lru_cache(maxsize=1024)
 def _class(base: type, code: int, module: str, name: str) -> Any:
     """The class of a placeholder for values of this class."""
     held: dict[str, Any] = {"__module__": module, "__slots__": (), "__hash__": base.__hash__}
     held[_ASKED[code]] = property(_packed) if code == ARGUMENTS else _packed
-    taken_for = _TAKEN_FOR.get(code)
-    if taken_for is not None:
+    if taken_for := _TAKEN_FOR.get(code):
         shown = type(name, (taken_for,), {"__module__": module})
         held["__class__"] = property(lambda self: shown)
     return type(name, (base,), held)
@@ -236,6 +238,8 @@ def _class(base: type, code: int, module: str, name: str) -> Any:
 
 
 class _Member(Kept):
+    """It equals its value, and passes where that would."""
+
     __slots__ = ()
 
     def __str__(self) -> str:
@@ -267,10 +271,8 @@ _MEMBERS: dict[type, Any] = {str: _Text, int: _Whole, float: _Number}
 
 
 def _member(stored: Stored) -> Any:
-    """A member of an enum of that name: it equals its value, and passes where that would."""
     kind: Any = type(stored.payload)
-    made = _enum(kind, stored.payload, stored.module, stored.name)
-    member = made.kept
+    member = _enum(kind, stored.payload, stored.module, stored.name).kept
     if getattr(member, "_kept", None) != stored:
         object.__setattr__(member, "_kept", stored)
     return member
@@ -281,7 +283,7 @@ def _enum(kind: type, value: Any, module: str, name: str) -> Any:
     return _MEMBERS[kind](name, {"kept": value}, module=module)
 
 
-# ---- messages
+# ---- messages: reducers, models and the pillars know how to deal with them
 
 _MESSAGES: dict[str, type[lc.BaseMessage]] = {
     "human": lc.HumanMessage,
@@ -296,21 +298,6 @@ _MESSAGES: dict[str, type[lc.BaseMessage]] = {
     "ToolMessageChunk": lc.ToolMessageChunk,
 }
 _OF_A_MESSAGE = {"content", "type", "id", "additional_kwargs", "response_metadata"}
-
-
-def _message_base(payload: Any) -> type[lc.BaseMessage] | None:
-    """The message class that comes next to what has these fields; None if it is no message."""
-    if not isinstance(payload, dict) or not payload.keys() >= _OF_A_MESSAGE:
-        return None
-    return _MESSAGES.get(payload["type"], lc.BaseMessage)
-
-
-def _message(stored: Stored, base: type[lc.BaseMessage]) -> Any:
-    """A message: reducers, models and the pillars know how to deal with it."""
-    made = _filled(_message_class(base, stored.module, stored.name), stored.payload)
-    private = {"_kept": stored, "_shown": repr(made)}
-    object.__setattr__(made, "__pydantic_private__", private)
-    return made
 
 
 def _filled(cls: Any, payload: dict[str, Any]) -> Any:
@@ -365,21 +352,7 @@ class KeptWhole(_Object):
         super().__init__(stored)
 
     def __repr__(self) -> str:
-        held = stored_of(self)
-        return f"Kept({held.name}, {len(held.data)} bytes)"
-
-    @classmethod
-    def pickled(cls, data: bytes, error: Exception | None = None) -> KeptWhole:
-        """A pickle: what is in it is only known once it has run; `error`: what came of that."""
-        kind: Kind = "pickle" if error is None else "gone"
-        why = (
-            "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
-            "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
-            if error is None
-            else f"it is a pickle that can't be loaded ({type(error).__name__}: {error}"[:300]
-            + "). It is whole again when it can"
-        )
-        return cls(Stored(-1, data, "", "pickle", f"{len(data)} bytes", kind, why))
+        return f"Kept({self.kept_type}, {len(stored_of(self).data)} bytes)"
 
     @property
     def kept_type(self) -> str:

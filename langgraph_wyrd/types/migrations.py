@@ -55,6 +55,9 @@ class Migration:
         return self.target
 
 
+Steps = dict[int, Migration]  # of a class or a channel, by the version that each starts from
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
     """Data with the version that was stored beside it: of a channel, or of an enum's member."""
@@ -74,8 +77,8 @@ class Classes:
 
     aliases: Mapping[Name, Name] = field(default_factory=dict)
     heals: bool = True
-    types: dict[Name, dict[int, Migration]] = field(default_factory=dict)
-    channels: dict[str, dict[int, Migration]] = field(default_factory=dict)
+    types: dict[Name, Steps] = field(default_factory=dict)
+    channels: dict[str, Steps] = field(default_factory=dict)
     logged: set[tuple[str, ...]] = field(default_factory=set)  # of which placeholders was warned
     users: frozenset[str] = frozenset()  # channels whose values belong to users
     unmarkable: str | None = None  # why no version can be stored beside a value
@@ -97,8 +100,14 @@ class Classes:
         Raises:
             InvalidInput: An alias or a migration makes no sense.
         """
-        why = _why_unmarkable(serde)
-        made = cls(_aliases(aliases or {}), heals, users=frozenset(users), unmarkable=why)
+        inner = serde.serde if type(serde) is EncryptedSerializer else serde
+        made = cls(_aliases(aliases or {}), heals, users=frozenset(users))
+        hooked = getattr(inner, "_custom_unpack_ext_hook", False)
+        if inner is not None and (type(inner) is not JsonPlusSerializer or hooked):
+            made.unmarkable = (
+                f"{type(inner).__name__} is a serializer of your own, and no version can be stored "
+                "beside what it packs"
+            )
         for migration in migrations:
             made.register(migration)
         return made
@@ -113,7 +122,7 @@ class Classes:
             raise InvalidInput(f"from_version={version!r}: versions are whole numbers from 1")
         if not callable(migration.migrate) or not isinstance(target, str) or not target:
             raise InvalidInput(f"{migration!r}: needs a type or a channel, and a function")
-        steps: dict[int, Migration]
+        steps: Steps
         if ":" in target and not target.startswith("branch:to:"):
             module, name = _parsed(target, "migration")
             if (module, name) in SAFE_MSGPACK_TYPES:
@@ -121,7 +130,7 @@ class Classes:
                     f"{target} is one of LangGraph's own types, whose data is not migrated: "
                     "register the migration for the channel that holds it"
                 )
-            steps = self.types.setdefault((module, _last(name)), {})
+            steps = self.types.setdefault((module, parts(name)[-1]), {})
         elif target in self.users:
             raise InvalidInput(
                 f"channel {target!r} belongs to a user, and can't be migrated as a whole: register "
@@ -133,6 +142,8 @@ class Classes:
             raise InvalidInput(f"there are two migrations of {target} from version {version}")
         steps[version] = migration
 
+    # ---- values of a class
+
     def target(self, module: str, name: str) -> Name | None:
         """Where the user says that a stored class is now."""
         found = self.aliases.get((module, name))
@@ -141,14 +152,17 @@ class Classes:
             return moved and (moved[0], moved[1] + name[len(plain) :])
         return found
 
+    def steps_of(self, name: Name) -> Steps | None:
+        """The migrations of a class."""
+        return self.types.get(name) or self.types.get((name[0], generic(name[1])))
+
     def fields(self, name: Name, payload: Any) -> Any:
         """What is stored of an object, brought up to date."""
         steps = self.steps_of(name)
         if steps is None:
             return bare(payload)
-        made = _brought(steps, payload)
         self.brought += _version_of(payload) in steps
-        return made
+        return _brought(steps, payload)
 
     def marked_fields(self, name: Name, payload: Any) -> Any:
         """What is about to be stored of an object, with the version of its class, if that has
@@ -156,11 +170,9 @@ class Classes:
         steps = self.steps_of(name)
         if steps is None or not isinstance(payload, dict) or _stated(payload) is not None:
             return payload
-        return {**payload, MARK: _last_of(steps)}
+        return {**payload, MARK: max(steps) + 1}
 
-    def steps_of(self, name: Name) -> dict[int, Migration] | None:
-        """The migrations of a class."""
-        return self.types.get(name) or self.types.get((name[0], generic(name[1])))
+    # ---- values of a channel
 
     def value(self, channel: str, value: Any, version: int = 1) -> Any:
         """What a channel holds, or what was written to it, brought up to date."""
@@ -191,18 +203,7 @@ class Classes:
         for held in self.failed:
             if held.channel == channel and type(held.value) is type(value) and held.value == value:
                 return Marked(held.version, value, channel)
-        return Marked(_last_of(steps), value, channel)
-
-
-def _why_unmarkable(serde: Any) -> str | None:
-    inner = serde.serde if type(serde) is EncryptedSerializer else serde
-    hooked = getattr(inner, "_custom_unpack_ext_hook", False)
-    if inner is None or (type(inner) is JsonPlusSerializer and not hooked):
-        return None
-    return (
-        f"{type(inner).__name__} is a serializer of your own, and no version can be stored beside "
-        "what it packs"
-    )
+        return Marked(max(steps) + 1, value, channel)
 
 
 _OVERWRITE = "__overwrite__"  # how a write without LangGraph's class says so
@@ -213,10 +214,6 @@ def _stated(payload: Any) -> int | None:
     mapped = isinstance(payload, Mapping)
     said = payload.get(VERSION) if mapped else getattr(payload, VERSION, None)
     return said if type(said) is int else None
-
-
-def _last_of(steps: dict[int, Migration]) -> int:
-    return max(steps) + 1
 
 
 def unmarked(value: Any) -> Any:
@@ -238,17 +235,17 @@ def bare(value: Any) -> Any:
 
 
 def _version_of(payload: Any, version: int = 1) -> int:
-    if type(payload) is Marked:
-        version = payload.version
-    elif type(payload) is dict and type(mark := payload.get(MARK)) is int:
-        version = mark
     stated = _stated(bare(payload))
-    return version if stated is None else stated
+    if stated is not None:
+        return stated
+    if type(payload) is Marked:
+        return payload.version
+    mark = payload.get(MARK) if type(payload) is dict else None
+    return mark if type(mark) is int else version
 
 
-def _brought(steps: dict[int, Migration], payload: Any, version: int = 1) -> Any:
-    version = _version_of(payload, version)
-    payload = bare(payload)
+def _brought(steps: Steps, payload: Any, version: int = 1) -> Any:
+    version, payload = _version_of(payload, version), bare(payload)
     while (step := steps.get(version)) is not None:
         try:
             # A copy: one that raises half-way leaves the data as it is stored.
@@ -258,11 +255,8 @@ def _brought(steps: dict[int, Migration], payload: Any, version: int = 1) -> Any
                 f"the migration of {step.named} from version {version} raised "
                 f"{type(error).__name__}"
             ) from error
-        version += 1
-        stated = _stated(payload)
-        if stated is not None and stated > version:
-            version = stated
-        elif isinstance(payload, dict) and VERSION in payload:
+        version = max(version + 1, _stated(payload) or 0)
+        if isinstance(payload, dict) and VERSION in payload:
             payload[VERSION] = version
     return payload
 
@@ -278,14 +272,14 @@ def _aliases(given: Mapping[str, str]) -> dict[Name, Name]:
     for old, new in given.items():
         (old_module, old_name), target = _parsed(old, "alias"), _parsed(new, "alias")
         # Only the last part of a nested class's name is stored.
-        key = (old_module, _last(old_name))
+        key = (old_module, parts(old_name)[-1])
         if made.get(key, target) != target:
             raise InvalidInput(
                 f"alias {old!r}: another one names {key[0]}:{key[1]} as well (of a nested class "
                 "only its own name is stored, so the two can't be told apart)"
             )
         made[key] = target
-        inner[target[0], _last(target[1])] = target  # so it is stored from now on
+        inner[target[0], parts(target[1])[-1]] = target  # so it is stored from now on
     for key in made:
         seen, now = {key}, made[key]
         while now in made and now != made[now]:
@@ -306,7 +300,3 @@ def _parsed(text: object, what: str) -> Name:
         if colon and ends and all(word.isidentifier() for word in words):
             return module, name
     raise InvalidInput(f'{what} {text!r}: write "package.module:Name"')
-
-
-def _last(name: str) -> str:
-    return parts(name)[-1]

@@ -19,7 +19,6 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import ormsgpack
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -30,10 +29,12 @@ from langgraph_wyrd.types.kept import (
     PYDANTIC_V1,
     PYDANTIC_V2,
     Kept,
+    extension,
 )
 from langgraph_wyrd.types.migrations import Classes, Marked
 
 MARKED = 100  # the extension of a channel's value that has a version: no serializer's number
+
 _UNPACK = ormsgpack.OPT_NON_STR_KEYS
 
 Dumps = Callable[[Any], tuple[str, bytes]]
@@ -46,33 +47,58 @@ _FACTORIES: dict[str, Any] = {
         Counter, OrderedDict, deque,
     )
 }  # fmt: skip
-_OF_FACTORY = {cls: name for name, cls in _FACTORIES.items()}
 
-# How each is taken apart: the code of its form, and what is stored.
-_PARTS: dict[type, tuple[int, Callable[[Any], Any]]] = {
-    Counter: (ONE_ARGUMENT, lambda value: dict(dict.items(value))),
-    OrderedDict: (ONE_ARGUMENT, lambda value: dict(value.items())),
-    defaultdict: (
-        ARGUMENTS,
-        lambda value: (_factory_name(value.default_factory), dict(dict.items(value))),
-    ),
-    deque: (ARGUMENTS, lambda value: (list(value), value.maxlen)),
-    Fraction: (ARGUMENTS, lambda value: (value.numerator, value.denominator)),
-    complex: (ARGUMENTS, lambda value: (value.real, value.imag)),
-    range: (ARGUMENTS, lambda value: (value.start, value.stop, value.step)),
-    int: (ONE_ARGUMENT, str),
-    pathlib.PurePosixPath: (ARGUMENTS, lambda value: value.parts),
-    pathlib.PureWindowsPath: (ARGUMENTS, lambda value: value.parts),
-}
+
+class _Form(NamedTuple):
+    """How a type is stored: the code of its form, what is stored, and the value made of that."""
+
+    code: int
+    parts: Callable[[Any], Any]
+    made: Callable[[Any], Any]
 
 
 def _factory_name(factory: Any) -> str | None:
-    if factory is None:
-        return None
-    name = _OF_FACTORY.get(factory) if isinstance(factory, type) else None
-    if name is None:  # the packer replaces whatever is raised here: see `advice`
-        raise TypeError
-    return name
+    if factory is None or factory in _FACTORIES.values():
+        return None if factory is None else str(factory.__name__)
+    raise TypeError  # the packer replaces whatever is raised here: see `advice`
+
+
+def _list(payload: Any, kind: type = object) -> Any:
+    """The payload, if it is a list of nothing but this kind: of a network, a deque would hold every
+    address in it, and a Fraction reads text of any length."""
+    if type(payload) is list and all(isinstance(each, kind) for each in payload):
+        return payload
+    raise TypeError(f"no list of {kind.__name__}")
+
+
+_FORMS: dict[type, _Form] = {
+    Counter: _Form(ONE_ARGUMENT, lambda v: dict(dict.items(v)), lambda p: Counter(dict(p))),
+    OrderedDict: _Form(ONE_ARGUMENT, lambda v: dict(v.items()), lambda p: OrderedDict(dict(p))),
+    defaultdict: _Form(
+        ARGUMENTS,
+        lambda v: (_factory_name(v.default_factory), dict(dict.items(v))),
+        lambda p: defaultdict(p[0] and _FACTORIES[p[0]], dict(p[1])),
+    ),
+    deque: _Form(ARGUMENTS, lambda v: (list(v), v.maxlen), lambda p: deque(_list(p[0]), p[1])),
+    Fraction: _Form(
+        ARGUMENTS, lambda v: (v.numerator, v.denominator), lambda p: Fraction(*_list(p, int))
+    ),
+    complex: _Form(ARGUMENTS, lambda v: (v.real, v.imag), lambda p: complex(*map(float, p))),
+    range: _Form(ARGUMENTS, lambda v: (v.start, v.stop, v.step), lambda p: range(*_list(p, int))),
+    int: _Form(ONE_ARGUMENT, str, lambda p: int(*_list([p], str))),
+    **{
+        cls: _Form(ARGUMENTS, lambda v: v.parts, lambda p, cls=cls: cls(*_list(p)))  # type: ignore[misc]
+        for cls in (pathlib.PurePosixPath, pathlib.PureWindowsPath)
+    },
+}
+
+
+def _module(cls: type) -> str:
+    return cls.__module__.partition(".")[0]  # of paths "pathlib", whatever Python calls it inside
+
+
+# What makes a stored value of one of these types: by module, name and form.
+MADE_OF = {(_module(cls), cls.__name__, form.code): form.made for cls, form in _FORMS.items()}
 
 
 def advice(said: str) -> str | None:
@@ -85,69 +111,26 @@ def advice(said: str) -> str | None:
     )
 
 
-def _of_whole_numbers(cls: Any, payload: Any) -> Any:
-    if not all(type(each) is int for each in payload):
-        raise TypeError(f"{cls.__name__} takes whole numbers")
-    return cls(*payload)
-
-
-def _long_int(payload: Any) -> int:
-    if type(payload) is not str:
-        raise TypeError("an int of more than 64 bits is stored as text")
-    return int(payload)
-
-
-# How each is put together again, by the module and name that are stored.
-_MADE: dict[tuple[str, str, int], Callable[[Any], Any]] = {
-    ("collections", "Counter", ONE_ARGUMENT): lambda payload: Counter(dict(payload)),
-    ("collections", "OrderedDict", ONE_ARGUMENT): lambda payload: OrderedDict(dict(payload)),
-    ("collections", "defaultdict", ARGUMENTS): lambda payload: defaultdict(
-        None if payload[0] is None else _FACTORIES[payload[0]], dict(payload[1])
-    ),
-    ("collections", "deque", ARGUMENTS): lambda payload: deque(list(payload[0]), payload[1]),
-    ("fractions", "Fraction", ARGUMENTS): lambda payload: _of_whole_numbers(Fraction, payload),
-    ("builtins", "complex", ARGUMENTS): lambda payload: complex(*map(float, payload)),
-    ("builtins", "range", ARGUMENTS): lambda payload: _of_whole_numbers(range, payload),
-    ("builtins", "int", ONE_ARGUMENT): _long_int,
-    ("pathlib", "PurePosixPath", ARGUMENTS): lambda payload: pathlib.PurePosixPath(*payload),
-    ("pathlib", "PureWindowsPath", ARGUMENTS): lambda payload: pathlib.PureWindowsPath(*payload),
-}
-
-
-def made_of(module: Any, name: Any, code: int) -> Callable[[Any], Any] | None:
-    """What puts a stored value of that name together; None if it is none of these types."""
-    made = _MADE.get((module, name, code))
-    return made if made is None or code == ONE_ARGUMENT else _of_a_list(made)
-
-
-def _of_a_list(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def checked(payload: Any) -> Any:
-        if not isinstance(payload, list):
-            raise TypeError("arguments that are no list")
-        return made(payload)
-
-    return checked
-
-
 # ---- packing
 
 _THEIRS: Any = getattr(jsonplus, "_msgpack_default", None)
 _OPTION: Any = getattr(jsonplus, "_option", None)
 # Only what packs just as the release that this was written for does is packed here.
-_KNOWN = isinstance(_THEIRS, FunctionType) and {"_msgpack_enc", "ormsgpack"} <= set(
-    _THEIRS.__code__.co_names
+_KNOWN = (
+    isinstance(_THEIRS, FunctionType)
+    and {"_msgpack_enc", "ormsgpack"} <= {*_THEIRS.__code__.co_names}
+    and isinstance(_OPTION, int)
 )
-if _KNOWN and isinstance(_OPTION, int):
+if _KNOWN:
     _OPTION |= ormsgpack.OPT_PASSTHROUGH_SUBCLASS | ormsgpack.OPT_PASSTHROUGH_BIG_INT
-else:
-    _KNOWN = False
 
-
-class _Packed(NamedTuple):
-    """What stands for an object: the number of its form, and the bytes."""
-
-    code: int
-    data: bytes
+# LangGraph packs an object of a subclass as what it is a subclass of.
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    dict: lambda value: dict(dict.items(value)),
+    list: lambda value: list(list.__iter__(value)),
+}
 
 
 _VERSIONED = (ONE_ARGUMENT, FIELDS, PYDANTIC_V1, PYDANTIC_V2)
@@ -159,7 +142,7 @@ class _Packer:
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
         # LangGraph's function for other objects, with what is inside them packed here as well.
-        ours = {"_msgpack_enc": self.packb, "ormsgpack": SimpleNamespace(Ext=_Packed)}
+        ours = {"_msgpack_enc": self.packb, "ormsgpack": SimpleNamespace(Ext=self._extension)}
         self._others: Callable[[Any], Any] = FunctionType(
             _THEIRS.__code__, {**vars(jsonplus), **ours}
         )
@@ -170,66 +153,33 @@ class _Packer:
     def _default(self, value: Any) -> Any:
         """What stands for a value that is of no plain type."""
         cls: Any = type(value)
-        parts = _PARTS.get(cls)
-        if parts is not None and not (cls is deque and value.maxlen is None):
-            code, taken_apart = parts
-            module = "pathlib" if issubclass(cls, pathlib.PurePath) else cls.__module__
-            return ormsgpack.Ext(code, self.packb((module, cls.__name__, taken_apart(value))))
+        form = _FORMS.get(cls)
+        if form is not None and not (cls is deque and value.maxlen is None):
+            held = _module(cls), cls.__name__, form.parts(value)
+            return ormsgpack.Ext(form.code, self.packb(held))
         if cls is Marked:
             return ormsgpack.Ext(MARKED, self.packb((value.version, value.channel, value.value)))
-        if not isinstance(value, Enum):  # LangGraph packs a subclass as what it is a subclass of
-            if isinstance(value, str):
-                return str.__str__(value)
-            if isinstance(value, int):
-                return int.__int__(value)
-            if isinstance(value, dict):
-                return dict(dict.items(value))
-            if isinstance(value, list):
-                return list(list.__iter__(value))
-        if isinstance(value, BaseMessage) and _lost_by_a_dump(fields := value.__dict__):
-            held = (cls.__module__, cls.__name__, _as_it_was(fields, value.model_dump()))
-            made = _Packed(PYDANTIC_V2, self.packb((*held, "model_validate_json")))
-        else:
-            made = self._others(value)
-        if type(made) is not _Packed:
-            return made
-        if self._classes.types and made.code in _VERSIONED and not issubclass(cls, Kept):
-            made = self._versioned(made, cls)
-        return ormsgpack.Ext(made.code, made.data)
+        if isinstance(value, Kept):
+            return extension(value)
+        if not isinstance(value, Enum):
+            for plain, made in _PLAIN.items():
+                if isinstance(value, plain):
+                    return made(value)
+        return self._others(value)
 
-    def _versioned(self, made: _Packed, cls: Any) -> _Packed:
-        """What an object is packed as, with the version of its class, if that has migrations."""
-        held = ormsgpack.unpackb(made.data, ext_hook=ormsgpack.Ext, option=_UNPACK)
-        if made.code != ONE_ARGUMENT:
-            held[2] = self._classes.marked_fields((cls.__module__, cls.__name__), held[2])
-        elif steps := self._classes.steps_of((cls.__module__, cls.__name__)):
-            held = [*held[:3], max(steps) + 1]
-        return _Packed(made.code, self.packb(held))
-
-
-_DUMPED = (defaultdict, Fraction)  # what `model_dump` makes a dict, and text
-
-
-def _lost_by_a_dump(value: Any) -> bool:
-    """Whether something is inside that pydantic's `model_dump` gives as another type."""
-    cls = type(value)
-    if cls in _DUMPED:
-        return True
-    if isinstance(value, dict):
-        return any(map(_lost_by_a_dump, value.values()))
-    return isinstance(value, list | tuple | deque) and any(map(_lost_by_a_dump, value))
-
-
-def _as_it_was(value: Any, dumped: Any) -> Any:
-    """What a dump gave, with that in its place."""
-    cls = type(value)
-    if cls in _DUMPED or (cls in _PARTS and _lost_by_a_dump(value)):
-        return value
-    if cls is dict and type(dumped) is dict:
-        return {k: _as_it_was(value[k], v) if k in value else v for k, v in dumped.items()}
-    if cls in (list, tuple) and isinstance(dumped, (list, tuple)) and len(value) == len(dumped):
-        return [_as_it_was(*each) for each in zip(value, dumped, strict=True)]
-    return dumped
+    def _extension(self, code: int, data: bytes) -> Any:
+        """What LangGraph packs an object as, with the version of its class, if that has any."""
+        if self._classes.types and code in _VERSIONED:
+            held = ormsgpack.unpackb(
+                data, ext_hook=ormsgpack.Ext, option=ormsgpack.OPT_NON_STR_KEYS
+            )
+            name = held[0], held[1]
+            if code != ONE_ARGUMENT:
+                held[2] = self._classes.marked_fields(name, held[2])
+            elif steps := self._classes.steps_of(name):
+                held = [*held[:3], max(steps) + 1]
+            data = self.packb(held)
+        return ormsgpack.Ext(code, data)
 
 
 def exact_dumps(serde: JsonPlusSerializer, classes: Classes | None = None) -> Dumps:

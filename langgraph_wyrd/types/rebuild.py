@@ -18,7 +18,7 @@ import inspect
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
@@ -36,7 +36,7 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import MigrationFailed
-from langgraph_wyrd.types.classes import Found, Gone, NoData, found
+from langgraph_wyrd.types.classes import Gone, NoData, found
 from langgraph_wyrd.types.kept import (
     ARGUMENTS,
     FIELDS,
@@ -50,18 +50,23 @@ from langgraph_wyrd.types.kept import (
     Stored,
     is_changed,
     kept_of,
-    made,
     stored_of,
 )
 from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
 from langgraph_wyrd.types.pieces import walk
-from langgraph_wyrd.types.python_types import MARKED, advice, made_of
+from langgraph_wyrd.types.python_types import MADE_OF, MARKED, advice
 
-_FROM_TEXT = "fromisoformat"
+logger = logging.getLogger("langgraph_wyrd")
+
+S = TypeVar("S")
+Key = tuple[str, str, int]  # module, name, and how it was packed
+
 _COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
+_OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
+_SNAPSHOT = 7
 
 
-def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool) -> Any:
+def _built(code: int, cls: Any, payload: Any, method: list[Any]) -> Any:
     """The object. Fallbacks that are not named above are LangGraph's."""
     if code == ONE_ARGUMENT:
         return _of_one(cls, payload)
@@ -75,7 +80,7 @@ def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool
                 return cls(days=payload[0], seconds=payload[1], microseconds=payload[2])
         return cls(*payload)
     if code == METHOD:
-        if method != [_FROM_TEXT]:
+        if method != ["fromisoformat"]:
             raise NoData(f"{cls.__name__}.{method[0] if method else ''} is no way to read a date")
         return cls.fromisoformat(payload)
     if code == FIELDS:
@@ -83,11 +88,6 @@ def built(code: int, cls: Any, payload: Any, method: list[Any], holds_kept: bool
     try:
         return _model(cls, payload)
     except Exception:
-        if holds_kept:  # a field whose class became plain data
-            try:
-                return cls(**plain(payload))
-            except Exception:
-                pass
         return (cls.construct if code == PYDANTIC_V1 else cls.model_construct)(**payload)
 
 
@@ -108,50 +108,35 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if type(value) is list else value
 
 
-# ---- dataclasses
-
-
 def _of_fields(cls: Any, payload: dict[str, Any]) -> Any:
-    how = _constructor(cls)
-    all_there = how is not None and payload.keys() == how.fields
-    if how is not None and how.asks_for_more and all_there:
-        return _restored(cls, payload)
-    try:
-        return cls(**payload)
-    except TypeError:
-        if how is not None and how.is_its_own and all_there:
-            return _restored(cls, payload)
-        raise
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Constructor:
-    """What a dataclass takes, beside its fields."""
-
-    fields: frozenset[str]
-    asks_for_more: bool  # an InitVar: called again, it would make other fields of those that are
-    is_its_own: bool  # or leaves fields out
-
-
-@lru_cache(maxsize=1024)
-def _constructor(cls: Any) -> _Constructor | None:
-    if not dataclasses.is_dataclass(cls):
-        return None
-    fields = dataclasses.fields(cls)
-    names = frozenset(field.name for field in fields)
-    initvar = getattr(dataclasses, "_FIELD_INITVAR", object())
-    kinds = [getattr(each, "_field_type", None) for each in cls.__dataclass_fields__.values()]
-    parameters: Any = getattr(cls, "__dataclass_params__", None)
-    own = not getattr(parameters, "init", True) or not all(field.init for field in fields)
-    return _Constructor(names, initvar in kinds, own)
-
-
-def _restored(cls: Any, payload: dict[str, Any]) -> Any:
-    """An object with these fields, without its constructor: as `copy` and `pickle` make one."""
+    """An object of these fields. A dataclass whose constructor asks for more (an `InitVar`), or
+    does not take all of them, is made without calling it, as `copy` and `pickle` make one."""
+    names, asks_for_more, is_its_own = _constructor(cls)
+    all_there = payload.keys() == names
+    if not (asks_for_more and all_there):
+        try:
+            return cls(**payload)
+        except TypeError:
+            if not (is_its_own and all_there):
+                raise
     made = object.__new__(cls)
     for name, value in payload.items():
         object.__setattr__(made, name, value)
     return made
+
+
+@lru_cache(maxsize=1024)
+def _constructor(cls: Any) -> tuple[frozenset[str], bool, bool]:
+    """A dataclass's fields; whether it has an InitVar: called again, it would make other fields of
+    those that are; and whether its constructor is its own, or leaves fields out."""
+    if not dataclasses.is_dataclass(cls):
+        return frozenset(), False, False
+    fields = dataclasses.fields(cls)
+    initvar = getattr(dataclasses, "_FIELD_INITVAR", object())
+    kinds = [getattr(each, "_field_type", None) for each in cls.__dataclass_fields__.values()]
+    parameters: Any = getattr(cls, "__dataclass_params__", None)
+    own = not getattr(parameters, "init", True) or not all(field.init for field in fields)
+    return frozenset(field.name for field in fields), initvar in kinds, own
 
 
 # ---- pydantic models
@@ -163,27 +148,24 @@ def _model(cls: Any, payload: Any) -> Any:
     # What is computed of the fields is stored with them, and is none.
     computed = getattr(cls, "model_computed_fields", None) or {}
     own = {name: value for name, value in payload.items() if name not in computed}
-    aliased = _has_aliases(cls)
+    aliased, refused = _has_aliases(cls), None
     if not aliased:
         try:
             return cls(**own)
         except Exception as error:
-            first = error
+            refused = error
     others: list[tuple[int, Any]] = []
     for options in _LENIENT if hasattr(cls, "model_validate") else ():
-        try:
+        with suppress(Exception):
             made = cls.model_validate(own, **options)
             held = made.model_dump()
-        except Exception:
-            continue
-        if _same(held, payload):
-            return made
-        others.append((sum(_same(held.get(name), each) for name, each in payload.items()), made))
-    if not aliased:
-        raise first
-    if not others:
-        return cls(**own)
-    return max(others, key=lambda other: other[0])[1]  # what it is dumped as is never the same
+            if _same(held, payload):
+                return made
+            others.append((sum(_same(held.get(k), v) for k, v in payload.items()), made))
+    if refused is not None:
+        raise refused
+    # What it is dumped as is never the same: the one that comes next to it.
+    return max(others, key=lambda other: other[0])[1] if others else cls(**own)
 
 
 @lru_cache(maxsize=1024)
@@ -220,38 +202,18 @@ def _same(made: Any, stored: Any) -> bool:
     """Whether nothing of what was stored is lost or changed; a tuple is stored as a list."""
     if isinstance(stored, Kept):
         return True  # whatever the field made of it
-    if isinstance(made, dict):
-        return (
-            isinstance(stored, dict)
-            and made.keys() == stored.keys()
-            and all(_same(each, stored[name]) for name, each in made.items())
-        )
+    if isinstance(made, dict) and isinstance(stored, dict):
+        return made.keys() == stored.keys() and all(_same(made[k], stored[k]) for k in made)
     if isinstance(made, list | tuple):
         same = isinstance(stored, list | tuple) and len(made) == len(stored)
         return same and all(map(_same, made, stored))
     return made is stored or (type(made) is type(stored) and bool(made == stored))
 
 
-def plain(value: Any) -> Any:
-    """A value with what placeholders hold in their stead."""
-    if isinstance(value, Kept):
-        return plain(value.kept_data)
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(plain, value))
-    return value
+# ---- for one serializer
 
 
-S = TypeVar("S")
-Key = tuple[str, str, int]  # module, name, and how it was packed
-_OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
-_SNAPSHOT = 7
-_HOOK = "_unpack_ext_hook"
-_WHOLE_OPTION = ormsgpack.OPT_NON_STR_KEYS
-
-
-class Rebuilder:
+class _Rebuilder:
     """Rebuilds values for one serializer."""
 
     def __init__(self, serde: JsonPlusSerializer, classes: Classes) -> None:
@@ -259,7 +221,6 @@ class Rebuilder:
         self._allowed: Any = getattr(serde, "_allowed_msgpack_modules", True)
         self._theirs: Callable[[int, bytes], Any] = serde._unpack_ext_hook
         self._safe: dict[Key, Any] = {}  # they never go away
-        self._lately: dict[Key, Found] = {}  # where others were found
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
@@ -271,98 +232,55 @@ class Rebuilder:
             return self._marked(data)
         theirs = self._theirs(code, data)
         # None is what it says of what it does not know: of a newer release, of numpy without numpy.
-        return self._unknown(code, data) if theirs is None else theirs
+        return _unknown(code, data) if theirs is None else theirs
 
     def _marked(self, data: bytes) -> Any:
         """A channel's value with its version; the bare value where nobody asks for it."""
         try:
             version, channel, value = self._unpacked(data)
         except (TypeError, ValueError):
-            return self._unknown(MARKED, data)
-        if type(version) is not int or channel not in self._classes.channels:
-            return value
-        return Marked(version, value, channel)
-
-    @staticmethod
-    def _unknown(code: int, data: bytes) -> Any:
-        return kept_of(Stored(code, data, "", "", None, "unsafe", ""))
+            return _unknown(MARKED, data)
+        asked = type(version) is int and channel in self._classes.channels
+        return Marked(version, value, channel) if asked else value
 
     def _unpacked(self, data: bytes) -> Any:
-        return ormsgpack.unpackb(data, ext_hook=self.hook, option=_WHOLE_OPTION)
+        return ormsgpack.unpackb(data, ext_hook=self.hook, option=ormsgpack.OPT_NON_STR_KEYS)
 
     def _object(self, code: int, data: bytes) -> Any:
-        before = made()
         try:
             module, name, payload, *method = self._unpacked(data)
             if code == ONE_ARGUMENT and method and type(method[0]) is int:
                 payload = Marked(method[0], payload)
             key = (module, name, code)
-            known = made_of(*key)
+            known = MADE_OF.get(key)
         except (TypeError, ValueError):  # nothing that the serializer makes
-            return self._unknown(code, data)
+            return _unknown(code, data)
         try:
             if known is not None:
                 return known(payload)
-            cls = self._safe.get(key)
+            cls, current = self._safe.get(key), payload
             if cls is None:
                 cls, current = self._found(key, payload)
-            else:
-                current = payload
-            return built(code, cls, bare(current), method, made() > before)
+            return _built(code, cls, bare(current), method)
         except Exception as error:
             kind, why = self._why(error, key)
-            held = Stored(code, data, str(module), str(name), payload, kind, why)
-            return kept_of(held)
-
-    def _why(self, error: Exception, key: Key) -> tuple[Kind, str]:
-        """Why a value was not rebuilt, and what would help."""
-        module, name, _ = key
-        if isinstance(error, _NotAllowed):
-            return "blocked", str(error)
-        if isinstance(error, MigrationRaised):
-            return "migration", str(error)
-        if isinstance(error, NoData):
-            what = "nothing else is called on load: the row may not be LangGraph's"
-            return "unsafe", f"{error}, and {what}"
-        if isinstance(error, Gone):
-            return "gone", (
-                f"its class is gone: {error}. It is whole again when the class is; for one that "
-                f'was renamed or moved give aliases={{"{module}:{name}": "its.module:NewName"}}'
-            )
-        if key in self._safe:
-            return "refused", (
-                f"it can't be made of what is stored, here and now ({_words(error)}): it is whole "
-                "again where it can (a path on its own system, a time zone with its tzdata)"
-            )
-        return "refused", (
-            f"its class does not take what is stored ({_words(error)}): register a migration for "
-            "it, or let the class take it"
-        )
+            return kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
 
     def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
-        lately = self._lately.get(key)
-        if lately is None or not lately.stands():
-            lately = self._look(key)
-            if lately is None:
-                return self._safe[key], payload
-            self._lately[key] = lately
-        if self._classes.types:
-            payload = self._classes.fields((lately.module, lately.cls.__name__), payload)
-        return lately.cls, payload
-
-    def _look(self, key: Key) -> Found | None:
-        """The class of a stored name, and where it was found; None: it is one of the safe ones."""
         module, name, code = key
         if (module, name) in SAFE_MSGPACK_TYPES:
-            if (module, name) == ("re", "compile"):
-                self._safe[key] = re.compile
-            else:
-                self._safe[key] = found(module, name, code, trusted=True).cls
-            return None
+            is_pattern = (module, name) == ("re", "compile")
+            cls = re.compile if is_pattern else found(module, name, code, trusted=True)
+            self._safe[key] = cls
+            return cls, payload
         target = self._classes.target(module, name)
         trusted = target is not None or self._allows(module, name)
-        return found(*(target or (module, name)), code, trusted=trusted)
+        module = target[0] if target else module
+        cls = found(module, target[1] if target else name, code, trusted=trusted)
+        if self._classes.types:
+            payload = self._classes.fields((module, cls.__name__), payload)
+        return cls, payload
 
     def _allows(self, module: str, name: str) -> bool:
         """Whether the user named the type; not so, all are allowed.
@@ -385,6 +303,42 @@ class Rebuilder:
             "compiled graph allows the classes that its state's annotations name, for itself"
         )
 
+    def _why(self, error: Exception, key: Key) -> tuple[Kind, str]:
+        """Why a value was not rebuilt, and what would help."""
+        module, name, _ = key
+        if isinstance(error, _NotAllowed):
+            return "blocked", str(error)
+        if isinstance(error, MigrationRaised):
+            return "migration", str(error)
+        if isinstance(error, NoData):
+            what = "nothing else is called on load: the row may not be LangGraph's"
+            return "unsafe", f"{error}, and {what}"
+        if isinstance(error, Gone):
+            return "gone", (
+                f"its class is gone: {error}. It is whole again when the class is; for one that "
+                f'was renamed or moved give aliases={{"{module}:{name}": "its.module:NewName"}}'
+            )
+        said = type(error).__name__
+        if isinstance(error, TypeError | AttributeError):  # these name fields, and no values
+            said = f"{said}: {error}"[:200]
+        if key in self._safe:
+            return "refused", (
+                f"it can't be made of what is stored, here and now ({said}): it is whole "
+                "again where it can (a path on its own system, a time zone with its tzdata)"
+            )
+        return "refused", (
+            f"its class does not take what is stored ({said}): register a migration for "
+            "it, or let the class take it"
+        )
+
+
+class _NotAllowed(Exception):
+    """The type is none of those that may be rebuilt."""
+
+
+def _unknown(code: int, data: bytes) -> Any:
+    return kept_of(Stored(code, data, "", "", None, "unsafe", ""))
+
 
 def _warn_as_langgraph_does(module: str, name: str) -> None:
     """Once a process, with the set that LangGraph itself remembers it in."""
@@ -399,16 +353,6 @@ def _warn_as_langgraph_does(module: str, name: str) -> None:
         )  # fmt: skip
 
 
-class _NotAllowed(Exception):
-    """The type is none of those that may be rebuilt."""
-
-
-def _words(error: Exception) -> str:
-    """What an error says, where that names fields and no values."""
-    name = type(error).__name__
-    return f"{name}: {error}"[:200] if isinstance(error, TypeError | AttributeError) else name
-
-
 def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]], Any]:
     """How it loads, and keeps a pickle that may not be loaded, or can't be."""
     loads = serde.loads_typed
@@ -416,23 +360,31 @@ def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]],
     def loads_typed(data: tuple[str, bytes]) -> Any:
         if data[0] != "pickle":
             return loads(data)
-        if not serde.pickle_fallback:
-            return KeptWhole.pickled(data[1])
-        try:
-            return loads(data)
-        except Exception as error:  # a class in it is gone
-            return KeptWhole.pickled(data[1], error)
+        kind: Kind = "pickle"
+        why = (
+            "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
+            "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
+        )
+        if serde.pickle_fallback:
+            try:
+                return loads(data)
+            except Exception as error:
+                kind, said = "gone", f"{type(error).__name__}: {error}"[:300]
+                why = f"it is a pickle that can't be loaded ({said}). It is whole again when it can"
+        size = f"{len(data[1])} bytes"
+        return KeptWhole(Stored(-1, data[1], "", "pickle", size, kind, why))
 
     return loads_typed
 
 
 def guarded(serde: S, classes: Classes) -> S:
-    """The serializer, loading through a Rebuilder; itself if its way to load is the user's own."""
+    """The serializer, loading with this care; itself if its way to load is the user's own."""
     if isinstance(serde, JsonPlusSerializer):
-        if getattr(serde, "_custom_unpack_ext_hook", False) or not hasattr(serde, _HOOK):
+        hooked = getattr(serde, "_custom_unpack_ext_hook", False)
+        if hooked or not hasattr(serde, "_unpack_ext_hook"):
             return serde
         careful = copy.copy(serde)
-        careful._unpack_ext_hook = Rebuilder(serde, classes).hook
+        careful._unpack_ext_hook = _Rebuilder(serde, classes).hook
         if type(serde).loads_typed is JsonPlusSerializer.loads_typed:
             vars(careful)["loads_typed"] = _keeping_pickles(careful)
         return careful
@@ -443,16 +395,14 @@ def guarded(serde: S, classes: Classes) -> S:
     return serde
 
 
-logger = logging.getLogger("langgraph_wyrd")
+# ---- what is said of it
 
 _MOST_LOGGED = 10_000
 
 
 def kept_in(value: Any) -> Iterator[Any]:
     """The placeholders anywhere in a value."""
-    for _, each in walk(value):
-        if isinstance(each, Kept | ormsgpack.Ext):
-            yield each
+    return (each for _, each in walk(value) if isinstance(each, Kept | ormsgpack.Ext))
 
 
 def refused(value: Any, error: Exception) -> str:
@@ -478,7 +428,10 @@ def log_kept(
     """
     for channel, value in held:
         for kept in kept_in(value):
-            kind, what, why = _described(kept)
+            kind, what = "unknown", "an unknown kind"
+            why = "no serializer of this LangGraph packs such bytes"
+            if isinstance(kept, Kept):
+                kind, what, why = stored_of(kept).kind, kept.kept_type, kept.kept_why
             of = f" of namespace {ns!r}" if ns else ""
             place = f"thread {thread_id!r}, checkpoint {checkpoint}{of}, channel {channel!r}"
             if kind == "migration" and not classes.heals:
@@ -502,12 +455,6 @@ def _line(text: str, most: int) -> str:
     """One line of a bounded length: a row may name its class as it likes."""
     text = text if len(text) <= most else f"{text[:most]}…"
     return text if text.isprintable() else ascii(text)
-
-
-def _described(kept: Any) -> tuple[str, str, str]:
-    if isinstance(kept, Kept):
-        return stored_of(kept).kind, kept.kept_type, stored_of(kept).why
-    return "unknown", "an unknown kind", "no serializer of this LangGraph packs such bytes"
 
 
 def migration_raised(
