@@ -7,23 +7,28 @@
 A fault turns a comparison, a constant, `and` and `or` or a condition into its opposite, or takes a
 statement away. Each runs the tests of its module, on SQLite, in a process forked from one that has
 imported all but this package. Prints the faults that pass every test, and the share of the others.
+
+The tests run without a fault first: they have to pass, and their CPU and wall time set the limits
+of the runs that follow. A run that passes a limit is killed, and its fault counts as noticed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
 import os
 import random
+import resource
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "langgraph_wyrd"
@@ -36,7 +41,9 @@ TESTS = {
     "state.draft": _PURE,
     "recovery": _ROWS,
 }
-SECONDS = 600  # a fault that takes longer is one that was noticed
+# A run with a fault may take this many times what the tests take without one, and as many seconds.
+CPU, WALL = (3, 20), (10, 60)
+MEMORY = 6 << 30  # bytes
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
@@ -147,8 +154,17 @@ class _Finder:
         return importlib.util.spec_from_file_location(name, self._path, loader=self._loader)
 
 
-def noticed(name: str, path: Path, tree: ast.Module, tests: list[str], show: bool) -> bool:
-    """Whether one of the tests fails with this module in the place of the real one."""
+class Run(NamedTuple):
+    """How the tests of a module ended: `failed`, `passed` or `ran away`, and what they took."""
+
+    ended: str
+    cpu: float
+    wall: float
+
+
+def run(tests: list[str], finder: Any, limits: tuple[float, float] | None, show: bool) -> Run:
+    """Runs the tests in a forked process, with the module that `finder` gives."""
+    start = time.monotonic()
     pid = os.fork()
     if pid == 0:
         os.setpgid(0, 0)
@@ -156,9 +172,13 @@ def noticed(name: str, path: Path, tree: ast.Module, tests: list[str], show: boo
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
+        if limits is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limits[0]), int(limits[0]) + 5))
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         code = 70
         try:
-            sys.meta_path.insert(0, _Finder(name, str(path), tree))  # type: ignore[arg-type]
+            if finder is not None:
+                sys.meta_path.insert(0, finder)
             import hypothesis
             import pytest
 
@@ -170,15 +190,26 @@ def noticed(name: str, path: Path, tree: ast.Module, tests: list[str], show: boo
             code = int(pytest.main([*options, *tests]))
         finally:
             os._exit(code)
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status) != 0
-        time.sleep(0.05)
-    os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return True
+    late = float("inf") if limits is None else start + limits[1]
+    while not (done := os.wait4(pid, os.WNOHANG))[0]:
+        if time.monotonic() > late:
+            os.killpg(pid, signal.SIGKILL)
+            done = os.wait4(pid, 0)
+            break
+        time.sleep(0.02)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)  # what it has started
+    code, used = os.waitstatus_to_exitcode(done[1]), done[2]
+    ended = "ran away" if code < 0 else "failed" if code else "passed"
+    return Run(ended, used.ru_utime + used.ru_stime, time.monotonic() - start)
+
+
+def limits_of(tests: list[str], show: bool) -> tuple[float, float]:
+    """The seconds of CPU and of wall time that these tests may take with a fault."""
+    sound = run(tests, None, None, show)
+    if sound.ended != "passed":
+        sys.exit(f"the tests fail without any fault: {' '.join(tests)} (--show says why)")
+    return CPU[0] * sound.cpu + CPU[1], WALL[0] * sound.wall + WALL[1]
 
 
 def tests_of(module: str) -> list[str]:
@@ -209,6 +240,7 @@ def main() -> None:
     ours = [each for each in sys.modules if each.partition(".")[0] == PACKAGE]
     assert not ours, f"imported already: {ours}"
     tried = survived = 0
+    limits: dict[tuple[str, ...], tuple[float, float]] = {}
     for module in asked.module or modules():
         path = ROOT / PACKAGE / f"{module.replace('.', '/')}.py"
         source = path.read_text("utf-8")
@@ -220,14 +252,24 @@ def main() -> None:
             chosen = found if asked.all else sorted(
                 dice.sample(found, min(asked.n, len(found))), key=lambda each: each[0]
             )  # fmt: skip
-        alive = 0
+        tests = tests_of(module)
+        if chosen and tuple(tests) not in limits:
+            limits[tuple(tests)] = limits_of(tests, asked.show)
+        alive = away = 0
         for number, (line, what, place, kind) in chosen:
-            tree = with_fault(source, place, kind)
-            if not noticed(f"{PACKAGE}.{module}", path, tree, tests_of(module), asked.show):
-                alive += 1
-                print(f"  not noticed: {module} line {line}, fault {number}: {what}", flush=True)
+            finder = _Finder(f"{PACKAGE}.{module}", str(path), with_fault(source, place, kind))
+            ended = run(tests, finder, limits[tuple(tests)], asked.show).ended
+            alive += ended == "passed"
+            away += ended == "ran away"
+            if ended != "failed":
+                word = "not noticed" if ended == "passed" else ended
+                print(f"  {word}: {module} line {line}, fault {number}: {what}", flush=True)
         tried, survived = tried + len(chosen), survived + alive
-        print(f"{module}: {len(chosen) - alive} of {len(chosen)} noticed ({len(found)} in all)")
+        print(
+            f"{module}: {len(chosen) - alive} of {len(chosen)} noticed, {away} of them by a limit"
+            f" ({len(found)} in all)",
+            flush=True,
+        )
     print(f"{tried - survived} of {tried} faults noticed: {(tried - survived) / max(tried, 1):.0%}")
 
 
