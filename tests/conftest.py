@@ -299,6 +299,14 @@ def asynchronous(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
+@pytest.fixture(params=["ring", "serde", "own"])
+def sealing(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The three ways to encrypt, as options of a saver."""
+    from tests.sealed import WAYS
+
+    return WAYS[request.param]
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_running() -> Iterator[None]:
     """Every thread that a saver started has ended when the test is over."""
