@@ -179,7 +179,8 @@ class _Walk(Owed):
             self._add(Settles((loop.kind,), "the agent went on", source, loop.ref), "past")
 
     def _calls(self, call: Call, message: Message, otherwise: str) -> None:
-        self.used_tools = self.called = True
+        self.used_tools = True
+        self.called.append(call.name)
         ref = call.id or otherwise
         args, _ = bounded(call.args, _ARGS)
         context = {"name": call.name, "args": args}

@@ -7,6 +7,7 @@ request concrete, or changes it, replaces it. What is wanted is over with the la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from langgraph_wyrd.extraction import asking, people, speech
@@ -46,6 +47,13 @@ _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
 _HINTS = "hints"  # an offer that asks nothing
 _FREE = ("offers", _HINTS)  # need no answer
 _ASIDE = "aside"  # a request that leaves what was wanted as it is
+# Tools whose names say that they change something, and do not only look.
+_DEED = re.compile(
+    r"(?i)(?:^|[^a-z])(?:add|append|apply|assign|book|build|cancel|commit|config(?:ure)?|copy"
+    r"|create|delete|deploy|edit|format|insert|install|make|mail|merge|message|migrate|modify"
+    r"|move|multiedit|notify|patch|post|publish|push|put|refund|remove|rename|render|replace"
+    r"|reset|restart|save|send|set|sms|submit|update|upload|write)(?![a-z])"
+)
 
 
 class Waiting:
@@ -100,7 +108,7 @@ class Owed:
                 self.aim = self.aim or each.source.ns == view.ns
         self.ended: list[tuple[Waiting, Fact | None]] | None = None  # what the last answer closed
         self.handed_over: bool | None = None  # whether the last answer was a long one
-        self.called = False  # a tool, since a question was asked back
+        self.called: list[str] = []  # tools, since a question was asked back
         self.wish: str | None = None  # what was wanted last
         self.agent: str | None = None  # the name of the agent that asked last
 
@@ -334,7 +342,8 @@ class Owed:
         """A request, or one for each of several questions. One that is asked back while the agent
         waits for an answer is an aside."""
         ref, form = message.id, _ASIDE if aside else ""
-        self.called = self.called and not aside
+        if aside:
+            self.called = []
         parts = said.questions if 1 < len(said.questions) <= _MOST_PARTS else ()
         if not parts:
             self._opens("request", ref, shown, source, form)
@@ -419,7 +428,7 @@ class Owed:
         elif form == "offers" and self.requests:
             if turn.progress == "refuses":
                 form = "instead"
-            elif any(each.form == _ASIDE for each in self.requests):
+            elif turn.progress == "begins" or any(each.form == _ASIDE for each in self.requests):
                 form = "asks"  # what was asked back is answered, what is wanted is not
             elif self._is_more(turn, about):
                 pass
@@ -471,20 +480,18 @@ class Owed:
         """Whether many words can be the end of what was asked for: they tell, or follow a call."""
         if asking.asks_to_know(about):
             return True
-        called = self.called or self._called_since(self.requests[0])
-        return called and not share(turn.text, about)
+        return bool(self._called_since(self.requests[0])) and not share(turn.text, about)
 
-    def _called_since(self, request: Waiting) -> bool:
-        """Whether a tool was called since a request, before this walk."""
+    def _called_since(self, request: Waiting) -> list[str]:
+        """The tools that were called since a request and did not fail."""
         loops = self.view.previous.loops
         since = loops[loops.index(request.loop) + 1 :] if request.loop is not None else ()
-        return any(loop.kind in CALLS for loop in since)
+        before = [loop for loop in since if loop.kind in CALLS and loop.outcome != "failed"]
+        return [str(loop.context.get("name", "")) for loop in before] + self.called
 
     def _answers_at_once(self, message: Message, aside: Waiting) -> bool:
         """Whether nothing was called since a question was asked back, and nothing is reported."""
-        if self.called or speech.reports(message.text):
-            return False
-        return not self._called_since(aside)
+        return not (self._called_since(aside) or speech.reports(message.text))
 
     def _is_left_to_them(self, text: str) -> bool:
         """Whether what is to be done is not done, and waits for the person's word."""
@@ -576,7 +583,9 @@ class Owed:
             return False  # "shall I go on?" is about the work itself
         if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
             return True
-        called = self.called or self._called_since(self.requests[0])
+        called = self._called_since(self.requests[0])
+        if turn.informs and not (turn.leave or turn.failed) and any(map(_DEED.search, called)):
+            return True
         if turn.reported and called and not stems(turn.text) <= stems(about):
             return True  # "The tests are fixed. … Shall I commit them?"
         told = turn.done or (turn.long and asking.asks_to_know(about))
