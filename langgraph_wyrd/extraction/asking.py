@@ -18,6 +18,7 @@ from langgraph_wyrd.extraction.languages import (
     languages,
     lowered,
     plain_latin,
+    stems,
 )
 from langgraph_wyrd.extraction.sentences import MARKS, WH, own_words, sentences
 
@@ -118,6 +119,67 @@ _YES = re.compile(r"(?:yes|yeah|yep|ja|jo|oui|si|sim)\b|是的|要的?$|需要|�
 def is_yes(text: str) -> bool:
     """Whether a few words take up what was only mentioned: a yes, and not "ok" or "great"."""
     return _YES.match(plain_latin(text)) is not None
+
+
+_BEYOND = re.compile(  # "yes, and then send it to Ann"
+    r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|dan|daarna)"
+    r"(?: \S+){3}"
+)
+
+
+def goes_beyond(text: str) -> bool:
+    """Whether a yes goes on: what is taken up, and one thing more."""
+    return _BEYOND.search(plain_latin(own_words(text))) is not None
+
+
+_SUBJECT_FIRST = re.compile(
+    r"(?:i|i'\w+|we|it|it's|he|she|they|there|ich|wir|es|er|je|j'\w+|il|elle|on|nous|yo|eu|io|ik|we|het)\b"
+)
+_EVERYTHING = re.compile(
+    r"\b(?:both|all|everything|beides?|alles?|tou[ts]|toutes?|les deux|tod[oa]s?|amb[oa]s|tutt[oi]"
+    r"|entrambi|tudo|allebei)\b|都|全部|两|すべて|両方"
+)
+
+
+@lru_cache(maxsize=64)
+def parts(text: str) -> tuple[str, ...]:
+    """What a person wants done, one thing after the other: "plot it and send it to Ann"."""
+    words = own_words(text)
+    tables = languages(words[:400])
+    if len(tables) != 1:
+        return ()
+    found: list[str] = []
+    for sentence in sentences(words):
+        pieces = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
+        if len(pieces) > 1 and found and _SUBJECT_FIRST.match(pieces[0]):
+            continue  # tells how it came about
+        if len(pieces) == 1 and (not found or not tables[0].ALSO.search(plain_latin(pieces[0]))):
+            found = found or pieces
+            continue
+        found += pieces
+    return tuple(found)
+
+
+def left_over(text: str, told: frozenset[str], done: int) -> bool:
+    """Whether of several things that a person wants one is not heard of again.
+
+    `told` is what the agent says, and what it called its tools with; `done` is how many calls.
+    """
+    wanted = parts(text)
+    if len(wanted) < 2 or done >= len(wanted):
+        return False
+    about = [stems(part) for part in wanted]
+    if not any(told & each for each in about):
+        return False
+    return any(
+        len(each) > 1 and not told & each and _SUBJECT_FIRST.match(part) is None
+        for part, each in list(zip(wanted, about, strict=True))[1:]
+    )
+
+
+def tells_all(text: str) -> bool:
+    """Whether an answer is about all that was asked for: "both are done"."""
+    return _EVERYTHING.search(plain_latin(text[:300])) is not None
 
 
 _REST = re.compile(

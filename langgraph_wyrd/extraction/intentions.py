@@ -40,6 +40,7 @@ _THANKS = (
 )
 _LINKS = "please|so|and|but|or|yet|then|now|right now|for now|also|too|just|first|next"
 _OPEN = Phrases(rf"[\s,;:.!-]*(?:(?:{_NOD}|{_THANKS}|{_LINKS})(?!\w)[\s,;:!-]*)*")
+_WAIT = Phrases(r"(?:(?:oh|ah|hm+|wait|hold on|hang on|actually)\b[\s,;.!-]*)+")
 _NO = Phrases(
     r"(?:no|nope|nah|not|wrong|wait|hold on|actually|maybe|perhaps|sorry|although|though|but"
     r"|i changed|i'd rather|i would rather|instead|hmm+|neither|none|never|i don't|i didn't"

@@ -105,23 +105,25 @@ _ASCII_WORD = re.compile(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twi
 def plain_latin(text: str) -> str:
     """In small letters, with straight apostrophes and without accents."""
     line = text.lower()
-    return line if line.isascii() else line.translate(_PLAIN)
+    return line if line.isascii() else _ACCENTED.sub(_unaccented, line)
 
 
-class _Plain(dict[int, str]):
-    """What each character is without its accent, worked out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        held = "".join(c for c in normalize("NFD", char) if not combining(c))
-        plain = normalize("NFC", held)
-        if code < _SCRIPTS:  # others have too many characters
-            self[code] = plain
-        return plain
+_ACCENTED = re.compile("[^\x00-\x7f\u2e80-\uffff]")
 
 
-_SCRIPTS = 0x2E80  # where those of East Asia begin
-_PLAIN = _Plain({0x2019: "'", 0xDF: "ss"})
+def _unaccented(found: re.Match[str]) -> str:
+    return _plain_of(found.group())
+
+
+@lru_cache(maxsize=4096)
+def _plain_of(char: str) -> str:
+    if char in _PLAIN:
+        return _PLAIN[char]
+    held = "".join(c for c in normalize("NFD", char) if not combining(c))
+    return normalize("NFC", held)
+
+
+_PLAIN = {"\u2019": "'", "\u00df": "ss"}
 
 
 OTHERS = re.compile(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks

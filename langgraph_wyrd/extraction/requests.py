@@ -242,7 +242,8 @@ class Owed:
         taken = said.agrees and not said.questions and not said.redirect
         if form == "offers" and taken and not self.requests:
             self._ask(message, said, shown, source)
-            own = said.wish or (len(line.split()) > _FEW and share(line, asked))
+            own = said.wish or asking.goes_beyond(text)
+            own = own or (len(line.split()) > _FEW and share(line, asked))
             if own and not self._talk(said, text):
                 self._aims(message, line, source)
             else:
@@ -584,9 +585,13 @@ class Owed:
         if turn.informs and all(asking.only_asks(each.text) for each in self.requests):
             return True
         called = self._called_since(self.requests[0])
-        if turn.informs and not (turn.leave or turn.failed) and any(map(_DEED.search, called)):
+        deed = turn.informs and not turn.failed and any(map(_DEED.search, called))
+        if deed and not turn.leave:
             return True
-        if turn.reported and called and not stems(turn.text) <= stems(about):
+        more = not stems(turn.text) <= stems(about)
+        if deed and more and len(called) >= len(asking.parts(about)):
+            return True
+        if turn.reported and called and more:
             return True  # "The tests are fixed. … Shall I commit them?"
         told = turn.done or (turn.long and asking.asks_to_know(about))
         return told and not share(turn.text, about)
@@ -596,6 +601,10 @@ class Owed:
         source = self._source("answer", message)
         if left := self._left_out(speech.turn(message.text).numbers):
             some = [each for each in self.requests if each not in left]
+            self._settle(self.requests, outcome, source, "replies", some)
+            return
+        if outcome != "refused" and (partly := self._partly(message.text)):
+            some = [each for each in self.requests if each not in partly]
             self._settle(self.requests, outcome, source, "replies", some)
             return
         if self.requests:
@@ -608,6 +617,20 @@ class Owed:
             self._settle(self.requests, PERHAPS, source, "replies", doubtful)
         self._settle(self.requests, outcome, source, "replies")
         self._drops(PERHAPS if doubtful else outcome, source)
+
+    def _partly(self, text: str) -> list[Waiting]:
+        """Requests for several things of which an answer leaves one out."""
+        found = []
+        for each in self.requests:
+            if each.form == _ASIDE or len(asking.parts(each.text)) < 2 or asking.tells_all(text):
+                continue
+            loops = self.view.previous.loops
+            since = loops[loops.index(each.loop) + 1 :] if each.loop is not None else ()
+            calls = [loop.description for loop in since if loop.kind in CALLS]
+            told = stems(text).union(*(stems(re.sub(r"[_(]", " ", call)) for call in calls))
+            if asking.left_over(each.text, told, len(self._called_since(each))):
+                found.append(each)
+        return found
 
     def _not_mentioned(self, text: str) -> list[Waiting]:
         """Of several requests, those of which an answer has no word: they may be left out."""

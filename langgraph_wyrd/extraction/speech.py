@@ -217,9 +217,16 @@ def turn(text: str) -> Turn:
 def _asks_leave(question: str, tables: tuple[Tables, ...]) -> bool:
     """Whether a question asks whether to do a thing, and for nothing that only they know."""
     line = lowered(question, tables)
+    if _PERMISSION.match(line) or any(each.OR.search(line) for each in tables):
+        return False
     return question[-1] in MARKS and any(
         each.APPROVAL.search(line) or each.OFFERS.search(line) for each in tables
     )
+
+
+_PERMISSION = re.compile(  # what it may not do unasked
+    r"(?:may|darf|puedo|puis-je|posso|mag)\b|允许|可以让我"
+)
 
 
 def _is_over(first: str, tables: tuple[Tables, ...]) -> bool:

@@ -39,6 +39,7 @@ A table holds words of any conversation, never those of one domain.
 | `PRAISE` | person | begins praise of what was done |
 | `MORE` | person | objects, or wants more: not only thanks or praise |
 | `THEN` | person | goes on to something else, at the start |
+| `AND` | person | joins two orders (in small letters, accents kept) |
 | `WH` | person | asks for knowledge |
 | `KNOW` | person | wants something found out, or worded |
 """

@@ -48,6 +48,7 @@ OFFERS = (
     r"solche?) .*\b(?:sehen|haben|wissen|erfahren)\b",
 )
 APPROVAL = (
+    r"^darf ich (?!.*\b(?:auch|noch|sonst|fragen|wissen|um)\b)\w+",
     r"\b(?:soll|darf|kann) ich (?:so |damit |jetzt |nun |das |es |die |den )*(?:fortfahren|"
     r"weitermachen|loslegen|starten|ausfuhren|umsetzen|veroffentlichen|loschen|buchen|"
     r"absenden|stornieren|bestellen|deployen|mergen|anwenden)",
@@ -155,6 +156,8 @@ BEGINS = (
     r"\b(?:gebe?|sage?) (?:ich )?(?:dir|ihnen|euch) (?:dann |gleich )?bescheid\b",
     r"\blaufen (?:noch|gerade|derzeit)\b|\bla?uft und\b",
     r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
+    r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b|\b(?:dauert|braucht)"
+    r" (?:noch|etwa|ca|ungefahr|rund|voraussichtlich)\b",
 )
 REFUSES = (
     r"\bleider\b",
@@ -356,3 +359,4 @@ PRAISE = (
     r"|genau (?:das|so|was)\b.*(?:gesucht|gebraucht|gewollt|wollte|gemeint)|sieht (?:jetzt |"
     r"so |richtig )*(?:gut|super|toll|besser)|lauft (?:jetzt|wieder|wie)"
 )
+AND = r"[,;]? (?:und|sowie) (?:dann |auch |bitte )*"

@@ -57,6 +57,7 @@ OFFERS = (
     r"^(?:should|shall) we\b",
 )
 APPROVAL = (
+    r"^may i (?!ask|have|know|help|assist|also|get|take|see|suggest)\w+",
     r"\b(?:shall|should|can|may|do) (?:i|we|you want me to|you want to) (?:proceed|"
     r"go (?:ahead|on)|continue|deploy|merge|delete|apply|commit|push|execute|book|send|"
     r"cancel|submit|pay|order)\b",
@@ -187,6 +188,8 @@ BEGINS = (
     r"\b(?:i'm|i am|and am|we're) (?:still )?waiting for (?!you)\w+",
     r"\bcomes? next\b",
     r"^\w+ (?:still )?in progress\b",
+    r"\b(?:in the queue|in progress|under ?way)\W*$|\bis (?:running|rendering|uploading|building|"
+    r"processing|compiling|syncing)\b.{0,60}\d",
 )
 REFUSES = (
     r"\b(?:don't|do not) have (?:the )?(?:access|permission|rights|authority)",
@@ -428,7 +431,7 @@ WH = r"^(?:\w+,? ){0,2}(?:what|which|when|where|who|whose|how|why)\b"
 THEN = r"^(?:now|next|then|also|and|same|for|with|in|as|to|more|another)\b"
 KNOW = (
     r"\b(?:check|find out|find|look|tell|explain|analy[sz]e|compare|search|research|review|"
-    r"summari[sz]e|list|why|whether|investigate|calculate|what|which|how|who|when|where|know|"
+    r"summari[sz]e|list|why|whether|investigate|calculate|what'?s?|which|how'?s?|who'?s?|when|where|know|"
     r"any)\b"
     r"|\b(?:learn|understand|correct|translate|rewrite|proofread|write|draft)\b"
 )
@@ -441,3 +444,4 @@ PRAISE = (
     r"|that explains|you've been (?:super|really|very|so)"
     r"|all sorted|that answers"
 )
+AND = r"[,;]? (?:and|plus) (?:also |then |please )*"

@@ -51,6 +51,7 @@ OFFERS = (
     r"^(?:lo|la|los|las) (?!confirm|reserv|compr|envi|cancel|borr)\w{3,}o\W*\?$",
 )
 APPROVAL = (
+    r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",
     r"\b(?:procedo|continuo|puedo (?:proceder|continuar|seguir|eliminar|desplegar|aplicar|"
     r"ejecutar|reservar|enviar|cancelar)|debo (?:proceder|continuar|seguir)|"
     r"quieres? que (?:proceda|continue|siga|lo (?:ejecute|aplique|envie|despliegue|reserve|"
@@ -137,6 +138,8 @@ BEGINS = (
     r"a continuacion)\b",
     r"\b\w{2,}o (?:ahora mismo|enseguida|ya mismo)\b",
     r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
+    r"\ben (?:cola|marcha|curso|ejecucion)\b",
+    r"\b(?:faltan|quedan) (?:unos |unas )?\d+ (?:min|seg|hora)",
 )
 REFUSES = (
     r"\b(?:lamentablemente|desafortunadamente|por desgracia|desgraciadamente)\b",
@@ -309,3 +312,4 @@ PRAISE = (
     r"bien|muy bien|funciona|ya funciona|por fin|listo"
     r"|(?:es )?(?:justo|exactamente|precisamente) lo que|ya va\b"
 )
+AND = r"[,;]? [ye] (?:también |luego |después )*"

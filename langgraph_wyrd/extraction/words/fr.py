@@ -44,6 +44,8 @@ OFFERS = (
     r"^je (?:le|la|les) (?!confirm|reserv|command|envoi|annul)\w{3,}(?:e|s)\W*\?$",
 )
 APPROVAL = (
+    r"^(?:puis-je|je peux|est-ce que je peux) (?!(?:vous |t')?aider|aussi|egalement|savoir|"
+    r"avoir)\w+",
     r"\b(?:dois-je|puis-je|je peux|est-ce que je peux|est-ce que je dois|"
     r"on peut) (?:continuer|proceder|poursuivre|lancer|deployer|supprimer|appliquer|"
     r"executer|reserver|envoyer|annuler|valider|confirmer|commander|fusionner)",
@@ -116,6 +118,8 @@ BEGINS = (
     r"^(?:(?:bien|bon|ok|entendu|compris|tres bien),? )?je (?:creuse|fouille|m\'y colle)\b",
     r"\bje n'ai pas encore\b|\bj'y viens\b|\b(?:vient|viendra) ensuite\b",
     r"\ben cours (?:de |d')\w+",
+    r"\b(?:en (?:cours|route|file d'attente|attente de traitement))\b|\bil reste (?:environ )?\d+"
+    r" (?:min|sec|h)",
 )
 REFUSES = (
     r"\b(?:malheureusement|helas|je regrette)\b",
@@ -283,3 +287,4 @@ PRAISE = (
     r"remarche|ca fonctionne|enfin|trop bien|tres bien|chouette"
     r"|c'est (?:exactement|precisement|pile) ce qu\w*|exactement ce qu\w*|pile ce qu\w*"
 )
+AND = r"[,;]? (?:et|puis) (?:aussi |puis |ensuite )*"

@@ -46,6 +46,7 @@ OFFERS = (
     r"^(?:lo|la|li|le) (?!conferm|prenot|compr|invi|cancell)\w{3,}o\W*\?$",
 )
 APPROVAL = (
+    r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",
     r"\b(?:procedo|posso procedere|devo procedere|posso (?:continuare|eliminare|inviare|"
     r"applicare|eseguire|prenotare|annullare|pubblicare|confermare)|continuo|vado avanti|"
     r"(?:vuoi|vuole|desidera|desideri) (?:che (?:proceda|continui|lo esegua|lo invii|"
@@ -125,6 +126,7 @@ BEGINS = (
     r"sistemo)\b",
     r"\bnon (?:l'|lo |la |li |le )?ho ancora\b|\bviene (?:dopo|adesso)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
+    r"\bin (?:coda|corso|esecuzione)\b|\bmancano (?:circa )?\d+ (?:min|sec|or)",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
@@ -294,3 +296,4 @@ PRAISE = (
     r"funziona|ricevut[oa]|arrivat[oa]|finalmente|top|chiarissimo"
     r"|(?:e|era) (?:proprio|esattamente) (?:quello|cio) che|proprio quello che|(?:ora|adesso) va\b"
 )
+AND = r"[,;]? (?:e|ed|poi) (?:anche |poi )*"

@@ -35,6 +35,7 @@ OFFERS = (
     r"^(?:desgewenst|indien gewenst|eventueel)\b",
 )
 APPROVAL = (
+    r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",
     r"\b(?:zal|kan|mag|moet) ik (?:het |dit |deze |de |nu |zo |hiermee |daarmee |"
     r"ermee )*(?:doorgaan|verder ?gaan|uitvoeren|verwijderen|versturen|boeken|annuleren|"
     r"toepassen|publiceren|bestellen|starten|door|verder|bevestigen|mergen|deployen)",
@@ -97,6 +98,7 @@ BEGINS = (
     r"^(?:(?:oke|ok|goed|prima|duidelijk),? )?ik duik\b",
     r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
     r"hebben)\b.{0,40}\bnog niet\b|\b(?:komt|volgt) (?:hierna|daarna|nu|zo)\b",
+    r"\bin de (?:wacht)?rij\b|\bnog (?:ongeveer |zo'n )?\d+ (?:min|sec|uur)",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",
@@ -249,3 +251,4 @@ PRAISE = (
     r"eindelijk|netjes|uitstekend"
     r"|precies wat ik"
 )
+AND = r"[,;]? en (?:ook |dan |daarna )*"

@@ -47,6 +47,7 @@ OFFERS = (
     r"^quando (?:voce )?(?:quiser|quiseres|preferir|puder)\b",
 )
 APPROVAL = (
+    r"^(?:eu )?posso (?!ajudar|tambem|ser|pergunt|saber)\w+",
     r"\b(?:posso|devo|podemos|quer que eu|deseja que eu) (?:prosseguir|continuar|seguir|"
     r"proceder|avancar|prossiga|continue|siga|proceda|executar|execute|aplicar|aplique|"
     r"enviar|envie|cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|"
@@ -125,6 +126,8 @@ BEGINS = (
     r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
     r"\bainda nao (?:\w+ei|consegui|olhei|vi|fiz)\b|\bvem (?:a seguir|depois|agora)\b",
     r"\b(?:esta|estao) sendo \w+",
+    r"\b(?:na fila|em andamento|em curso|em execucao)\b",
+    r"\bfaltam (?:uns |cerca de )?\d+ (?:min|seg|h)",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
@@ -295,3 +298,4 @@ PRAISE = (
     r"|(?:e|era) (?:exatamente|justamente) (?:isso|o que)|exatamente (?:isso|o que)|agora "
     r"(?:ta|esta) (?:funcionando|certo|otimo|bom|perfeito)"
 )
+AND = r"[,;]? e (?:também |depois )*"
