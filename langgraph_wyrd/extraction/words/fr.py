@@ -118,7 +118,7 @@ BEGINS = (
     r"^(?:(?:bien|bon|ok|entendu|compris|tres bien),? )?je (?:creuse|fouille|m\'y colle)\b",
     r"\bje n'ai pas encore\b|\bj'y viens\b|\b(?:vient|viendra) ensuite\b",
     r"\ben cours (?:de |d')\w+",
-    r"\b(?:en (?:cours|route|file d'attente|attente de traitement))\b|\bil reste (?:environ )?\d+"
+    r"\b(?:en (?:cours|route|attente de traitement))\b|\bil reste (?:environ )?\d+"
     r" (?:min|sec|h)",
 )
 REFUSES = (
