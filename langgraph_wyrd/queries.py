@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.configs import named, of_user
 from langgraph_wyrd.errors import (
     CheckpointDamaged,
@@ -220,7 +221,7 @@ class Queries(SaverBase):
 
     def _looked_at(self, found: Resumed) -> Operation[Resumed]:
         """Load what the graph would go on with, and say in the brief what is damaged of it."""
-        if found.state.checkpoint_id is None:
+        if found.state.checkpoint_id is None and found.state.reason != LOST_REASON:
             return found
         saver, config, said = cast("WyrdSaver", self), found.config, []
         try:
@@ -429,12 +430,16 @@ class Queries(SaverBase):
     def _newest(self, asked: listing.Asked) -> Operation[WorkingState | None]:
         asked = yield from self._also_said(asked)
         script = partial(listing.page, self._dialect, self._codec, asked)
+        lost: WorkingState | None = None
         for info in (yield from self._read(script)):
             try:
-                return (yield from self._state(stored(info.thread_id, "thread_id"), None))
-            except ThreadNotFound:  # deleted meanwhile, or its checkpoints are lost
+                state = yield from self._state(stored(info.thread_id, "thread_id"), None)
+            except ThreadNotFound:  # deleted meanwhile
                 continue
-        return None
+            if state.reason != LOST_REASON:
+                return state
+            lost = lost or state
+        return lost
 
     def _state(self, thread_id: str, at: Point) -> Operation[WorkingState]:
         script = partial(points.state_at, self._dialect, self._codec, thread_id, at)

@@ -730,6 +730,89 @@ async def test_a_thread_that_lost_its_checkpoints_hides_no_other(
         assert (await call(saver, verb)).thread_id == "whole"
 
 
+ALL_GONE = "its checkpoints are missing from the database"
+
+
+@pytest.mark.parametrize("parity", ["parity", "no parity"])
+async def test_a_thread_whose_checkpoints_are_all_deleted(
+    durable: Backend, call: Call, tmp_path: Path, parity: str
+) -> None:
+    """What can be told is told, with the damage; everything else says that they are missing,
+    never that there is no such thread. A new run goes on with what was declared since."""
+    with durable.open() as saver:
+        talk(saver, "t", 2)
+        id = saver.thread("t").history()[1].checkpoint_id
+        saver.thread("t").label("before")
+    with raw(durable.url) as connection:
+        for table in ("checkpoints", "snapshots", *(["parity"] if parity != "parity" else [])):
+            connection.execute(f"DELETE FROM wyrd_{table}")
+    saver = durable.open()
+    thread = saver.thread("t")
+    for verb, args in (("resume", ["t"]), ("resume", []), ("latest", [])):
+        found = await call(saver, verb, *args)
+        assert found.thread_id == "t"
+        assert "\nDamage: nothing of the graph's state can be read: it would start" in found.brief
+        assert ALL_GONE in found.brief
+        assert ALL_GONE in found.state.reason
+    assert ALL_GONE in (await call(thread, "working_state")).brief()
+    assert ALL_GONE in (await call(saver, "threads"))[0].reason
+    todo = await call(thread, "add_todo", "ask for the backup")
+    decision = await call(thread, "decide", "begin again")
+    state = await call(thread, "working_state")
+    assert [each.content for each in state.open_todos] == ["ask for the backup"]
+    for on, verb, *args in (
+        (thread, "label", "x"), (thread, "fork", "t2"), (thread, "diff", None),
+        (thread, "diff", id), (thread, "diff", "before"), (thread, "history"),
+        (thread, "tree"), (thread, "messages"),
+        (thread, "rewind", id), (thread, "working_state", id), (thread, "first_change", "log"),
+        (saver, "reextract", "t"), (saver, "resume", {"configurable": {"thread_id": "t",
+        "checkpoint_id": id}}),
+    ):  # fmt: skip
+        with pytest.raises(CheckpointDamaged, match=ALL_GONE):
+            await call(on, verb, *args)
+    for on, verb, *args in (
+        (thread, "export", tmp_path / "t.json"), (saver, "copy_thread", "t", "t3"),
+    ):  # fmt: skip
+        with pytest.raises(CheckpointDamaged, match=r"missing.*verify\(\) tells"):
+            await call(on, verb, *args)
+    with pytest.raises(CheckpointDamaged, match=ALL_GONE):
+        await call(thread, "fork", "t2", transform=lambda state: state)
+    saver = durable.open()
+    talk(saver, "t", 1)
+    again = await call(saver.thread("t"), "working_state")
+    assert todo.id in {each.id for each in again.open_todos}
+    assert decision.id in {each.id for each in again.open_loops}
+    assert len(await call(saver.thread("t"), "history")) > 1
+    assert ALL_GONE not in (await call(saver, "threads"))[0].reason
+
+
+@pytest.mark.parametrize("parity", ["parity", "no parity"])
+async def test_verify_reports_checkpoints_that_are_all_deleted(
+    durable: Backend, call: Call, parity: str
+) -> None:
+    """Before a repair and after it, whether the parity that names them is there or not. What was
+    never run has lost nothing."""
+    with durable.open() as saver:
+        talk(saver, "t", 1)
+        saver.thread("unborn").add_todo("begin")
+    with raw(durable.url) as connection:
+        for table in ("checkpoints", "snapshots", *(["parity"] if parity != "parity" else [])):
+            connection.execute(
+                f"DELETE FROM wyrd_{table} WHERE thread = "
+                "(SELECT key FROM wyrd_threads WHERE thread_id = 't')"
+            )
+    saver = durable.open()
+    for options in ({}, {"repair": True}, {"repair": True}, {}):
+        report = await call(saver, "verify", **options)
+        left = [each for each in report.damages if not each.repaired]
+        assert {each.thread_id for each in left} == {"t"}, options
+        assert not report.ok
+        assert any(each.remedy.startswith("stays") for each in left)
+    await call(saver, "delete_thread", "t")
+    assert (await call(saver, "verify", repair=True)).ok
+    assert (await call(saver, "verify")).ok
+
+
 # Rows with right checksums that hold no value: somebody made them.
 
 

@@ -77,6 +77,7 @@ class Thread:
     user: str | None = None
     unread: bool = False  # its working state was not read out of all its checkpoints yet
     waits: bool = False  # its row says that a task asks or failed
+    lost: bool = False  # its row says that all its checkpoints are missing
     read_by: str | None = None  # what read its working state (`extraction/registry.py`)
 
     @property

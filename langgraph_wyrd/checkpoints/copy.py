@@ -14,6 +14,7 @@ from langgraph_wyrd.checkpoints import rebuild_tables, search, user_values
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import lock, locked
 from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
@@ -96,6 +97,8 @@ def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script
                 f"thread {given(thread_id)!r}: checkpoint {given(row.built_on)}, which "
                 f"{given(row.id)} builds on, is missing: verify() tells"
             )
+    if threads[0].head is not None and not any(row.ns == "" for row in every):
+        raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells")
     return Carried(threads[0], made)
 
 

@@ -35,6 +35,7 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     LABELS,
+    LOST,
     OPEN_LOOPS,
     SNAPSHOTS,
     TABLES,
@@ -114,7 +115,8 @@ def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread |
     key, version, head, buried, user = rows[0]
     if whole:
         yield from headed(key, head)
-    return Thread(key, thread_id, version, writer, head, buried, user=user)
+    lost = head == LOST
+    return Thread(key, thread_id, version, writer, head or None, buried, user=user, lost=lost)
 
 
 def locked(dialect: str, thread_id: str, *, revived: bool = False) -> Script[Thread | None]:

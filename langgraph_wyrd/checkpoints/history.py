@@ -15,7 +15,7 @@ from typing import Any
 from langgraph_wyrd.checkpoints import journal, states
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.outline import Changed, Outline, differences, grown, outline
-from langgraph_wyrd.checkpoints.points import Point, found_at, known
+from langgraph_wyrd.checkpoints.points import Point, found_at, standing
 from langgraph_wyrd.checkpoints.projection import due_of
 from langgraph_wyrd.checkpoints.restore import delta_of
 from langgraph_wyrd.checkpoints.working import Pending
@@ -53,7 +53,7 @@ def history(
     dialect: str, codec: Codec, thread_id: str, limit: int, before: Point
 ) -> Script[list[HistoryEntry]]:
     """The root's checkpoints, forks included, newest first."""
-    thread = yield from known(dialect, thread_id)
+    thread = yield from standing(dialect, thread_id)
     older: list[str] = []
     if before is not None:
         older = [(yield from found_at(thread, before)).id]
@@ -268,7 +268,7 @@ _TREE = f"SELECT {', '.join(_SHORT)} FROM wyrd_checkpoints WHERE thread = ? AND 
 
 def tree(dialect: str, thread_id: str, limit: int) -> Script[Tree]:
     """All checkpoints of the root, at most so many, without what they changed."""
-    thread = yield from known(dialect, thread_id)
+    thread = yield from standing(dialect, thread_id)
     rows, labels = yield [Query(_TREE, (thread.key, limit + 1)), Query(_LABELS, (thread.key,))]
     steps: list[Any] = [_branch(*row) for row in rows[:limit]]
     ids = {step.id for step in steps}

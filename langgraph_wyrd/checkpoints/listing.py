@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import endings
 from langgraph_wyrd.checkpoints.projection import due_of
+from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.state.model import (
     Aim,
@@ -33,6 +34,7 @@ from langgraph_wyrd.storage.names import given, made_at, stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import (
     INTENTIONS,
+    LOST,
     OPEN_LOOPS,
     THREADS,
     TODOS,
@@ -500,17 +502,17 @@ def _damaged(held: Any) -> None:
 
 
 def _thread(row: ThreadRow) -> ThreadInfo:
-    ended = made_at(row.head) if row.status not in (None, "due") else None
+    ended = made_at(row.head) if row.head and row.status not in (None, "due") else None
     return ThreadInfo(
         thread_id=given(row.thread_id),
         status=row.status,  # type: ignore[arg-type]
-        reason=row.reason or None,
+        reason=LOST_REASON if row.head == LOST else row.reason or None,
         title=row.title,
         due=due_of(row.due),
         user_id=None if row.user_id is None else given(row.user_id),
         created_at=time_of(row.created),
         updated_at=time_of(row.updated),
-        head=None if row.head is None else given(row.head),
+        head=given(row.head) if row.head else None,
         open_loops=row.open_loops,
         open_todos=row.open_todos,
         ended_at=None if ended is None else ended.isoformat(),

@@ -25,6 +25,7 @@ from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.extraction.due import JOIN
 from langgraph_wyrd.storage.keys import found_by, new_key
 from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.tables import LOST
 
 
 @dataclass(slots=True)
@@ -44,10 +45,10 @@ def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
     if row is None:
         return Thread(new_key(dialect, thread_id), thread_id, 0, 0, None, None)
     return Thread(
-        row.key, row.thread_id, row.version, row.writer, row.head, row.buried,
+        row.key, row.thread_id, row.version, row.writer, row.head or None, row.buried,
         deleted=row.deleted_at is not None, user=row.user_id,
-        unread=row.head is not None and row.status is None, waits=row.status in working.WAITS,
-        read_by=row.read_by,
+        unread=bool(row.head) and row.status is None, waits=row.status in working.WAITS,
+        lost=row.head == LOST, read_by=row.read_by,
     )  # fmt: skip
 
 
@@ -66,9 +67,9 @@ def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
         return thread_of(dialect, thread_id, None)
     key, version, writer, head, buried, deleted_at, user, status, read_by = rows[0]
     return Thread(
-        key, thread_id, version, writer, head, buried, deleted=deleted_at is not None, user=user,
-        unread=head is not None and status is None, waits=status in working.WAITS,
-        read_by=read_by,
+        key, thread_id, version, writer, head or None, buried, deleted=deleted_at is not None,
+        user=user, unread=bool(head) and status is None, waits=status in working.WAITS,
+        lost=head == LOST, read_by=read_by,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from langgraph_wyrd.checkpoints import endings, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.read import headed
+from langgraph_wyrd.checkpoints.read import LOST_REASON, LOST_SAID, headed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.filters import moment
@@ -53,7 +53,10 @@ class Place(NamedTuple):
 
 
 def known(dialect: str, thread_id: str) -> Script[Thread]:
-    """The row of a thread that is there; raises ThreadNotFound."""
+    """The row of a thread that is there; raises ThreadNotFound.
+
+    All its checkpoints may be `lost`.
+    """
     thread = yield from thread_row(dialect, thread_id)
     if not thread.version or thread.deleted:
         raise ThreadNotFound(f"thread {given(thread_id)!r} has no checkpoints")
@@ -63,6 +66,7 @@ def known(dialect: str, thread_id: str) -> Script[Thread]:
 
 def place_at(thread: Thread, at: Point) -> Script[Place | None]:
     """The root checkpoint that a point names: by its id, else by a label, a run, a time."""
+    refuse_lost(thread)
     if at is None:
         return None if thread.head is None else Place(thread.head)
     if isinstance(at, LabelAt):
@@ -81,6 +85,22 @@ def place_at(thread: Thread, at: Point) -> Script[Place | None]:
         return None
     rows = yield Query(_UNTIL, (thread.key, until))
     return Place(rows[0][0]) if rows else None
+
+
+def refuse_lost(thread: Thread) -> None:
+    """Raise CheckpointDamaged where all checkpoints of a thread are missing."""
+    if thread.lost:
+        raise CheckpointDamaged(
+            f"thread {given(thread.thread_id)!r}: {LOST_SAID}, and nothing here brings them back. "
+            "Restore a backup; a run starts with an empty state"
+        )
+
+
+def standing(dialect: str, thread_id: str) -> Script[Thread]:
+    """The row of a thread with checkpoints; raises ThreadNotFound, or says that they are lost."""
+    thread = yield from known(dialect, thread_id)
+    refuse_lost(thread)
+    return thread
 
 
 def labels(thread: Thread, **by: str) -> Script[list[LabelRow]]:
@@ -140,6 +160,8 @@ def state_at(dialect: str, codec: Codec, thread_id: str, at: Point) -> Script[Wo
     thread = yield from known(dialect, thread_id)
     if at is None and thread.head is None:  # nothing but declarations so far
         yield from states.load_thread(dialect, codec, thread, values=False)
+        if thread.lost:
+            return replace(working.visible(thread), reason=LOST_REASON)
         if thread.spaces:
             return working.visible(thread)
     place = yield from found_at(thread, at)
@@ -161,6 +183,8 @@ def root_at(
         dialect, codec, thread, ns, place.id, until=place.until, past=past, values=False
     )
     if state is None:
+        if place.id == thread.head:
+            raise CheckpointDamaged(f"checkpoint {given(place.id)} is missing")
         raise ThreadNotFound(
             f"checkpoint {given(place.id)} of thread {given(thread.thread_id)!r} is not there any "
             "more"

@@ -33,6 +33,7 @@ from langgraph_wyrd.storage.rows import insert, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
+    LOST,
     SNAPSHOTS,
     UNREAD,
     WRITES,
@@ -397,6 +398,7 @@ def advanced(
 ) -> Step:  # fmt: skip
     """The thread's row, moved on by one version; `columns` are those of its working state."""
     moment = now()
+    head = LOST if head is None and thread.lost else head
     if not thread.version:
         row = (thread.key, thread.thread_id, me, head, moment, moment, user, read_by)
         return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
@@ -660,7 +662,8 @@ def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -
 def _moved_on(me: int, thread: Thread) -> Thread:
     return Thread(
         thread.key, thread.thread_id, thread.version + 1, me, thread.head, thread.buried,
-        dict(thread.spaces), thread.state, False, thread.user, read_by=thread.read_by,
+        dict(thread.spaces), thread.state, False, thread.user, lost=thread.lost,
+        read_by=thread.read_by,
     )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None
     if found.path:
         complete(found)
     if id is None and ns == "":
-        head = thread.head
+        head = thread.head or None
         if head != (found.path[0].id if found.path else None):
             raise CheckpointDamaged(
                 f"checkpoint {given(str(head))} is not the newest that is there"
@@ -118,13 +118,18 @@ def not_stored(dialect: str, thread_id: str) -> Script[None]:
         raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is missing")
 
 
+LOST_SAID = "its checkpoints are missing from the database"
+LOST_REASON = f"{LOST_SAID}: the graph would start empty"
+
 NEWEST = "SELECT max(id) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''"
 
 
 def headed(key: Key, head: str | None) -> Script[None]:
     """Raise CheckpointDamaged where a thread's head is not the newest that is there."""
     ((newest,),) = yield Query(NEWEST, (key,))
-    if newest != head:
+    if newest is None and head:
+        raise CheckpointDamaged(f"{LOST_SAID}: {given(str(head))} was the newest")
+    if newest != (head or None):
         raise CheckpointDamaged(f"checkpoint {given(str(head))} is not the newest that is there")
 
 

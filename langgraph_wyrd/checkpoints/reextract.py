@@ -27,6 +27,7 @@ from langgraph_wyrd.checkpoints import (
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.journal import Entry
+from langgraph_wyrd.checkpoints.points import standing
 from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, READ_BY, Put, planned, replace_row
 from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
@@ -66,7 +67,7 @@ def threads(dialect: str, thread_id: str | None) -> Script[list[tuple[str, int]]
     one = "" if thread_id is None else " AND t.thread_id = ?"
     rows = yield Query(_THREADS.format(one), () if thread_id is None else (thread_id,))
     if thread_id is not None and not rows:
-        yield from lookup.thread_row(dialect, thread_id)  # raises where its row is missing
+        yield from standing(dialect, thread_id)  # or says what is lost
     return [(id, int(count)) for id, count in rows]
 
 

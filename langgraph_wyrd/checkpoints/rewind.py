@@ -79,7 +79,10 @@ class Rewinding:
         None: there is no such point.
         """
         thread = yield from lock(self.dialect, self.thread_id)
-        if thread is None or thread.head is None:
+        if thread is None:
+            return None
+        points.refuse_lost(thread)
+        if thread.head is None:
             return None
         if self.made is not None and self.made == thread.head:
             return Moved(self.made)

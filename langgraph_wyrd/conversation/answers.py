@@ -104,6 +104,7 @@ def _read(saver: Any, thread: Any) -> Operation[tuple[list[OpenLoop], Waiting]]:
     loops = yield ask(saver, "open_loops", thread_id=thread.id, status="any", limit=_MOST)
     found = yield from waiting(saver, thread.id, loops)
     if found is None:
+        yield ask(thread, "tree", 1)  # says so, where they are lost
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return list(loops), found
 

@@ -118,6 +118,7 @@ def _checkpoint(saver: Any, thread: Any, at: When, ns: str) -> Operation[Checkpo
     id = (yield ask(thread, "working_state", at)).checkpoint_id
     found = yield ask(saver, "get_tuple", checkpoint_config(thread.id, ns, id))
     if found is None:
+        yield ask(thread, "tree", 1)  # says so, where they are lost
         raise ThreadNotFound(f"thread {thread.id!r} has no checkpoints")
     return found  # type: ignore[no-any-return]
 

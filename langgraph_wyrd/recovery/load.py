@@ -152,8 +152,9 @@ class _Thread:
         """The newest checkpoint that there was, as far as anything still says so."""
         ids = [id for at, id in (*self._rows, *self._lost) if at == ns]
         stored = self._found.stored.row
-        if ns == "" and stored is not None and self._found.missing and isinstance(stored.head, str):
-            ids.append(stored.head)
+        head = None if stored is None else stored.head
+        if ns == "" and head and isinstance(head, str) and (self._found.missing or not ids):
+            ids.append(head)
         return max(ids, default=None)
 
     def newest(self, ns: str) -> read.Read | None:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import search
+from langgraph_wyrd.checkpoints import rebuild_tables, search
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.recovery import rows as stored_rows
 from langgraph_wyrd.recovery.heals import Heal, record
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
@@ -35,6 +37,7 @@ from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     JOURNAL,
+    LOST,
     PARITY,
     SNAPSHOTS,
     TABLES,
@@ -150,7 +153,8 @@ def remade(found: Recovered, row: ThreadRow | None) -> ThreadRow | None:
         wrong.add("buried")
     if rows:
         wrong.add("deleted_at")
-    if not found.missing and all(table is not CHECKPOINTS for table, _ in found.broken):
+    whole = not found.missing and all(table is not CHECKPOINTS for table, _ in found.broken)
+    if whole and (roots or row.head is None):  # without any root the head is lost: see `_headed`
         wrong.add("head")
     return row._replace(**{name: getattr(blank, name) for name in wrong})
 
@@ -251,12 +255,17 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             if not unsound(table, fixed):
                 lost.discard(own)
                 found.sound[table].append(fixed)
-    heals += yield from _headed(found)
+    moved = yield from _headed(found)
+    heals += moved
     for row in [*found.sound[WRITES]]:
         if (row.ns, row.checkpoint, row.task) in again and not _answers(codec, row):
             found.sound[WRITES].remove(row)
             yield Command(delete(WRITES, *WRITES.key), [key_of(WRITES, row)])
     yield from regrouped(found, lost)
+    if moved:
+        thread = yield from thread_row(dialect, thread_id)
+        with suppress(KeyMissing, CheckpointDamaged):
+            yield from rebuild_tables.again(dialect, codec, thread)
     return (yield from _recorded(found, heals))
 
 
@@ -264,13 +273,16 @@ def _headed(found: Recovered) -> Script[list[Heal]]:
     """Have the newest checkpoint that is there be the head, where the head is missing for good."""
     rows = yield Query("SELECT head FROM wyrd_threads WHERE key = ?", (found.stored.key,))
     ((newest,),) = yield Query(NEWEST, (found.stored.key,))
-    if not rows or rows[0][0] == newest or not (newest is None or isinstance(newest, str)):
+    if not rows or not (newest is None or isinstance(newest, str)):
+        return []
+    new = LOST if newest is None and rows[0][0] is not None else newest
+    if rows[0][0] == new:
         return []
     yield Command(
         "UPDATE wyrd_threads SET head = ?, version = version + 1 WHERE key = ?",
-        [(newest, found.stored.key)],
+        [(new, found.stored.key)],
     )
-    what = f"it is missing: {newest or 'nothing'} is the head"
+    what = f"it is missing: {newest} is the head" if newest else "it is missing, and all others"
     return [Heal("ancestor" if newest else "empty", "", str(rows[0][0]), "", what)]
 
 

@@ -22,7 +22,7 @@ from langgraph_wyrd.checkpoints import (
     states,
     working,
 )
-from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
 from langgraph_wyrd.recovery.mend import (
@@ -289,6 +289,8 @@ def _thread(
         note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
         note(THREADS.name, "its row", what, ANEW)
+    if place.row is not None and _lost(place.row, found):
+        note(CHECKPOINTS.name, "all", f"{LOST_SAID}, though the thread had some", STAYS)
     for where, what in _paths(found):
         note(CHECKPOINTS.name, where, what, EARLIER)
     missing = yield from _missing(dialect)
@@ -339,6 +341,13 @@ def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
             yield wrong
 
 
+def _lost(row: ThreadRow, found: Recovered) -> bool:
+    """Whether a thread had a head, and nothing is left of its checkpoints that is told of."""
+    left = any(each.ns == "" for each in found.sound[CHECKPOINTS])
+    told = found.absent or any(table is CHECKPOINTS for table, _ in found.broken)
+    return row.head is not None and row.deleted_at is None and not left and not told
+
+
 def _unlike(table: Table, row: Any) -> str:
     """What of a row is not as its table is declared."""
     if table.sums and unsound(table, row):
@@ -372,14 +381,14 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     """Where the public tables do not show what the events say."""
     if row.status is None:
         return []  # nothing was read of it yet
-    thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
+    thread = lookup.thread_of(dialect, name, row)
     try:
         yield from states.load_thread(dialect, codec, thread)
     except KeyMissing:
         return []
     state = working.visible(thread)
-    steps = projection.changes(row.key, given(name), WorkingState(), state, row.head or "")
-    steps += yield from rebuild_tables.over(dialect, codec, thread, row.head, state)
+    steps = projection.changes(row.key, given(name), WorkingState(), state, thread.head or "")
+    steps += yield from rebuild_tables.over(dialect, codec, thread, thread.head, state)
     wrong = []
     for table in projection.PUBLIC:
         sealed = codec.sealer is not None
@@ -448,7 +457,7 @@ def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
     row = opened[0].row
     yield search.forget(opened[0].key)
     if row is not None and row.deleted_at is None:
-        thread = Thread(row.key, name, row.version, row.writer, row.head, row.buried)
+        thread = lookup.thread_of(dialect, name, row)
         with suppress(KeyMissing):
             yield from rebuild_tables.again(dialect, codec, thread)
 

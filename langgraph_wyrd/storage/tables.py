@@ -96,7 +96,7 @@ class ThreadRow(NamedTuple):
     thread_id: str
     version: int
     writer: int
-    head: str | None
+    head: str | None  # LOST: there was one, and all checkpoints of the root are missing
     buried: str | None
     created: str
     updated: str
@@ -111,6 +111,8 @@ class ThreadRow(NamedTuple):
     ttl: int | None = None  # seconds that it may be idle; None: as the retention says
     read_by: str | None = None  # see `extraction/registry.py`
 
+
+LOST = ""
 
 THREADS = Table(
     "wyrd_threads",

@@ -22,7 +22,7 @@ from langchain_core.messages import BaseMessage
 from langgraph_wyrd.checkpoints import copy, declare
 from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
-from langgraph_wyrd.checkpoints.read import merged
+from langgraph_wyrd.checkpoints.read import LOST_SAID, merged
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import (
     CheckpointDamaged,
@@ -134,6 +134,8 @@ def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
         raise CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
+    if row.head is not None and not any(each.ns == "" for each in found.sound[CHECKPOINTS]):
+        raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more")
     rows = {}
     for table in copy.COPIED:
         if table in PROTECTED:
