@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, get_args
 
 from langgraph_wyrd.errors import InvalidInput
@@ -96,6 +96,16 @@ def moment(given: str | datetime | None, what: str) -> str | None:
         return found.astimezone(timezone.utc).isoformat(timespec="microseconds")
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{what}={given!r}: use a datetime, or ISO text") from None
+
+
+def span(given: timedelta, what: str) -> datetime:
+    """The time that long ago."""
+    if not isinstance(given, timedelta):
+        raise InvalidInput(f"{what}={given!r}: use a timedelta")
+    try:
+        return datetime.now(timezone.utc) - given
+    except OverflowError:
+        raise InvalidInput(f"{what}={given}: no time is that long ago") from None
 
 
 def count(limit: int) -> int:

@@ -29,6 +29,7 @@ from langgraph_wyrd.errors import (
     ItemNotFound,
     QuestionExpired,
     ThreadNotFound,
+    Unserialisable,
 )
 from tests.conftest import Backend
 from tests.outside import python
@@ -115,6 +116,19 @@ async def test_a_second_answer_is_refused(durable: Backend, call: Call) -> None:
         await call(thread, "answer", "third", entry)
     with pytest.raises(ItemNotFound, match="waits for no answer"):
         await call(thread, "answer", "third")
+
+
+async def test_an_answer_that_no_saver_stores(durable: Backend, call: Call) -> None:
+    """It is refused as the answer that it is, with its path; the question still waits."""
+    saver = durable.open()
+    await call(graph_of(saver, asks()), "invoke", {"log": []}, AT)
+    for wrong, path in ((object(), ""), ({"deep": [object()]}, "['deep'][0]")):
+        with pytest.raises(Unserialisable) as caught:
+            await call(saver.thread("t"), "answer", wrong)
+        assert str(caught.value).startswith(f"the answer{path} can't be stored")
+        assert caught.value.path == path
+    assert len(await call(saver, "inbox")) == 1
+    await call(saver.thread("t"), "answer", "yes")
 
 
 async def test_an_answer_can_be_replaced(durable: Backend, call: Call) -> None:
@@ -550,9 +564,15 @@ async def test_filters_of_the_inbox(durable: Backend, call: Call) -> None:
         if (after := page.next) is None:
             break
     assert [each.thread_id for each in pages] == ["t2", "t1", "t0"]
-    for wrong in ({"kind": "loop"}, {"older_than": 5}, {"limit": 0}):
-        with pytest.raises(InvalidInput):
-            await call(saver, "inbox", **wrong)
+    for name, wrong in (
+        ("kind", "loop"), ("kind", 5), ("kind", []), ("older_than", 5), ("limit", 0),
+        ("limit", "5"), ("older_than", timedelta.max), ("agent", 5), ("assigned_to", 5),
+        ("after", 5),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=name):
+            await call(saver, "inbox", **{name: wrong})
+    with pytest.raises(TypeError, match=r"no filter 'age': kind, user, .*older_than"):
+        await call(saver, "inbox", age=timedelta(hours=1))
 
 
 async def test_a_users_inbox(durable: Backend, call: Call) -> None:

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_wyrd import AutoLabels, Retention, WyrdSaver
-from langgraph_wyrd.errors import InvalidInput, ThreadDeleted
+from langgraph_wyrd.errors import InvalidInput, ThreadDeleted, ThreadNotFound
 from langgraph_wyrd.port import copy
 from langgraph_wyrd.retention import Aged, SweepReport, doomed
 from tests.conftest import Backend
@@ -581,6 +581,12 @@ async def test_a_thread_has_a_time_of_its_own(durable: Backend, call: Call) -> N
     await call(saver.thread("long"), "set_ttl", timedelta(days=90))
     await call(saver.thread("plain"), "set_ttl", timedelta(days=1))
     await call(saver.thread("plain"), "set_ttl", None)
+    assert await call(saver.thread("long"), "get_ttl") == timedelta(days=90)
+    assert await call(saver.thread("plain"), "get_ttl") is None
+    listed = {each.thread_id: each.ttl for each in await call(saver, "threads")}
+    assert listed == {"short": timedelta(days=1), "long": timedelta(days=90), "plain": None}
+    records = (await call(saver, "threads")).to_records()
+    assert {each["ttl"] for each in records} == {86400, 90 * 86400, None}
     for name in ("short", "long", "plain"):
         age(durable.url, name, days=5)
     other = durable.open()
@@ -590,6 +596,10 @@ async def test_a_thread_has_a_time_of_its_own(durable: Backend, call: Call) -> N
     assert [each.thread_id for each in await call(saver, "threads")] == ["long"]
     with pytest.raises(InvalidInput):
         await call(saver.thread("long"), "set_ttl", timedelta(0))
+    await call(saver.thread("long"), "set_ttl", timedelta(milliseconds=1))
+    assert await call(saver.thread("long"), "get_ttl") == timedelta(seconds=1)
+    with pytest.raises(ThreadNotFound):
+        await call(saver.thread("nobody"), "get_ttl")
 
 
 async def test_what_goes_as_threads_are_written_is_told(durable: Backend, call: Call) -> None:

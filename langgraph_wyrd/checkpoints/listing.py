@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from langgraph_wyrd import filters
@@ -516,6 +516,7 @@ def _thread(row: ThreadRow) -> ThreadInfo:
         open_loops=row.open_loops,
         open_todos=row.open_todos,
         ended_at=None if ended is None else ended.isoformat(),
+        ttl=None if row.ttl is None else timedelta(seconds=row.ttl),
     )
 
 

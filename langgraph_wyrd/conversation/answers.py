@@ -30,6 +30,7 @@ from langgraph_wyrd.errors import (
     ItemNotFound,
     QuestionExpired,
     ThreadNotFound,
+    Unserialisable,
     WyrdError,
 )
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
@@ -196,7 +197,13 @@ def _store(
     }  # fmt: skip
     task = f"answer:{asked.key}:{number}"
     resume = _resuming(found, asked, value)
-    if not (yield ask(saver, "put_once", head, [(ANSWER, note)], task, resume)):
+    try:
+        done = yield ask(saver, "put_once", head, [(ANSWER, note)], task, resume)
+    except Unserialisable as error:
+        path = error.path.removeprefix("['value']")
+        said = str(error).replace(f"{ANSWER}['value']", "the answer")
+        raise Unserialisable(said, channel="answer", path=path) from error
+    if not done:
         raise (yield from _outrun(saver, head, task))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd import filters
 from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of
 from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.errors import InvalidInput
@@ -255,23 +256,31 @@ def _list(value: Any) -> list[Any]:
 
 
 _LOOPS = {"approval": "interrupt", "interrupt": "interrupt", "question": "question"}
+_FILTERS = (
+    "kind", "user", "user_id", "thread_id", "node", "agent", "assigned_to", "older_than"
+)  # fmt: skip
 
 
 def inbox(
     saver: Any, limit: int, after: str | None, *,
     kind: str | Iterable[str] | None = None, user: Any = None, thread_id: Any = None,
     node: Any = None, agent: str | None = None, assigned_to: str | None = None,
-    older_than: timedelta | None = None, user_id: Any = None,
+    older_than: timedelta | None = None, user_id: Any = None, **unknown: Any,
 ) -> Operation[Page[InboxEntry]]:  # fmt: skip
     """One page of it, newest first."""
-    kinds = {*_LOOPS} if kind is None else {kind} if isinstance(kind, str) else set(kind)
-    if not kinds or not kinds <= {*_LOOPS}:
+    if unknown:
+        raise TypeError(f"there is no filter {next(iter(unknown))!r}: {', '.join(_FILTERS)}")
+    given = filters.words(kind, "kind", [*_LOOPS])
+    kinds = {*_LOOPS} if given is None else {*given}
+    if not kinds:
         raise InvalidInput(f"kind={kind!r}: use one or several of {', '.join(_LOOPS)}")
-    until = None
-    if older_than is not None:
-        if not isinstance(older_than, timedelta):
-            raise InvalidInput(f"older_than={older_than!r}: use a timedelta")
-        until = datetime.now(timezone.utc) - older_than
+    for name, one in (("agent", agent), ("assigned_to", assigned_to)):
+        if one is not None and not isinstance(one, str):
+            raise InvalidInput(f"{name}={one!r}: use a string")
+    until = None if older_than is None else filters.span(older_than, "older_than")
+    limit = filters.count(limit)
+    if after is not None and not isinstance(after, str):
+        raise InvalidInput(f"after={after!r}: use the `next` of a page of inbox()")
     asked: dict[str, Any] = {
         "kind": sorted({_LOOPS[each] for each in kinds}),
         "user_id": user_id if user is None else user, "thread_id": thread_id, "node": node,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langgraph_wyrd.errors import MissingExtra
@@ -157,6 +157,7 @@ class ThreadInfo:
     open_loops: int = 0  # what is only guessed is not counted
     open_todos: int = 0
     ended_at: str | None = None  # when its last run ended; None while something is due
+    ttl: timedelta | None = None  # its own, by `thread.set_ttl`
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +287,8 @@ def frame(records: Iterable[Mapping[str, Any]]) -> pandas.DataFrame:
 def _plain(value: Any) -> Any:
     if isinstance(value, Due):
         return value.node
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from math import ceil
 from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
@@ -357,16 +358,24 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
     def set_ttl(self, ttl: timedelta | None) -> Operation[None]:
         """How long nobody may write to it before it goes altogether; None: as the retention says.
 
-        It goes with the next `saver.sweep(…)`, or by itself where a saver has a `retention=`.
+        `get_ttl` gives it back, and `saver.threads()` with each thread. The thread goes with the
+        next `saver.sweep(…)`, or by itself where a saver has a `retention=`.
         """
         if ttl is not None and not (isinstance(ttl, timedelta) and ttl > timedelta()):
             raise InvalidInput(f"ttl={ttl!r}: use a timedelta above zero, or None")
-        seconds = None if ttl is None else min(int(ttl.total_seconds()), _LONGEST)
+        seconds = None if ttl is None else min(ceil(ttl.total_seconds()), _LONGEST)
         script = partial(sweep.set_ttl, self._saver._dialect, self._stored, seconds)
         if not (yield from self._writes(script)):
             raise self._not_there()
 
     aset_ttl = asynchronous(set_ttl)
+
+    @operation
+    def get_ttl(self) -> Operation[timedelta | None]:
+        """What `set_ttl` gave this thread; None: nothing, a saver's `Retention` holds."""
+        return (yield from self._reads(self._bound(_ttl)))
+
+    aget_ttl = asynchronous(get_ttl)
 
     # ---- files
 
@@ -459,6 +468,12 @@ def _as_side(what: Any, channels: bool) -> compare.Side | None:
     else:
         return None
     return compare.Side(extract(what), values if channels else None)
+
+
+def _ttl(dialect: str, codec: Codec, thread_id: str) -> Script[timedelta | None]:
+    thread = yield from known(dialect, thread_id)
+    ((seconds,),) = yield Query("SELECT ttl FROM wyrd_threads WHERE key = ?", (thread.key,))
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 # ---- what was healed

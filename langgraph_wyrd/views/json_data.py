@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
 
@@ -42,6 +42,8 @@ class Plain:
             return self._list(value, depth)
         if isinstance(value, datetime):
             return value.isoformat()
+        if isinstance(value, timedelta):
+            return value.total_seconds()
         if is_dataclass(value) and not isinstance(value, type):
             return self.of({each.name: getattr(value, each.name) for each in fields(value)}, depth)
         if hasattr(value, "model_dump"):
