@@ -9,6 +9,7 @@ from langgraph_wyrd.errors import WyrdError
 if TYPE_CHECKING:
     from langgraph_wyrd.agents.message_repair import repair_messages
     from langgraph_wyrd.agents.repair_node import repair_node
+    from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
     from langgraph_wyrd.extraction.extracting import extract
     from langgraph_wyrd.extraction.policy import Channels
     from langgraph_wyrd.extraction.registry import Extractors
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.state.diff import StateDiff, apply, diff
-    from langgraph_wyrd.state.labels import AutoLabels, Label
     from langgraph_wyrd.state.merge import merge
     from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo, WorkingState
-    from langgraph_wyrd.state.results import HistoryEntry, InboxEntry, Page, ThreadInfo
+    from langgraph_wyrd.state.results import HistoryEntry, InboxEntry, Label, Page, ThreadInfo
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
     from langgraph_wyrd.types.kept import Kept
@@ -61,7 +61,7 @@ __all__ = [
 
 # Where each is: it is imported when it is first asked for, so that `--version` is quick.
 _HOMES = {
-    "AutoLabels": "state.labels",
+    "AutoLabels": "checkpoints.auto_labels",
     "Channels": "extraction.policy",
     "ContextItem": "state.model",
     "Extractors": "extraction.registry",
@@ -71,7 +71,7 @@ _HOMES = {
     "Intention": "state.model",
     "Kept": "types.kept",
     "KeyRing": "storage.keyring",
-    "Label": "state.labels",
+    "Label": "state.results",
     "Migration": "types.migrations",
     "OpenLoop": "state.model",
     "Page": "state.results",

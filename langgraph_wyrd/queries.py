@@ -29,8 +29,7 @@ from langgraph_wyrd.operations import (
     operation,
 )
 from langgraph_wyrd.saver_base import SaverBase
-from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.state.viewed import viewed
+from langgraph_wyrd.state.model import WorkingState, viewed
 from langgraph_wyrd.storage.names import stored
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from langgraph_wyrd import AutoLabels, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.state.labels import Label
+from langgraph_wyrd.state.results import Label
 from tests.conftest import Backend
 from tests.handmade import append
 from tests.outside import raw

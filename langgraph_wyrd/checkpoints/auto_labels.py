@@ -3,23 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.payload import packed
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.labels import INTERRUPT, RUN_END, TODOS_COMPLETED, AutoLabels
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.rows import summed, upsert
 from langgraph_wyrd.storage.scripts import Query, Script, Step
 from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
 
+TODOS_COMPLETED = "todos-completed"
+INTERRUPT = "interrupt"
+RUN_END = "run-end"
 _NOT_RUNS = ("update", "fork")  # sources of checkpoints that no run made
 _SINCE = (
     "SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id > coalesce("
     "(SELECT max(checkpoint) FROM wyrd_labels WHERE thread = ? AND name = ?), '')"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AutoLabels:
+    """Which boundaries are labelled by themselves.
+
+    Such a label promotes nothing: the working state at its checkpoint stays, as with any label.
+
+    Args:
+        todos_completed: "todos-completed", where the last open todo was completed.
+        interrupt: "interrupt", at a checkpoint that waits for an answer.
+        run_end: "run-end", where a run left nothing to do.
+        every: "every-N", each time the thread has N checkpoints more.
+    """
+
+    todos_completed: bool = False
+    interrupt: bool = False
+    run_end: bool = False
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        every = self.every
+        if every is not None and (type(every) is not int or every < 1):
+            raise InvalidInput(f"every={every!r}: use a whole number from 1 on, or None")
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to look out for."""
+        return self.todos_completed or self.interrupt or self.run_end or self.every is not None
+
+    @property
+    def every_name(self) -> str:
+        return f"every-{self.every}"
 
 
 def watched(labels: AutoLabels, pillars: bool) -> AutoLabels | None:

@@ -30,10 +30,10 @@ from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.names import given
 
 if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
     from langgraph_wyrd.extraction import extracting
     from langgraph_wyrd.extraction.policy import Channels
     from langgraph_wyrd.extraction.registry import Extractors, Failure
-    from langgraph_wyrd.state.labels import AutoLabels
 else:
     extracting = lazy("extraction.extracting")
 

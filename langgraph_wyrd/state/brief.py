@@ -20,7 +20,17 @@ from langgraph_wyrd.state.model import (
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.state.wording import KINDS, ago, by_weight, listing, moment, nodes, place, zoned
+from langgraph_wyrd.state.wording import (
+    KINDS,
+    ago,
+    by_weight,
+    listing,
+    moment,
+    nodes,
+    now_in_utc,
+    place,
+    zoned,
+)
 
 WEEK = timedelta(days=7)
 _TEXT = 200  # characters of an item's own words
@@ -40,22 +50,11 @@ class _Section:
     one: str
     several: str
     lines: list[str]
-    order: list[int] = field(default_factory=list)
+    order: Sequence[int] = ()
     dropped: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.order = self.order or list(range(len(self.lines) - 1, -1, -1))
-
-    def kept(self) -> list[str]:
-        left = [line for n, line in enumerate(self.lines) if n not in self.dropped]
-        return ["", self.heading, *left] if left else []
-
-    def drop(self) -> int:
-        """Drop the next line; how many characters that frees."""
-        index = self.order[len(self.dropped)]
-        self.dropped.add(index)
-        whole = len(self.dropped) == len(self.lines)
-        return len(self.lines[index]) + 1 + (len(self.heading) + 2 if whole else 0)
+        self.order = self.order or range(len(self.lines) - 1, -1, -1)
 
 
 def brief(
@@ -75,22 +74,18 @@ def brief(
     return _fitted(head, sections, max_chars, lambda room: _least(state, room))
 
 
-def now_in_utc() -> datetime:
-    return datetime.now(timezone.utc)
-
-
 # ---- ages
 
 
 @dataclass(frozen=True, slots=True)
 class _Ages:
     stale_after: timedelta | None
-    now: datetime | None
+    now: datetime
 
     def age(self, opened: str | None, changed: str | None = None) -> list[str]:
         """How old something is, and whether it is stale; nothing if nobody knows."""
         at = moment(opened)
-        if at is None or self.now is None:
+        if at is None:
             return []
         said = [ago(self.now - at)]
         still = self.now - (moment(changed) or at)
@@ -241,52 +236,51 @@ def _least(state: WorkingState, room: int) -> str:
 # ---- length
 
 
-def _left_out(sections: Sequence[_Section]) -> str:
-    gone = [(len(each.dropped), each) for each in sections if each.dropped]
-    said = [f"{n} more {each.one if n == 1 else each.several}" for n, each in gone]
-    return f"Left out: {', '.join(said)}" if said else ""
-
-
 def _fitted(
     head: list[str], sections: list[_Section], most: int | None, least: Callable[[int], str]
 ) -> str:
     """All of it, or as much as there is room for and a line that says what is missing."""
-    text = _joined(head, sections, "")
+    text = _joined(head, sections)
     if most is None or len(text) <= most:
         return text
-    size = len(text)
     for section in reversed(sections):
-        for _ in section.lines:
-            if section.one == "open loop" and len(section.dropped) + 1 == len(section.lines):
-                break  # one of these survives
-            size -= section.drop()
-            said = _left_out(sections)
-            if size + len(said) + 2 <= most:
-                return _joined(head, sections, said)
+        stays = 1 if section.one == "open loop" else 0  # one of these survives
+        for n in section.order[: len(section.lines) - stays]:
+            section.dropped.add(n)
+            text = _joined(head, sections)
+            if len(text) <= most:
+                return text
     # Not even the head fits beside it: what holds the thread up matters more.
     said = _left_out(sections)
     room = most - len(said) - (1 if said else 0)
     start = least(room) if room > 20 else ""
     if not start:
         for section in sections:
-            while len(section.dropped) < len(section.lines):
-                section.drop()
+            section.dropped.update(section.order)
         said = _left_out(sections)
-        room = most - len(said) - 1
-        start = _cut("\n".join(head), room if said else most) if room > 0 or not said else ""
+        room = most - len(said) - 1 if said else most
+        start = _cut("\n".join(head), room)
     if not said:
         return start
     return f"{start}\n{said}" if start else _cut(said, most)
+
+
+def _joined(head: list[str], sections: Iterable[_Section]) -> str:
+    lines = list(head)
+    for each in sections:
+        if left := [line for n, line in enumerate(each.lines) if n not in each.dropped]:
+            lines += ["", each.heading, *left]
+    said = _left_out(sections)
+    return "\n".join([*lines, "", said] if said else lines)
+
+
+def _left_out(sections: Iterable[_Section]) -> str:
+    gone = [(len(each.dropped), each) for each in sections if each.dropped]
+    said = [f"{n} more {each.one if n == 1 else each.several}" for n, each in gone]
+    return f"Left out: {', '.join(said)}" if said else ""
 
 
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return text[: most - 1] + "…" if most > 0 else ""
-
-
-def _joined(head: list[str], sections: Iterable[_Section], said: str) -> str:
-    lines = list(head)
-    for section in sections:
-        lines += section.kept()
-    return "\n".join([*lines, "", said] if said else lines)

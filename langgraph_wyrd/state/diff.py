@@ -32,9 +32,9 @@ from langgraph_wyrd.state.model import (
     OpenLoop,
     WorkingState,
     shortened,
+    viewed,
 )
 from langgraph_wyrd.state.value_diff import ChannelsDiff
-from langgraph_wyrd.state.viewed import viewed
 from langgraph_wyrd.state.wording import LINE, counted, listing, nodes, value_text
 
 SCHEMA = 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
 from langgraph_wyrd.state.draft import Draft
@@ -27,9 +27,11 @@ from langgraph_wyrd.state.events import (
     same,
 )
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
+from langgraph_wyrd.state.matching import Change, is_open, text_of
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
     FINISHED,
+    ContextItem,
     Intention,
     Item,
     LoopKind,
@@ -39,6 +41,9 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.state.pending import EDIT
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.state.diff import StateDiff
 
 TRACKER = "edit"  # the list of the todos that were added by hand: no agent rewrites it
 MOST_TEXT = 4000  # characters; more than an extractor takes, as nobody else has these words
@@ -362,3 +367,89 @@ def _exact(value: Any, path: str, depth: int = 0) -> None:
         raise InvalidInput(
             f"{path} is a {exact.__name__} that JSON can't hold: {value!r:.80}{hint}"
         )
+
+
+# ---- a diff said of another thread: the verbs that come to the same
+
+_TODO_VERBS = {
+    "in_progress": "start_todo",
+    "completed": "complete_todo",
+    "cancelled": "cancel_todo",
+    "pending": "reopen_todo",
+}
+
+
+def said_of_diff(draft: Any, diff: StateDiff) -> tuple[Conflict, ...]:
+    """Say what a diff says, with the verbs of a draft; what could not be said."""
+    left: list[Conflict] = []
+    for pillar, _, change in diff.all_changes():
+        try:
+            said = _OF_PILLAR[pillar](draft, change, change.item)
+        except InvalidInput:
+            said = False
+        if not said:
+            left.append(Conflict(pillar, change.item.id, None, change.old, None, change.new))
+    return tuple(left)
+
+
+def _todo(draft: Any, change: Change, todo: Todo) -> bool:
+    here: Any = _same(draft.state.todos, change.old or todo)
+    if change.new is None:
+        if here is not None and here.open:
+            draft.cancel_todo(here.id)
+        return True
+    if here is None:
+        here = draft.add_todo(todo.content, todo.priority)
+    if here.status != todo.status:
+        getattr(draft, _TODO_VERBS.get(todo.status, "start_todo"))(here.id)
+    return bool(here.content == todo.content)
+
+
+def _context(draft: Any, change: Change, item: ContextItem) -> bool:
+    if change.new is not None:
+        draft.set_context(item.key, item.value, dict(item.metadata) or None)
+    elif any(each.key == item.key for each in draft.state.context):
+        draft.remove_context(item.key)
+    return True
+
+
+def _loop(draft: Any, change: Change, loop: OpenLoop) -> bool:
+    here: Any = _same(draft.state.loops, change.old or loop)
+    if change.new is None or loop.resolved:
+        if here is not None and not here.resolved:
+            draft.resolve_open_loop(here.id, loop.outcome)
+        return here is not None or change.old is None
+    if here is not None:
+        return not here.resolved
+    if loop.kind not in BY_HAND:  # only the graph can say what it waits for
+        return False
+    draft.add_open_loop(loop.description, dict(loop.context) or None, loop.kind)
+    return True
+
+
+def _intention(draft: Any, change: Change, wanted: Intention) -> bool:
+    now = draft.state.intention
+    is_this = now is not None and now.text == wanted.text
+    if change.new is not None and wanted.open:
+        if not is_this:
+            draft.set_intention(wanted.text)
+    elif is_this and now.aim == "explicit":
+        draft.set_intention(None)
+    return True
+
+
+_OF_PILLAR: dict[str, Any] = {
+    "todos": _todo, "context": _context, "loops": _loop, "intentions": _intention,
+}  # fmt: skip
+
+
+def _same(items: tuple[Item, ...], item: Item) -> Item | None:
+    """The item that is meant: by its id, else by what it says, an open one first."""
+    same = [each for each in items if each.id == item.id]
+    same += [each for each in items if _says(each) == _says(item) and is_open(each)]
+    same += [each for each in items if _says(each) == _says(item)]
+    return same[0] if same else None
+
+
+def _says(item: Item) -> tuple[str | None, str]:
+    return item.kind if isinstance(item, OpenLoop) else None, text_of(item)

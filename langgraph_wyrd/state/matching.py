@@ -9,14 +9,7 @@ from typing import Any
 
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.model import (
-    ContextItem,
-    Intention,
-    Item,
-    OpenLoop,
-    Todo,
-    WorkingState,
-)
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 
 PILLARS: dict[str, type[Item]] = {
     "todos": Todo,

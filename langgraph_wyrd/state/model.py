@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import datetime, timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.quick import quick
-from langgraph_wyrd.state.viewed import viewed
 
 if TYPE_CHECKING:
     import pandas
 
     from langgraph_wyrd.state import brief as briefs
-    from langgraph_wyrd.state import codec, results
+    from langgraph_wyrd.state import codec, results, wording
 else:
-    briefs, codec, results = lazy("state.brief", "state.codec", "state.results")
+    briefs, codec = lazy("state.brief", "state.codec")
+    results, wording = lazy("state.results", "state.wording")
 
 Confidence = Literal["declared", "structural", "model", "heuristic"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
@@ -49,6 +50,29 @@ Status = Literal[
 ]  # fmt: skip
 
 
+C = TypeVar("C", bound=type[Any])
+
+
+def viewed(module: str, html: str, text: str = "", *, prints: bool = True) -> Callable[[C], C]:
+    """Have a model shown by functions of `views.module`, which is imported when somebody looks.
+
+    `__repr__` stays, for debugging. `prints`: `print` shows the text, too, not only IPython.
+    """
+
+    def view(item: Any, function: str) -> Any:
+        return getattr(import_module(f"langgraph_wyrd.views.{module}"), function)(item)
+
+    def given(cls: C) -> C:
+        cls._repr_html_ = lambda self: view(self, html)
+        if text:
+            if prints:
+                setattr(cls, "__str__", lambda self: view(self, text))  # noqa: B010
+            cls._repr_pretty_ = lambda self, out, cycle: out.text(view(self, text))
+        return cls
+
+    return given
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -77,17 +101,8 @@ class _Opened:
     @property
     def age(self) -> timedelta | None:
         """How long ago it was opened; None if nobody knows."""
-        return _since(self.opened_at)
-
-
-def _since(text: str | None) -> timedelta | None:
-    try:
-        at = None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        at = None
-    if at is None:
-        return None
-    return datetime.now(timezone.utc) - (at if at.tzinfo else at.replace(tzinfo=timezone.utc))
+        at = wording.moment(self.opened_at)
+        return None if at is None else wording.now_in_utc() - at
 
 
 @viewed("lists", "item_html", "item_text")

@@ -1,17 +1,24 @@
-"""What a saver and a thread return: pages, threads, history, events, questions, heals; as rows."""
+"""What a saver and a thread return: pages, threads, history, labels, events, …; as rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from langgraph_wyrd.errors import MissingExtra
+from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.state.matching import PILLARS
-from langgraph_wyrd.state.model import Due, Source, Status, WorkingState, config_at
-from langgraph_wyrd.state.viewed import viewed
-from langgraph_wyrd.state.wording import moment
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Due,
+    Source,
+    Status,
+    WorkingState,
+    config_at,
+    viewed,
+)
+from langgraph_wyrd.state.wording import moment, now_in_utc
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +110,7 @@ class InboxEntry:
 def is_past(at: str | None) -> bool:
     """Whether a time in ISO text has passed; without a zone it is UTC."""
     when = moment(at)
-    return when is not None and when <= datetime.now(timezone.utc)
+    return when is not None and when <= now_in_utc()
 
 
 T = TypeVar("T")
@@ -238,6 +245,70 @@ def _title(entry: HistoryEntry) -> str:
     marks = f"({', '.join(names)})" if names else ""
     said = (entry.checkpoint_id, step, entry.source, ", ".join(entry.nodes), marks)
     return " ".join(filter(None, said))
+
+
+# ---- labels: named checkpoints, which no prune takes
+
+LONGEST_LABEL = 200  # characters of a name
+
+
+@viewed("lists", "row_html", "label_text")
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name for a checkpoint, and what was promoted of the context as it was there."""
+
+    name: str
+    checkpoint_id: str
+    created_at: str  # when the label was set
+    keys: tuple[str, ...] = ()  # what was promoted
+    missing: tuple[str, ...] = ()  # what was asked for, and was not there
+    context: tuple[ContextItem, ...] = ()  # the promoted items; a listing has none
+    automatic: bool = False  # set on a boundary (see `AutoLabels`)
+    elsewhere: tuple[str, ...] = ()  # asked for, and no value: a pillar, a channel kept as deltas
+    thread_id: str | None = field(default=None, compare=False)
+    _thread: Any = field(default=None, compare=False, repr=False)  # the handle that it came from
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config of its checkpoint: `graph.invoke(inputs, label.config)` goes on from there."""
+        return config_at(self.thread_id, self.checkpoint_id)
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Keys of which `context` has only the beginning; `values()` has them whole."""
+        return tuple(item.key for item in self.context if item.metadata.get("shortened"))
+
+    def get_context(self, key: str, default: Any = None) -> Any:
+        """The promoted value under a key, as the context has it; see `cut`."""
+        return next((item.value for item in self.context if item.key == key), default)
+
+    def values(self) -> dict[str, Any]:
+        """What was promoted, whole, by its keys: read when asked for, as it was at the label.
+
+        Raises:
+            ThreadNotFound: The label was taken off, or its thread deleted.
+        """
+        return self._handle().values_of_label(self)  # type: ignore[no-any-return]
+
+    async def avalues(self) -> dict[str, Any]:
+        """Async version of `values`."""
+        return await self._handle().avalues_of_label(self)  # type: ignore[no-any-return]
+
+    def _handle(self) -> Any:
+        if self._thread is None:
+            raise InvalidInput("this label came from no thread: get it from `thread.get_label`")
+        return self._thread
+
+
+def checked_name(name: object) -> str:
+    """A label's name, if it can be one."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"a label's name is text that says something, not {name!r}")
+    if len(name) > LONGEST_LABEL:
+        raise InvalidInput(
+            f"the label {name[:40]!r}… has {len(name)} characters; {LONGEST_LABEL} is the most"
+        )
+    return name
 
 
 # ---- items as flat rows, for whatever works with rows: pandas, a CSV file, a table in a page

@@ -36,6 +36,10 @@ def moment(text: str | None) -> datetime | None:
         return None
 
 
+def now_in_utc() -> datetime:
+    return datetime.now(timezone.utc)
+
+
 def zoned(time: datetime) -> datetime:
     """A time, in UTC where it names no zone."""
     return time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time

@@ -12,8 +12,7 @@ from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Operation, ask
 from langgraph_wyrd.saver_base import Bound
-from langgraph_wyrd.state.labels import Label
-from langgraph_wyrd.state.results import HistoryEntry
+from langgraph_wyrd.state.results import HistoryEntry, Label
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script
 

@@ -24,13 +24,27 @@ from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFoun
 from langgraph_wyrd.extraction.extracting import extract
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Fire, Operation, asynchronous, in_thread, operation
-from langgraph_wyrd.state import apply_diff
 from langgraph_wyrd.state.diff import StateDiff
-from langgraph_wyrd.state.labels import Label, checked_name
+from langgraph_wyrd.state.editing import said_of_diff
 from langgraph_wyrd.state.merge import Merged
-from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
-from langgraph_wyrd.state.results import Heal, HealKind, HistoryEntry, Page, Tree
-from langgraph_wyrd.state.viewed import viewed
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Intention,
+    Item,
+    OpenLoop,
+    Todo,
+    WorkingState,
+    viewed,
+)
+from langgraph_wyrd.state.results import (
+    Heal,
+    HealKind,
+    HistoryEntry,
+    Label,
+    Page,
+    Tree,
+    checked_name,
+)
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -208,7 +222,7 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
             raise InvalidInput(f"{diff!r:.80} is no StateDiff: pass what thread.diff(a, b) gives")
         draft = self.edit(by)
         draft._begin((yield from self._state_to_edit()))
-        left = apply_diff.say(draft, diff)
+        left = said_of_diff(draft, diff)
         editing = draft._loaded()
         state = editing.base
         if editing.verbs:

@@ -8,16 +8,7 @@ from itertools import islice
 
 from langgraph_wyrd.state.results import HistoryEntry, Tree
 from langgraph_wyrd.views.html import Markup, age, badge, folded, framed, tag
-from langgraph_wyrd.views.text import (
-    Paint,
-    along,
-    count,
-    fitted,
-    line,
-    padded,
-    unpainted,
-    when,
-)
+from langgraph_wyrd.views.text import Paint, along, count, fitted, line, padded, unpainted, when
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.state.labels import Label
 from langgraph_wyrd.state.matching import text_of
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo
-from langgraph_wyrd.state.results import FeedEvent, Heal, HistoryEntry, InboxEntry, ThreadInfo
+from langgraph_wyrd.state.results import (
+    FeedEvent,
+    Heal,
+    HistoryEntry,
+    InboxEntry,
+    Label,
+    ThreadInfo,
+)
 from langgraph_wyrd.state.wording import node_path, value_text
 from langgraph_wyrd.views import html
 from langgraph_wyrd.views.history import made_by, ways_on

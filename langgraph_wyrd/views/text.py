@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -103,7 +103,7 @@ def _alike(one: str, other: str) -> int:
 def ago(ts: str | None, now: datetime | None = None) -> str:
     """How long ago that was; the text itself if it is no time."""
     then = moment(ts)
-    return when(ts) if then is None else wording.ago((now or datetime.now(timezone.utc)) - then)
+    return when(ts) if then is None else wording.ago((now or wording.now_in_utc()) - then)
 
 
 # ---- how wide text is on a terminal
