@@ -22,16 +22,17 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import (
+    Bound,
     Fire,
     Operation,
     Read,
+    SaverBase,
     Write,
     ask,
     asynchronous,
     in_thread,
     operation,
 )
-from langgraph_wyrd.saver_base import Bound, SaverBase
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.status import not_read
 from langgraph_wyrd.storage.names import given, stored

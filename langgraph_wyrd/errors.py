@@ -47,7 +47,11 @@ __all__ = [
 
 
 class WyrdError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library. What one tells beside its message are attributes."""
+
+    def __init__(self, message: str = "", **about: Any) -> None:
+        super().__init__(message)
+        self.__dict__.update(about)
 
 
 # ---- what the caller passed
@@ -68,10 +72,8 @@ class MissingExtra(WyrdError, ImportError):
 class Unserialisable(WyrdError, TypeError):
     """A value can't be stored. `channel` and `path` say which, inside what; nothing was written."""
 
-    def __init__(self, message: str, *, channel: str = "", path: str = "") -> None:
-        super().__init__(message)
-        self.channel = channel
-        self.path = path
+    channel: str = ""
+    path: str = ""
 
 
 class InvalidTransition(InvalidInput):
@@ -130,14 +132,10 @@ class EditConflict(WyrdError):
     """Somebody else changed what an edit changes. `base` is what the edit started from, `ours` and
     `theirs` what the two sides made of it, `conflicts` where they differ. Nothing was stored."""
 
-    def __init__(
-        self, message: str, *, base: Any, ours: Any, theirs: Any, conflicts: tuple[Any, ...]
-    ) -> None:
-        super().__init__(message)
-        self.base = base
-        self.ours = ours
-        self.theirs = theirs
-        self.conflicts = conflicts
+    base: Any
+    ours: Any
+    theirs: Any
+    conflicts: tuple[Any, ...]
 
 
 class AlreadyAnswered(WyrdError):
@@ -146,10 +144,8 @@ class AlreadyAnswered(WyrdError):
     `by` and `at` say who and when, as far as that is known.
     """
 
-    def __init__(self, message: str, *, by: str | None = None, at: str | None = None) -> None:
-        super().__init__(message)
-        self.by = by
-        self.at = at
+    by: str | None = None
+    at: str | None = None
 
 
 class ConcurrentRun(WyrdError):
@@ -158,22 +154,11 @@ class ConcurrentRun(WyrdError):
     `host`, `pid`, `since` and `seen` (its last sign of life) say which.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        thread_id: str = "",
-        host: str = "",
-        pid: int = 0,
-        since: datetime | None = None,
-        seen: datetime | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.thread_id = thread_id
-        self.host = host
-        self.pid = pid
-        self.since = since
-        self.seen = seen
+    thread_id: str = ""
+    host: str = ""
+    pid: int = 0
+    since: datetime | None = None
+    seen: datetime | None = None
 
 
 class CheckpointDamaged(WyrdError):
@@ -192,15 +177,10 @@ class KeyMissing(WyrdError):
     `key_id` names the key, `thread_id` the thread, `place` the row. It is never raised for damage.
     """
 
-    def __init__(
-        self, message: str, *, key_id: str = "", thread_id: str = "", place: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.key_id = key_id
-        self.thread_id = thread_id
-        self.place = place
-        self.number: int | None = None  # the thread's, until its id is looked up
-        self.owner: Any = None  # the thread's key, until its id is looked up
+    key_id: str = ""
+    thread_id: str = ""
+    place: str = ""
+    owner: Any = None  # the thread's key, until its id is looked up
 
 
 class PlainStore(WyrdError):

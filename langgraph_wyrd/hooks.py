@@ -14,17 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    cast,
-    get_args,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, get_args, overload
 
 from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import InvalidInput
@@ -76,7 +66,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._held: dict[str, tuple[Hook, ...]] = {}
+        self._held: dict[str, list[Hook]] = {}
         self.listen: Callable[[], object] = tuple  # what it takes to hear of ends of runs
 
     def add(self, event: str, hook: Hook) -> Callable[[], None]:
@@ -86,26 +76,31 @@ class Hooks:
             raise InvalidInput(f"the hook for {event!r} can't be called: {hook!r}")
         if event == "run_end":
             self.listen()
+        added = [hook]
         with self._guard:
-            self._held[event] = (*self._held.get(event, ()), hook)
-        left = [hook]
+            self._held.setdefault(event, []).append(hook)
 
         def remove() -> None:
             with self._guard:
-                if left:  # once, even if the same function was added twice
-                    hooks = list(self._held[event])
-                    hooks.remove(left.pop())
-                    self._held[event] = tuple(hooks)
-                    if not hooks:
-                        del self._held[event]
+                if added:  # once, even if the same function was added twice
+                    self._held[event].remove(added.pop())
+                if not self._held.get(event, True):
+                    del self._held[event]
 
         return remove
 
+    def add_all(self, hooks: Mapping[str, Any] | None) -> None:
+        """Add what `from_conn_string(hooks=…)` takes: a function, or several, for each event."""
+        for event, some in (hooks or {}).items():
+            check(event)
+            many = some if isinstance(some, Iterable) and not callable(some) else [some]
+            for hook in many:
+                self.add(event, hook)
+
     def of(self, event: str) -> tuple[Hook, ...]:
         """The hooks to call for an event; not one that is running already, further up the stack."""
-        held = self._held.get(event, ())
         running = _running.get()
-        return tuple(hook for hook in held if hook not in running) if running else held
+        return tuple(hook for hook in self._held.get(event, ()) if hook not in running)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -126,19 +121,6 @@ class HasHooks(Protocol):
 def check(event: str) -> None:
     if event not in EVENTS:
         raise InvalidInput(f"there is no event {event!r}: use one of {', '.join(EVENTS)}")
-
-
-def given(hooks: Mapping[str, Any] | None) -> list[tuple[str, Hook]]:
-    """Hooks as `from_conn_string(hooks=…)` takes them: a function, or several, for each event."""
-    found: list[tuple[str, Hook]] = []
-    for event, some in (hooks or {}).items():
-        check(event)
-        many = some if isinstance(some, Iterable) and not callable(some) else [some]
-        for hook in many:
-            if not callable(hook):
-                raise InvalidInput(f"hooks[{event!r}]: {hook!r} can't be called")
-            found.append((event, hook))
-    return found
 
 
 # ---- telling
@@ -203,14 +185,10 @@ def loops_between(
     if before is after:
         return [], []
     was_open = {loop.id: loop for loop in before if not loop.resolved}
-    opened = [loop for loop in after if not loop.resolved and loop.id not in was_open]
     now = {loop.id: loop for loop in after}
-    closed = [
-        now.get(id, loop)
-        for id, loop in was_open.items()
-        if id not in now or now[id].resolved
-    ]  # fmt: skip
-    return opened, closed
+    gone = [id for id in was_open if id not in now or now[id].resolved]
+    opened = [loop for loop in after if not loop.resolved and loop.id not in was_open]
+    return opened, [now.get(id, was_open[id]) for id in gone]
 
 
 def of_loops(
@@ -218,10 +196,11 @@ def of_loops(
 ) -> Iterator[Happening]:
     """What hooks are called with for the loops that were opened and closed."""
     opened, closed = loops_between(before.loops, after.loops)
+    event: EventName
     for event, loops in (("loop_opened", opened), ("loop_closed", closed)):
         for loop in loops:
             where = after.thread_id or "", after.checkpoint_id, loop.source.ns
-            yield Happening(cast("Any", event), *where, None, loop, how)
+            yield Happening(event, *where, None, loop, how)
 
 
 class HookMethods:

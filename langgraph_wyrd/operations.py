@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec
 
+    from langgraph_wyrd.checkpoints.cache import Cache
+    from langgraph_wyrd.checkpoints.working import Reader
+    from langgraph_wyrd.checkpoints.writing import Writing
+    from langgraph_wyrd.codec.values import Codec
+    from langgraph_wyrd.hooks import Hooks
+    from langgraph_wyrd.storage.access import Access
     from langgraph_wyrd.storage.engine import Engine
 
     P = ParamSpec("P")
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 T = TypeVar("T")
+Bound = Callable[[], Script[T]]  # a script with its arguments
 
 _TRIES = 40
 
@@ -87,15 +94,11 @@ async def _answered(call: Callable[[Any], Awaitable[Any]], wait: Wait) -> Any:
 
 
 async def _call(step: Call | Fire) -> Any:
-    if isinstance(step, Fire):
-        return fire(step.hooks, *step.happenings)
-    return step.sync()
+    return fire(step.hooks, *step.happenings) if isinstance(step, Fire) else step.sync()
 
 
 def _acall(step: Call | Fire) -> Awaitable[Any]:
-    if isinstance(step, Fire):
-        return afire(step.hooks, *step.happenings)
-    return step.asynchronous()
+    return afire(step.hooks, *step.happenings) if isinstance(step, Fire) else step.asynchronous()
 
 
 def _healed(wait: Read | Write) -> Steps[Any]:
@@ -106,7 +109,8 @@ def _healed(wait: Read | Write) -> Steps[Any]:
         try:
             return (yield from _tried(wait))
         except Exception as error:
-            if not _may_heal(wait, error, gives_up):
+            is_gone = isinstance(error, ThreadNotFound) and not gives_up
+            if engine.healer is None or not wait.threads or not (is_damage(error) or is_gone):
                 raise
             script = partial(engine.healer.script, wait.threads, gives_up)
             try:
@@ -120,35 +124,20 @@ def _healed(wait: Read | Write) -> Steps[Any]:
 def _mending(engine: Engine, script: Callable[[], Script[Any]]) -> Call:
     """Run a script that heals: a job of its own kind, which is not watched for damage itself."""
 
-    def mend() -> Any:
-        job = engine.job("mend", script)
-        engine.post(job)
-        return engine.wait(job)
-
     async def amend() -> Any:
-        job = engine.ajob("mend", script)
-        engine.post(job)
-        return await engine.await_(job)
+        return await engine.await_(engine.post(engine.ajob("mend", script)))
 
-    return Call(mend, amend)
-
-
-def _may_heal(wait: Read | Write, error: Exception, gives_up: bool) -> bool:
-    """Whether an error may come from damaged or missing rows of the threads of a script."""
-    if wait.engine.healer is None or not wait.threads:
-        return False
-    return is_damage(error) or (isinstance(error, ThreadNotFound) and not gives_up)
+    return Call(lambda: engine.wait(engine.post(engine.job("mend", script))), amend)
 
 
 def _tried(wait: Read | Write) -> Steps[Any]:
-    run, arun, script = wait.engine.run, wait.engine.arun, wait.script
+    how = {"writes": isinstance(wait, Write)}
+    call = Call(*(partial(run, wait.script, **how) for run in (wait.engine.run, wait.engine.arun)))
     if isinstance(wait, Read):
-        return (yield Call(partial(run, script), partial(arun, script)))
+        return (yield call)
     for _ in range(_TRIES):
         try:
-            return (
-                yield Call(partial(run, script, writes=True), partial(arun, script, writes=True))
-            )
+            return (yield call)
         except Stale:
             continue
         finally:
@@ -240,3 +229,55 @@ def in_thread(work: Callable[[], Any]) -> Call:
 
 def pause(seconds: float) -> Call:
     return Call(partial(time.sleep, seconds), partial(asyncio.sleep, seconds))
+
+
+# ---- whose operations they are
+
+
+class SaverBase:
+    """What the parts of a saver share: an opened database, its cache, its hooks, and how scripts
+    are run. `WyrdSaver` makes what is declared here."""
+
+    _user: str | None = None  # whose threads alone this saver sees; None: all
+    _where: str | None = None  # which database it is, without passwords
+    if TYPE_CHECKING:
+        hooks: Hooks
+        _access: Access
+        _cache: Cache
+        _engine: Engine
+        _heals: bool
+        _reader: Reader | None
+        _writing: Writing
+
+        @property
+        def _codec(self) -> Codec: ...
+
+    @property
+    def _dialect(self) -> str:
+        return self._engine.driver.dialect
+
+    def _read(self, script: Bound[T], *threads: str) -> Operation[T]:
+        """What a script reads. Damage in these threads (stored ids) is healed, if it is met."""
+        found: T = yield Read(self._engine, script, threads)
+        return found
+
+    def _write(self, script: Bound[T], *threads: str) -> Operation[T]:
+        """Run a script that changes these threads; the cache forgets them."""
+        found: T = yield Write(self._engine, script, partial(self._forget, *threads), threads)
+        return found
+
+    def _forget(self, *threads: str) -> None:
+        for thread_id in threads:
+            self._cache.drop(thread_id)
+
+    def _of_thread(self, thread_id: str, script: Bound[T]) -> Bound[T]:
+        """A script on one thread's rows. One user's saver looks first whose the thread is."""
+        return script
+
+    def _admit(self, thread_id: str | None) -> Operation[None]:
+        """Raise where this saver is not for a thread (None: for all of them)."""
+        yield from ()
+
+    def _may_begin(self, thread_id: str) -> Operation[None]:
+        """Raise where a thread is there already, and another user's. This saver is for all."""
+        yield from ()

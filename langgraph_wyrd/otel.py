@@ -6,16 +6,16 @@ to the program's own SDK. Nothing of it is imported before `instrument` is calle
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
@@ -28,8 +28,7 @@ CONVERSATION = "gen_ai.conversation.id"
 EVENTS = (
     "heal", "fork", "discard", "resume", "loop_opened", "loop_closed", "edit", "label",
 )  # fmt: skip
-
-T = TypeVar("T")
+_TRACED = ("put", "put_writes", "get_tuple", "get_delta_channel_history", "list")
 
 
 def instrument(
@@ -50,20 +49,20 @@ def instrument(
     if _is_traced(saver):
         raise InvalidInput("this saver is instrumented already: end that first")
     try:
-        from opentelemetry import metrics, trace
+        telemetry = _Telemetry(tracer_provider, meter_provider)
     except ImportError as error:
         raise MissingExtra(
             'OpenTelemetry is not installed: pip install "langgraph-wyrd[otel]"'
         ) from error
-    telemetry = _Telemetry(
-        trace.get_tracer(NAME, tracer_provider=tracer_provider),
-        metrics.get_meter(NAME, meter_provider=meter_provider),
-        trace.get_current_span,
-    )
     plain: Any = type(saver)
+    methods = {
+        name: telemetry.traced(name.removeprefix("a"), getattr(plain, name))
+        for each in _TRACED
+        for name in (each, f"a{each}")
+    }
     names = {"_telemetry": telemetry, "__module__": plain.__module__}
-    traced: Any = type(plain.__name__, (plain,), {**_methods(plain, telemetry), **names})
     # A class, and not attributes of the object: a clone has the class, and calls its own methods.
+    traced: Any = type(plain.__name__, (plain,), {**methods, **names})
     saver.__class__ = traced
     # A saver of one user refuses hooks: they belong to the saver that it was made of.
     on = getattr(plain, "on", None) if getattr(saver, "_user", None) is None else None
@@ -85,63 +84,20 @@ def _is_traced(saver: Any) -> bool:
 class _Telemetry:
     """The instruments of one saver and its clones."""
 
-    def __init__(self, tracer: Any, meter: Any, current: Callable[[], Span]) -> None:
-        self._tracer = tracer
-        self._current = current
+    def __init__(
+        self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
+    ) -> None:
+        from opentelemetry import metrics, trace
+
+        self._trace = trace
+        self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
+        meter = metrics.get_meter(NAME, meter_provider=meter_provider)
         self._duration = meter.create_histogram(
             "langgraph_wyrd.operation.duration", unit="s", description="How long a call took"
         )
         self._events = meter.create_counter(
             "langgraph_wyrd.events", description="What happened to threads, by kind"
         )
-
-    @contextmanager
-    def call(
-        self, name: str, config: RunnableConfig | None, about: Mapping[str, Any]
-    ) -> Iterator[Span]:
-        """A span that is the current one while the call lasts."""
-        attributes = {**_place(config), **about}
-        started, error = time.perf_counter(), ""
-        try:
-            with self._tracer.start_as_current_span(f"wyrd.{name}", attributes=attributes) as span:
-                yield span
-        except BaseException as raised:
-            error = type(raised).__qualname__
-            raise
-        finally:
-            self._took(name, started, error)
-
-    @contextmanager
-    def pages(self, name: str, config: RunnableConfig | None) -> Iterator[Callable[[], None]]:
-        """A span over a loop, which is not the current one: others run between two items."""
-        from opentelemetry.trace import Status, StatusCode
-
-        count, started, error = 0, time.perf_counter(), ""
-        span = self._tracer.start_span(f"wyrd.{name}", attributes=_place(config))
-
-        def counted() -> None:
-            nonlocal count
-            count += 1
-
-        try:
-            yield counted
-        except GeneratorExit:
-            raise
-        except BaseException as raised:
-            error = type(raised).__qualname__
-            span.record_exception(raised)
-            span.set_status(Status(StatusCode.ERROR, error))
-            raise
-        finally:
-            span.set_attribute("langgraph_wyrd.checkpoints", count)
-            span.end()
-            self._took(name, started, error)
-
-    def _took(self, name: str, started: float, error: str) -> None:
-        attributes = {"langgraph_wyrd.operation": name}
-        if error:
-            attributes["error.type"] = error
-        self._duration.record(time.perf_counter() - started, attributes)
 
     def happened(self, happening: Happening) -> None:
         """Count an event, and note it on the span in which it happened."""
@@ -155,83 +111,78 @@ class _Telemetry:
             "langgraph.checkpoint_ns": happening.ns,
             "langgraph.checkpoint_id": happening.checkpoint_id or "",
         }
-        self._current().add_event(f"wyrd.{happening.event}", {**kinds, **place})
+        self._trace.get_current_span().add_event(f"wyrd.{happening.event}", {**kinds, **place})
+
+    @contextmanager
+    def _span(self, name: str, about: Mapping[str, Any], *, current: bool = True) -> Iterator[Span]:
+        """A span of a call, and how long it took; the current one, but for a loop: others run
+        between two of its items."""
+        span = self._tracer.start_span(f"wyrd.{name}", attributes=about)
+        noted = {"langgraph_wyrd.operation": name}
+        started = time.perf_counter()
+        try:
+            with self._trace.use_span(span, False, False, False) if current else nullcontext():
+                yield span
+        except GeneratorExit:  # a loop that was left
+            raise
+        except BaseException as error:
+            noted["error.type"] = type(error).__qualname__
+            span.record_exception(error)
+            span.set_status(self._trace.StatusCode.ERROR, noted["error.type"])
+            raise
+        finally:
+            span.end()
+            self._duration.record(time.perf_counter() - started, noted)
+
+    def traced(self, name: str, method: Any) -> Any:
+        """A method within a span, with its own signature: LangGraph reads it."""
+        signature = inspect.signature(method)
+
+        def about(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            return _about(signature.bind(*args, **kwargs).arguments)
+
+        def noted(span: Span, found: Any) -> Any:
+            if name == "get_tuple":
+                span.set_attribute("langgraph_wyrd.found", found is not None)
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self._span(name, about(*args, **kwargs)) as span:
+                return noted(span, method(*args, **kwargs))
+
+        async def acall(*args: Any, **kwargs: Any) -> Any:
+            with self._span(name, about(*args, **kwargs)) as span:
+                return noted(span, await method(*args, **kwargs))
+
+        def listed(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with self._span(name, about(*args, **kwargs), current=False) as span:
+                for count, found in enumerate(method(*args, **kwargs), 1):
+                    span.set_attribute("langgraph_wyrd.checkpoints", count)
+                    yield found
+
+        async def alisted(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            with self._span(name, about(*args, **kwargs), current=False) as span:
+                count = 0
+                async for found in method(*args, **kwargs):
+                    count += 1
+                    span.set_attribute("langgraph_wyrd.checkpoints", count)
+                    yield found
+
+        if name == "list":
+            return wraps(method)(alisted if inspect.isasyncgenfunction(method) else listed)
+        return wraps(method)(acall if inspect.iscoroutinefunction(method) else call)
 
 
-def _place(config: RunnableConfig | None) -> dict[str, Any]:
-    """Which thread, namespace and checkpoint a config names."""
-    named: Mapping[str, Any] = (config or {}).get("configurable") or {}
+def _about(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a span tells of a call's arguments: which thread, namespace and checkpoint, and more."""
+    named: Mapping[str, Any] = (given.get("config") or {}).get("configurable") or {}
     found: dict[str, Any] = {}
     if named.get("thread_id") is not None:
         found[CONVERSATION] = str(named["thread_id"])
     for name in ("checkpoint_ns", "checkpoint_id"):
         if named.get(name):
             found[f"langgraph.{name}"] = str(named[name])
-    return found
-
-
-# ---- the methods of an instrumented saver, with the signatures of its own: LangGraph reads them
-
-
-def _given(args: Sequence[Any], kwargs: Mapping[str, Any], name: str, place: int = 0) -> Any:
-    """An argument, by its name or its place."""
-    return kwargs[name] if name in kwargs else args[place] if place < len(args) else None
-
-
-def _about(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a span of a call tells, beside its place."""
-    if name == "put_writes":
-        return {"langgraph_wyrd.writes": len(_given(args, kwargs, "writes", 1))}
-    metadata = _given(args, kwargs, "metadata", 2) if name == "put" else {}
-    found = {each: metadata.get(each) for each in ("source", "step", "run_id")}
-    return {f"langgraph.{k}": v for k, v in found.items() if isinstance(v, str | int)}
-
-
-def _methods(plain: Any, telemetry: _Telemetry) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name in ("put", "put_writes", "get_tuple", "get_delta_channel_history"):
-        made[name] = _call(getattr(plain, name), name, telemetry)
-        made[f"a{name}"] = _acall(getattr(plain, f"a{name}"), name, telemetry)
-    own, aown = plain.list, plain.alist
-
-    @wraps(own)
-    def listed(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        with telemetry.pages("list", _given(args, kwargs, "config")) as counted:
-            for found in own(self, *args, **kwargs):
-                counted()
-                yield found
-
-    @wraps(aown)
-    async def alisted(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        with telemetry.pages("list", _given(args, kwargs, "config")) as counted:
-            async for found in aown(self, *args, **kwargs):
-                counted()
-                yield found
-
-    return {**made, "list": listed, "alist": alisted}
-
-
-def _call(method: Any, name: str, telemetry: _Telemetry) -> Any:
-    @wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        about = _about(name, args, kwargs)
-        with telemetry.call(name, _given(args, kwargs, "config"), about) as span:
-            return _noted(span, name, method(self, *args, **kwargs))
-
-    return call
-
-
-def _acall(method: Any, name: str, telemetry: _Telemetry) -> Any:
-    @wraps(method)
-    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        about = _about(name, args, kwargs)
-        with telemetry.call(name, _given(args, kwargs, "config"), about) as span:
-            return _noted(span, name, await method(self, *args, **kwargs))
-
-    return call
-
-
-def _noted(span: Span, name: str, found: Any) -> Any:
-    if name == "get_tuple":
-        span.set_attribute("langgraph_wyrd.found", found is not None)
-    return found
+    if "writes" in given:
+        found["langgraph_wyrd.writes"] = len(given["writes"])
+    told = {each: given.get("metadata", {}).get(each) for each in ("source", "step", "run_id")}
+    return found | {f"langgraph.{k}": v for k, v in told.items() if isinstance(v, str | int)}

@@ -24,11 +24,11 @@ from langgraph_wyrd.operations import (
     Fire,
     Operation,
     Read,
+    SaverBase,
     ask,
     asynchronous,
     operation,
 )
-from langgraph_wyrd.saver_base import SaverBase
 from langgraph_wyrd.state.model import WorkingState, viewed
 from langgraph_wyrd.storage.names import stored
 

@@ -41,7 +41,6 @@ from langgraph_wyrd.configs import (
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire, of_loops
-from langgraph_wyrd.hooks import given as given_hooks
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Fire, Operation, asynchronous, operation
 from langgraph_wyrd.queries import Queries
@@ -164,8 +163,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         reader = Reader(registry.chosen(extractors), channels, watched) if pillars else None
         called = Hooks()
         called.listen = lambda: run_ends.listen()
-        for event, hook in given_hooks(hooks):
-            called.add(event, hook)
+        called.add_all(hooks)
         address = url.parse(conn_string)
         replica = None if read_url is None else url.replica(read_url, address)
         if address.dialect == "sqlite" and schema is not None:

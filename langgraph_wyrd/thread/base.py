@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langgraph_wyrd.checkpoints.points import LabelAt, Point
 from langgraph_wyrd.configs import checkpoint_config
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
-from langgraph_wyrd.operations import Operation, ask
-from langgraph_wyrd.saver_base import Bound
+from langgraph_wyrd.operations import Bound, Operation, ask
 from langgraph_wyrd.state.results import HistoryEntry, Label
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script

@@ -22,8 +22,15 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import Channels
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Fire, Operation, ask, asynchronous, operation
-from langgraph_wyrd.saver_base import Bound, SaverBase
+from langgraph_wyrd.operations import (
+    Bound,
+    Fire,
+    Operation,
+    SaverBase,
+    ask,
+    asynchronous,
+    operation,
+)
 from langgraph_wyrd.state.wording import counted
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.scripts import Script

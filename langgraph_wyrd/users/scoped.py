@@ -15,9 +15,8 @@ from langgraph.checkpoint.base import get_checkpoint_metadata
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import refuse_others
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
-from langgraph_wyrd.operations import Operation, asynchronous, operation
+from langgraph_wyrd.operations import Bound, Operation, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
-from langgraph_wyrd.saver_base import Bound
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.users.ownership import UserData, of_user, user_of
 
