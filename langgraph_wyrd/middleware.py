@@ -15,7 +15,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_wyrd.agents.message_repair import fitted, form_of, repair_messages
-from langgraph_wyrd.agents.place import Place, Saver, before_input, place_of, served, state_at
+from langgraph_wyrd.agents.place import (
+    Place,
+    before_input,
+    begin_call,
+    place_of,
+    served,
+    state_at,
+)
 from langgraph_wyrd.agents.prompt import (
     Carried,
     CarryFrom,
@@ -28,11 +35,11 @@ from langgraph_wyrd.agents.prompt import (
     with_block,
 )
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
-from langgraph_wyrd.agents.run_once import begin_call
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS
 from langgraph_wyrd.operations import Operation, arun, ask, run
+from langgraph_wyrd.saver import WyrdSaver
 
 try:
     from langchain.agents.middleware import (
@@ -90,7 +97,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def __init__(
         self,
-        saver: Saver | None = None,
+        saver: WyrdSaver | None = None,
         *,
         idle: timedelta | None = timedelta(minutes=30),
         max_chars: int = 6000,
@@ -102,7 +109,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         super().__init__()
         names_threads = isinstance(carry_from, str | Mapping | None) or callable(carry_from)
         for name, value, fits, wanted in (
-            ("saver", saver, isinstance(saver, Saver | None), "a WyrdSaver, or none"),
+            ("saver", saver, isinstance(saver, WyrdSaver | None), "a WyrdSaver, or none"),
             ("idle", idle, isinstance(idle, timedelta | None), "a timedelta, or None"),
             ("carry_from", carry_from, names_threads, "a thread's id, filters of saver.threads, "
              "or a function that gives one of these for the run's config"),

@@ -40,9 +40,9 @@ from langgraph_wyrd.configs import (
 )  # fmt: skip
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire, of_loops
+from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Fire, Operation, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import opening, url
@@ -274,9 +274,9 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Store a checkpoint; the config that names it."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
-        self._changed(put, self._writing.store(self._writing.put, self._codec, put))
-        if self._keeper is not None:
-            fire(self, *self._keeper.wrote(put.thread_id, put.ns))
+        change = self._writing.store(self._writing.put, self._codec, put)
+        if happened := self._happened(put, change):
+            fire(self, *happened)
         return config_of(place(config), checkpoint["id"], self._user)
 
     async def aput(
@@ -289,9 +289,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """Async version of `put`."""
         put = self._incoming(config, checkpoint, metadata, new_versions)
         change = await self._writing.astore(self._writing.put, self._codec, put)
-        await self._achanged(put, change)
-        if self._keeper is not None:
-            await afire(self, *self._keeper.wrote(put.thread_id, put.ns))
+        if happened := self._happened(put, change):
+            await afire(self, *happened)
         return config_of(place(config), checkpoint["id"], self._user)
 
     def put_writes(
@@ -303,7 +302,9 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     ) -> None:
         """Store what a task wrote at a checkpoint."""
         made = self._written(config, writes, task_id, task_path)
-        self._changed(made, self._writing.store(self._writing.put_writes, self._codec, made))
+        change = self._writing.store(self._writing.put_writes, self._codec, made)
+        if happened := self._happened(made, change):
+            fire(self, *happened)
 
     async def aput_writes(
         self,
@@ -315,70 +316,25 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """Async version of `put_writes`."""
         made = self._written(config, writes, task_id, task_path)
         change = await self._writing.astore(self._writing.put_writes, self._codec, made)
-        await self._achanged(made, change)
-
-    def _changed(self, made: Put | PutWrites, change: Change | None) -> None:
-        """Call the hooks with what a write changed."""
-        if change is not None and (self.hooks or change.fork is not None):
-            fire(self, *changes.of(made, change, self.hooks))
-
-    async def _achanged(self, made: Put | PutWrites, change: Change | None) -> None:
-        """Async version of `_changed`."""
-        if change is not None and (self.hooks or change.fork is not None):
-            await afire(self, *changes.of(made, change, self.hooks))
-
-    @operation
-    def put_once(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        *more: tuple[RunnableConfig, Sequence[tuple[str, Any]], str],
-    ) -> Operation[bool]:
-        """Store what a task wrote at the thread's head, and `more` (config, writes, task) with it,
-        in one transaction; False, and nothing is stored, where the task wrote there before, or
-        where the thread has gone on."""
-        calls = [self._written(*each, "") for each in ((config, writes, task_id), *more)]
-        script = partial(answer.store, self._writing, self._codec, calls)
-        found = yield from self._write(script, calls[0].thread_id)
-        if found is None:
-            return False
-        yield Fire(self, tuple(of_loops(found.before, found.after, {"by": "answer"})))
-        return True
-
-    aput_once = asynchronous(put_once)
+        if happened := self._happened(made, change):
+            await afire(self, *happened)
 
     # ---- reading
 
-    @operation
-    def has_checkpoint(self, config: RunnableConfig) -> Operation[bool]:
-        """Whether the checkpoint that `config` names is stored. Nothing of it is read."""
-        thread_id, ns, id = stored_place(config)
-        script = partial(answer.has_checkpoint, self._dialect, thread_id, ns, id or "", self._user)
-        return (yield from self._read(script, thread_id))
-
-    ahas_checkpoint = asynchronous(has_checkpoint)
-
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest; None if there is none."""
-        wanted, thread_id = self._get(config)
+        wanted = self._get(config)
         run = None if self._leases is None else operations.run(self._entering(config))
-        try:
-            found = self._engine.run(wanted)
-        except Exception as error:
-            found = self._writing.store(self._again(wanted, thread_id, error))
+        found = self._loaded(*wanted)
         if self.hooks or run is not None:
             operations.run(self._begins(config, found, run))
         return self._tuple(config, found, run)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
-        wanted, thread_id = self._get(config)
+        wanted = self._get(config)
         run = None if self._leases is None else await operations.arun(self._entering(config))
-        try:
-            found = await self._engine.arun(wanted)
-        except Exception as error:
-            found = await self._writing.astore(self._again(wanted, thread_id, error))
+        found = await self._aloaded(*wanted)
         if self.hooks or run is not None:
             await operations.arun(self._begins(config, found, run))
         return self._tuple(config, found, run)
@@ -394,11 +350,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """Checkpoints, newest first, a page at a time: nothing is held open between two of them."""
         pages = Pages(self, config, filter, before, limit)
         while not pages.done:
-            try:
-                page = self._engine.run(pages.script)
-            except Exception as error:
-                page = self._writing.store(self._again(pages.script, pages.thread_id, error))
-            yield from pages.take(page)
+            yield from pages.take(self._loaded(pages.script, pages.thread_id))
 
     async def alist(
         self,
@@ -411,33 +363,20 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """Async version of `list`."""
         pages = Pages(self, config, filter, before, limit)
         while not pages.done:
-            try:
-                page = await self._engine.arun(pages.script)
-            except Exception as error:
-                again = self._again(pages.script, pages.thread_id, error)
-                page = await self._writing.astore(again)
-            for found in pages.take(page):
+            for found in pages.take(await self._aloaded(pages.script, pages.thread_id)):
                 yield found
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        wanted, thread_id = self._delta(config, channels)
-        try:
-            return history(self._engine.run(wanted))
-        except Exception as error:
-            return history(self._writing.store(self._again(wanted, thread_id, error)))
+        return history(self._loaded(*self._delta(config, channels)))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
-        wanted, thread_id = self._delta(config, channels)
-        try:
-            return history(await self._engine.arun(wanted))
-        except Exception as error:
-            return history(await self._writing.astore(self._again(wanted, thread_id, error)))
+        return history(await self._aloaded(*self._delta(config, channels)))
 
     # ---- versions
 
@@ -550,12 +489,35 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         asked = (self._dialect, self._codec, *where, [*channels])
         return partial(delta_channels.history, *asked), where[0]
 
+    def _loaded(self, script: Reading, thread_id: str | None) -> Any:
+        """What a script reads; where that is damaged, what can be healed, or read around it."""
+        try:
+            return self._engine.run(script)
+        except Exception as error:
+            return self._writing.store(self._again(script, thread_id, error))
+
+    async def _aloaded(self, script: Reading, thread_id: str | None) -> Any:
+        """Async version of `_loaded`."""
+        try:
+            return await self._engine.arun(script)
+        except Exception as error:
+            return await self._writing.astore(self._again(script, thread_id, error))
+
     def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Any:
         """The flow that reads once more, around the damage that `error` may come from."""
         if self._healer is None or not read.is_damage(error):
             raise error
         damaged = getattr(error, "wyrd_thread", None) or thread_id
         return self._healer.read([damaged] if damaged else [], script, self._codec, error)
+
+    def _happened(self, made: Put | PutWrites, change: Change | None) -> Sequence[Happening]:
+        """What a write changed, and what a retention deleted meanwhile: for the hooks."""
+        found: list[Happening] = []
+        if change is not None and (self.hooks or change.fork is not None):
+            found += changes.of(made, change, self.hooks)
+        if self._keeper is not None and isinstance(made, Put):
+            found += self._keeper.wrote(made.thread_id, made.ns)
+        return found
 
     def _entering(self, config: RunnableConfig) -> Operation[Run | None]:
         """Claim the thread for the run that reads it, if it is one that begins."""

@@ -14,7 +14,7 @@ from langgraph.types import Command
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
-from langgraph_wyrd.users.scoped import REFUSED, UserSaver
+from langgraph_wyrd.users.scoped import REFUSED
 from tests.conftest import Backend
 from tests.handmade import put
 from tests.outside import raw
@@ -24,12 +24,6 @@ from tests.test_user_data import INPUT, USERS, graph, run, seen, story
 
 WHERE = {"configurable": {"thread_id": "b"}}  # bob's
 ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}
-
-
-def at_head(mine: Any) -> Any:
-    """A config of bob's newest checkpoint."""
-    found: Any = UserSaver._of(mine, "bob").get_tuple(WHERE)
-    return {"configurable": {**found.config["configurable"], "user_id": "ann"}}
 
 
 # What ann's saver answers when it is asked about bob's thread: a value, or what it raises.
@@ -50,8 +44,6 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "open_loops": (lambda mine: list(mine.open_loops(thread_id="b")), []),
     "prune": (lambda mine: mine.prune(["b"], strategy="delete"), None),
     "put": (lambda mine: put(mine, "b", {"x": 1}, metadata={"user_id": "ann"}), WrongUser),
-    "has_checkpoint": (lambda mine: mine.has_checkpoint(at_head(mine)), False),
-    "put_once": (lambda mine: mine.put_once(at_head(mine), [("x", 1)], "t"), WrongUser),
     "put_writes": (
         lambda mine: mine.put_writes(
             {"configurable": {**ANYWHERE["configurable"], "checkpoint_id": "c"}}, [("x", 1)], "t"

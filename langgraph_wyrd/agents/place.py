@@ -1,4 +1,9 @@
-"""Where a task of an agent runs, and where its thread was before the run."""
+"""Where a task of an agent runs, where its thread stood before, and which calls it had begun.
+
+LangGraph runs every task again that left no output. So before a tool runs, its checkpoint is stored
+(with durability "async" LangGraph itself does not wait for that), and a note among its pending
+writes, under a task id that no task has: after a kill, the next run finds the note and no result.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +11,31 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.base import CheckpointTuple
 
-from langgraph_wyrd.configs import checkpoint_config
+from langgraph_wyrd.agents.message_repair import STARTED, iso, no_result
+from langgraph_wyrd.checkpoints import answer
+from langgraph_wyrd.configs import checkpoint_config, stored_place
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Operation, ask, pause
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.users.scoped import UserSaver
 
 if TYPE_CHECKING:
     from langgraph.runtime import ExecutionInfo
-
-Saver = WyrdSaver | UserSaver  # the whole one, or one user's
 
 # LangGraph's own names, in the config of a task.
 _CHECKPOINTER = "__pregel_checkpointer"
 _DURABILITY = "__pregel_durability"
 _PATIENCE = 2.0  # seconds for a checkpoint that is being stored in the background
+_PAUSES = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, *[0.03] * 300)  # seconds, ten in all
 _MOST_STEPS = 100  # of a run, to find where it began
 _MOST_THREADS = 10_000
 
@@ -36,7 +44,7 @@ _MOST_THREADS = 10_000
 class Place:
     """Where a task of an agent runs."""
 
-    saver: Saver
+    saver: WyrdSaver
     thread_id: str
     ns: str  # of the graph, not of the task
     checkpoint_id: str  # that the task's step began at
@@ -51,7 +59,7 @@ class Place:
 
 
 def place_of(
-    saver: Saver | None, config: Mapping[str, Any] | None, info: ExecutionInfo | None
+    saver: WyrdSaver | None, config: Mapping[str, Any] | None, info: ExecutionInfo | None
 ) -> Place:
     """Where the task is that this config and info are of.
 
@@ -59,8 +67,13 @@ def place_of(
         InvalidInput: There is no WyrdSaver, or no thread.
     """
     inside = (config or {}).get("configurable") or {}
-    if saver is None:
-        saver = _found(inside.get(_CHECKPOINTER))
+    found = inside.get(_CHECKPOINTER) if saver is None else saver
+    if not isinstance(found, WyrdSaver):
+        what = "no checkpointer" if found is None else f"a {type(found).__name__}"
+        raise InvalidInput(
+            f"WyrdMiddleware needs a WyrdSaver, and the agent runs with {what}: pass "
+            "checkpointer=WyrdSaver… to create_agent, or saver= to the middleware"
+        )
     if info is None or info.thread_id is None:
         raise InvalidInput(
             "the agent runs without a thread: compile it with checkpointer=WyrdSaver(…) and pass "
@@ -70,19 +83,9 @@ def place_of(
     above = inside.get("checkpoint_map") or {}
     root = str(above.get("", info.checkpoint_id)) if ns else info.checkpoint_id
     return Place(
-        saver, str(info.thread_id), ns, info.checkpoint_id, root, info.task_id,
+        found, str(info.thread_id), ns, info.checkpoint_id, root, info.task_id,
         info.checkpoint_ns, info.node_first_attempt_time, inside.get(_DURABILITY) != "exit",
     )  # fmt: skip
-
-
-def _found(checkpointer: object) -> Saver:
-    if isinstance(checkpointer, Saver):
-        return checkpointer
-    what = "no checkpointer" if checkpointer is None else f"a {type(checkpointer).__name__}"
-    raise InvalidInput(
-        f"WyrdMiddleware needs a WyrdSaver, and the agent runs with {what}: pass "
-        "checkpointer=WyrdSaver… to create_agent, or saver= to the middleware"
-    )
 
 
 # ---- before the run
@@ -125,6 +128,41 @@ def state_at(place: Place, at: str | None) -> Operation[WorkingState]:
     return state
 
 
+# ---- tool calls that must not run twice
+
+
+def begin_call(
+    place: Place, name: str, id: str, *, is_new: bool, now: datetime
+) -> Operation[ToolMessage | None]:
+    """Note that a call begins; what to answer in its place, if it was begun before."""
+    if not place.stored:
+        return None
+    saver, where = place.saver, place.config(place.checkpoint_id)
+    noted_by = f"started/{place.task_id}/{id}"
+    if is_new:
+        # The checkpoint that the tool runs at; a save that fails ends the run by itself.
+        at = stored_place(where)
+        script = partial(answer.has_checkpoint, saver._dialect, *at, saver._user)
+        for seconds in _PAUSES:
+            if (yield from saver._read(script, at[0])):
+                break
+            yield pause(seconds)
+    else:
+        found = yield ask(saver, "get_tuple", where)
+        writes = () if found is None else found.pending_writes or ()
+        # Of a call that ended an output is known, a question or an error.
+        ended = any(by == place.task_id for by, *_ in writes)
+        begun = [value for by, channel, value in writes if (by, channel) == (noted_by, STARTED)]
+        if begun and not ended:
+            # Unless it is a graph with checkpoints of its own, as deepagents' `task` is.
+            below = checkpoint_config(place.thread_id, place.task_ns)
+            if (yield ask(saver, "get_tuple", below)) is None:
+                return no_result(name, id, started=str(begun[-1].get("at")), now=now)
+    note = (STARTED, {"call": id, "name": name, "at": iso(now)})
+    yield ask(saver, "put_writes", where, [note], noted_by)
+    return None
+
+
 # ---- which threads this process has served
 
 
@@ -153,7 +191,7 @@ _ALL: WeakKeyDictionary[object, _Served] = WeakKeyDictionary()
 _ALL_LOCK = Lock()
 
 
-def served(saver: Saver) -> _Served:
+def served(saver: WyrdSaver) -> _Served:
     """The record of a saver and its clones: an agent may be made anew for each request."""
     with _ALL_LOCK:
         return _ALL.setdefault(saver._engine, _Served())

@@ -11,13 +11,14 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from langgraph_wyrd.agents.message_repair import repair_messages, unanswered
-from langgraph_wyrd.agents.place import Place, Saver, before_input, place_of, state_at
+from langgraph_wyrd.agents.place import Place, before_input, place_of, state_at
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.operations import Operation, arun, run
+from langgraph_wyrd.saver import WyrdSaver
 
 
 def repair_node(
-    messages_key: str = "messages", *, saver: Saver | None = None
+    messages_key: str = "messages", *, saver: WyrdSaver | None = None
 ) -> RunnableLambda[Any, Any]:
     """A node, or pre-model hook, that repairs the history of a graph: see `repair_messages`.
 
@@ -58,19 +59,19 @@ def repair_node(
 
 def repaired_at(place: Place, messages: Sequence[Any]) -> Operation[list[BaseMessage]]:
     """The history, with results that the step before the input left as pending writes."""
-    if not unanswered(messages):
-        return repair_messages(messages, now=now())
-    before = yield from before_input(place, place.ns, place.checkpoint_id)
-    if before is None:
-        return repair_messages(messages, now=now())
-    state = yield from state_at(place, None if place.ns else before.checkpoint["id"])
-    asked = {
-        loop.ref: loop.opened_at
-        for loop in state.loops
-        if loop.kind in ("tool_call", "task") and loop.ref and loop.opened_at
-    }
-    writes = before.pending_writes or ()
-    return repair_messages(messages, pending_writes=writes, now=now(), asked=asked)
+    before = None
+    known: dict[str, Any] = {}
+    if unanswered(messages):
+        before = yield from before_input(place, place.ns, place.checkpoint_id)
+    if before is not None:
+        state = yield from state_at(place, None if place.ns else before.checkpoint["id"])
+        asked = {
+            loop.ref: loop.opened_at
+            for loop in state.loops
+            if loop.kind in ("tool_call", "task") and loop.ref and loop.opened_at
+        }
+        known = {"pending_writes": before.pending_writes or (), "asked": asked}
+    return repair_messages(messages, now=now(), **known)
 
 
 def replacing(
@@ -84,8 +85,7 @@ def replacing(
 
 def differ(before: Iterable[Any], after: Iterable[Any]) -> bool:
     """Whether two lists are not of the same objects."""
-    one, other = [*before], [*after]
-    return len(one) != len(other) or any(a is not b for a, b in zip(one, other, strict=True))
+    return [*map(id, before)] != [*map(id, after)]
 
 
 def now() -> datetime:

@@ -14,9 +14,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import BaseModel, Field
 
-from langgraph_wyrd.agents.place import Saver, place_of, state_at
+from langgraph_wyrd.agents.place import place_of, state_at
 from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
 from langgraph_wyrd.operations import Operation, arun, ask, run
+from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.model import WorkingState, shortened
 
 _SHOWN = 20  # ids that are named where one was not found
@@ -45,7 +46,7 @@ class NoteDecision(BaseModel):
     id: Id | None = Field(None, description="A short name, to note its outcome by later.")
 
 
-def loop_tools(saver: Saver | None) -> list[BaseTool]:
+def loop_tools(saver: WyrdSaver | None) -> list[BaseTool]:
     """`open_loop`, `close_loop`, `set_intention` and `note_decision`."""
 
     def open_loop(description: str, runtime: ToolRuntime, id: str | None = None) -> str:
@@ -89,7 +90,7 @@ def loop_tools(saver: Saver | None) -> list[BaseTool]:
 
 
 def _closing(
-    saver: Saver | None, id: str, runtime: ToolRuntime[Any, Any]
+    saver: WyrdSaver | None, id: str, runtime: ToolRuntime[Any, Any]
 ) -> Operation[str | ToolMessage]:
     """Whether there is such a loop: the model should know if it closed nothing."""
     said = f"Closed: {id}"

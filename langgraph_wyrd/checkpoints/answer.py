@@ -53,10 +53,10 @@ def store(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[
 
 
 def has_checkpoint(
-    dialect: str, thread_id: str, ns: str, id: str, user: str | None
+    dialect: str, thread_id: str, ns: str, id: str | None, user: str | None
 ) -> Script[bool]:
     """Whether a checkpoint is stored, in one of the user's threads."""
     thread = yield from thread_row(dialect, thread_id)
     if user is not None and thread.user != user:
         return False
-    return (yield from is_there(thread.key, ns, id))
+    return (yield from is_there(thread.key, ns, id or ""))

@@ -11,8 +11,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langgraph_wyrd.checkpoints import answer as storing
 from langgraph_wyrd.conversation.approvals import answer as fitted
 from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.conversation.inbox import (
@@ -34,7 +36,8 @@ from langgraph_wyrd.errors import (
     WyrdError,
 )
 from langgraph_wyrd.extraction.due import NULL_TASK, RESUME
-from langgraph_wyrd.operations import Operation, ask
+from langgraph_wyrd.hooks import of_loops
+from langgraph_wyrd.operations import Fire, Operation, ask
 from langgraph_wyrd.state.model import OpenLoop, shortened
 from langgraph_wyrd.state.results import InboxEntry, is_past
 from langgraph_wyrd.state.wording import moment
@@ -196,15 +199,18 @@ def _store(
         "before": _before(found, asked),
     }  # fmt: skip
     task = f"answer:{asked.key}:{number}"
-    resume = _resuming(found, asked, value)
+    writes = (head, [(ANSWER, note)], task), _resuming(found, asked, value)
+    calls = [saver._written(*each, "") for each in writes]
+    script = partial(storing.store, saver._writing, saver._codec, calls)
     try:
-        done = yield ask(saver, "put_once", head, [(ANSWER, note)], task, resume)
+        stored = yield from saver._write(script, calls[0].thread_id)
     except Unserialisable as error:
         path = error.path.removeprefix("['value']")
         said = str(error).replace(f"{ANSWER}['value']", "the answer")
         raise Unserialisable(said, channel="answer", path=path) from error
-    if not done:
+    if stored is None:
         raise (yield from _outrun(saver, head, task))
+    yield Fire(saver, tuple(of_loops(stored.before, stored.after, {"by": "answer"})))
 
 
 def _outrun(saver: Any, head: Any, task: str) -> Operation[WyrdError]:
