@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ EMPTY = "(empty message)"
 _CALLING = {
     "tool_use": "id", "tool_call": "id", "invalid_tool_call": "id", "function_call": "call_id",
 }  # fmt: skip
-_THOUGHTS = frozenset(("thinking", "redacted_thinking", "reasoning"))
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 # What a message in place of a result says: ours, and deepagents'.
 _NO_RESULT = ("no result was recorded", "arguments were malformed or truncated")
 
@@ -62,7 +63,7 @@ def repair_messages(
         asked: When calls were asked for, by their ids.
     """
     given = [m if isinstance(m, BaseMessage) else convert_to_messages([m])[0] for m in messages]
-    return _Repair(given, _Known(pending_writes, now, asked or {})).done()
+    return _Repair(given, pending_writes, now, asked or {}).done()
 
 
 def unanswered(messages: Iterable[BaseMessage]) -> bool:
@@ -82,46 +83,6 @@ def has_no_result(message: BaseMessage) -> bool:
         return False
     text = message.text[:600]
     return any(sign in text for sign in _NO_RESULT)
-
-
-# ---- what is known of calls
-
-
-class _Known:
-    """What pending writes, and whoever asks, know of the calls."""
-
-    def __init__(
-        self, writes: Iterable[Sequence[Any]], now: datetime | None, asked: Mapping[str, str]
-    ) -> None:
-        self.results: dict[str, ToolMessage] = {}
-        self.started: dict[str, str] = {}
-        self.asked = asked
-        self.now = now
-        for task, channel, value, *_ in writes:
-            if channel == STARTED:
-                if isinstance(value, Mapping):
-                    self.started[str(value.get("call"))] = str(value.get("at"))
-            elif not channel.startswith("__"):
-                for each in written(value):
-                    if isinstance(each, ToolMessage) and not has_no_result(each):
-                        if each.id is None:  # it is known again by its id, once it is in place
-                            id = f"{task}/{each.tool_call_id}"
-                            each = each.model_copy(update={"id": id})
-                        self.results.setdefault(each.tool_call_id, each)
-
-    def said(self, call: _Call) -> ToolMessage:
-        """In place of a result that nobody knows."""
-        if call.malformed is None:
-            said = self.asked.get(call.given)
-            at = moment(said)
-            asked, started = said if at is None else iso(at), self.started.get(call.given)
-            return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
-        text = (
-            f"`{call.name}` (call {call.id}) was not run: its arguments were malformed or truncated"
-            f"{call.malformed and f' ({call.malformed[:200]})'}. "
-            "If it is still needed, call it again with valid arguments."
-        )
-        return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
 
 
 def no_result(
@@ -158,12 +119,26 @@ class _Call:
 
 
 class _Repair:
-    def __init__(self, given: Sequence[BaseMessage], known: _Known) -> None:
-        self.known = known
+    def __init__(
+        self, given: Sequence[BaseMessage], writes: Iterable[Sequence[Any]], now: datetime | None,
+        asked: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        self.now = now
+        self.asked = asked
+        self.results: dict[str, ToolMessage] = {}  # that are only pending writes
+        self.started: dict[str, str] = {}
+        for task, channel, value, *_ in writes:
+            if channel == STARTED and isinstance(value, Mapping):
+                self.started[str(value.get("call"))] = str(value.get("at"))
+            for each in () if channel.startswith("__") else written(value):
+                if isinstance(each, ToolMessage) and not has_no_result(each):
+                    if each.id is None:  # it is known again by its id, once it is in place
+                        each = each.model_copy(update={"id": f"{task}/{each.tool_call_id}"})
+                    self.results.setdefault(each.tool_call_id, each)
         self.messages: list[BaseMessage] = []
         self.calls: dict[int, list[_Call]] = {}  # by the place of their message
         self.taken: set[str] = set()
-        self.reserved = {*known.results, *(id for message in given for id in _ids(message))}
+        self.reserved = {*self.results, *(id for message in given for id in _ids(message))}
         for message in given:
             self._take(message)
         self._pair()
@@ -177,8 +152,27 @@ class _Repair:
             last = len(self.messages)
             calls = self.calls.get(place, [])
             for call in sorted(calls, key=lambda call: last if call.place < 0 else call.place):
-                out.append(_as_answer(call.result or self.known.said(call), call.id))
+                result = call.result or self._said(call)
+                content = _without_blanks(result.content)
+                if content is not result.content or result.tool_call_id != call.id:
+                    update = {"content": content, "tool_call_id": call.id}
+                    result = result.model_copy(update=update)
+                out.append(result)
         return out
+
+    def _said(self, call: _Call) -> ToolMessage:
+        """In place of a result that nobody knows."""
+        if call.malformed is None:
+            said = self.asked.get(call.given)
+            at = moment(said)
+            asked, started = said if at is None else iso(at), self.started.get(call.given)
+            return no_result(call.name, call.id, asked=asked, started=started, now=self.now)
+        text = (
+            f"`{call.name}` (call {call.id}) was not run: its arguments were malformed or truncated"
+            f"{call.malformed and f' ({call.malformed[:200]})'}. "
+            "If it is still needed, call it again with valid arguments."
+        )
+        return ToolMessage(text, tool_call_id=call.id, name=call.name, status="error")
 
     # ---- each message for itself
 
@@ -217,16 +211,16 @@ class _Repair:
         renamed: dict[str, list[str]] = {}
         for n, call in enumerate((*valid, *broken)):
             old, name = call.get("id") or "", call.get("name") or UNKNOWN
-            new = self._new_id(old or _made_up(message, len(self.messages), n), made_up=not old)
+            made_up = _hashed(f"{message.id or len(self.messages)}/{n}", 8)
+            new = self._new_id(old or made_up, made_up=not old)
             malformed = None if n < len(valid) else str(call.get("error") or "")
             found.append(_Call(old, new, name, malformed))
             renamed.setdefault(old, []).append(new)
+            fixed = {"id": new, "name": name}
             if n >= len(valid) and not isinstance(call.get("args"), str):
-                call["args"] = ""
-                changed = True
-            if new != call.get("id") or name != call.get("name"):
-                call["id"], call["name"] = new, name
-                changed = True
+                fixed["args"] = ""
+            changed = changed or any(call.get(key) != value for key, value in fixed.items())
+            call.update(fixed)
         if not changed:
             return message, found
         if all(new == [old] for old, new in renamed.items()):
@@ -263,7 +257,7 @@ class _Repair:
             for (place, message), call in zip(results, every.get(id, ()), strict=False):
                 _answer([call], message, place)
         placed = {message.id for message in self.messages if isinstance(message, ToolMessage)}
-        for id, result in self.known.results.items():
+        for id, result in self.results.items():
             if id in every and result.id not in placed:  # it is of the last call of that id
                 _answer(latest[id], result, -1)
 
@@ -274,13 +268,6 @@ def _answer(calls: list[_Call], result: ToolMessage, place: int) -> None:
         if call.result is None or (has_no_result(call.result) and not has_no_result(result)):
             call.result, call.place = result, place
             return
-
-
-def _as_answer(result: ToolMessage, id: str) -> ToolMessage:
-    content = _without_blanks(result.content)
-    if content is result.content and result.tool_call_id == id:
-        return result
-    return result.model_copy(update={"content": content, "tool_call_id": id})
 
 
 # ---- parts of messages
@@ -297,14 +284,13 @@ def _ids(message: BaseMessage) -> list[str]:
     ]
 
 
-def _made_up(message: AIMessage, place: int, n: int) -> str:
-    name = f"{message.id or place}/{n}"
-    return f"call_{blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+def _hashed(text: str, size: int) -> str:
+    return f"call_{blake2b(text.encode('utf-8', 'replace'), digest_size=size).hexdigest()}"
 
 
 def _call_of(block: Any) -> dict[str, Any] | None:
     """The call that a content block is."""
-    if not isinstance(block, dict) or block.get("type") not in ("tool_use", "tool_call"):
+    if not _is(block, "tool_use", "tool_call"):
         return None
     args: Any = block.get("input", block.get("args"))
     if not args and isinstance(partial := block.get("partial_json"), str):
@@ -319,17 +305,16 @@ def _call_of(block: Any) -> dict[str, Any] | None:
     return {**call, "args": args if isinstance(args, dict) else {}}
 
 
-def with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
+def _with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[Any]:
     """The blocks with the ids that their calls have now: the nth of an id is its nth call."""
-    seen: dict[tuple[str, str], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     out = []
     for block in content:
-        kind = block.get("type") if isinstance(block, dict) else None
-        key = _CALLING.get(kind) if isinstance(kind, str) else None
-        if key is not None and isinstance(kind, str):
+        if _is(block, *_CALLING):
+            key = _CALLING[block["type"]]
             old = block.get(key) or ""
-            n = seen[kind, old] = seen.get((kind, old), -1) + 1
-            new = renamed.get(old, ())
+            n, new = seen[block["type"], old], renamed.get(old, ())
+            seen[block["type"], old] += 1
             if n < len(new) and new[n] != block.get(key):
                 block = {**block, key: new[n]}
             elif n >= len(new) > 0:
@@ -340,26 +325,26 @@ def with_new_ids(content: list[Any], renamed: Mapping[str, list[str]]) -> list[A
 
 def _split(message: HumanMessage) -> tuple[list[ToolMessage], HumanMessage | None]:
     """Results that stand in a person's turn, as Anthropic has them, and what else is in it."""
-    content = message.content
-    results: list[ToolMessage] = []
-    rest: Any = _without_blanks(content)
-    if isinstance(rest, list) and any(_is_result(block) for block in rest):
-        for block in rest:
-            if _is_result(block):
-                status: Any = "error" if block.get("is_error") else "success"
-                said = block.get("content") or ""
-                id = block.get("tool_use_id") or ""
-                results.append(ToolMessage(said, tool_call_id=id, status=status))
-        rest = [block for block in rest if not _is_result(block)]
+    rest: Any = _without_blanks(message.content)
+    blocks = [b for b in rest if _is(b, "tool_result")] if isinstance(rest, list) else []
+    results = [
+        ToolMessage(
+            block.get("content") or "",
+            tool_call_id=block.get("tool_use_id") or "",
+            status="error" if block.get("is_error") else "success",
+        )
+        for block in blocks
+    ]
+    if blocks:
+        rest = [block for block in rest if not _is(block, "tool_result")]
         if not rest:
             return results, None
-    if not rest:
-        return results, message.model_copy(update={"content": EMPTY})
-    return results, message if rest is content else message.model_copy(update={"content": rest})
+    same = rest is message.content and rest
+    return results, message if same else message.model_copy(update={"content": rest or EMPTY})
 
 
-def _is_result(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "tool_result"
+def _is(block: Any, *kinds: str) -> bool:
+    return isinstance(block, dict) and block.get("type") in kinds
 
 
 def _without_blanks(content: Any) -> Any:
@@ -375,9 +360,7 @@ def _without_blanks(content: Any) -> Any:
 def _is_blank(block: Any) -> bool:
     if isinstance(block, str):
         return not block.strip()
-    if not isinstance(block, dict) or block.get("type") != "text":
-        return False
-    text = block.get("text")
+    text = block.get("text") if _is(block, "text") else EMPTY
     return not isinstance(text, str) or not text.strip()
 
 
@@ -388,7 +371,7 @@ def _says_nothing(message: AIMessage) -> bool:
     content = message.content
     if isinstance(content, str):
         return not content
-    return all(isinstance(block, dict) and block.get("type") in _THOUGHTS for block in content)
+    return all(_is(block, *_THOUGHTS) for block in content)
 
 
 LEFT_OUT = "(Earlier messages are left out.)"
@@ -462,7 +445,7 @@ def _with_calls(
 ) -> AIMessage:  # fmt: skip
     """A message with these calls, under new ids in its content blocks, too."""
     if renamed and isinstance(content, list):
-        content = with_new_ids(content, renamed)
+        content = _with_new_ids(content, renamed)
     kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
     return message.model_copy(
         update={"content": content, "tool_calls": valid, "invalid_tool_calls": broken,
@@ -472,6 +455,4 @@ def _with_calls(
 
 def _id(id: str, form: Form) -> str:
     """An id that is too long, by a hash: the same at every call, and for its result."""
-    if len(id) <= form.id:
-        return id
-    return f"call_{blake2b(id.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+    return id if len(id) <= form.id else _hashed(id, 16)
