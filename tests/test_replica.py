@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from langgraph.types import Command, interrupt
 from psycopg.conninfo import make_conninfo
 
 from langgraph_wyrd import WyrdSaver, errors
+from tests.campaigns import failover
 from tests.damage import Agent, at
 from tests.handmade import append, config, head_tokens, next_step
 from tests.outside import at_rest, raw
@@ -83,6 +85,39 @@ def test_an_inbox_from_a_replica(postgres: Any, frozen: Any) -> None:
     builder.compile(checkpointer=saver).invoke({"messages": [HumanMessage("go")]}, at("new"))
     assert {each.thread_id for each in saver.open_loops()} == {"answered", "waits"}
     assert {each.thread_id for each in saver.inbox()} == {"waits"}
+
+
+@pytest.mark.timeout(120, method="thread")
+def test_a_streaming_standby() -> None:
+    """A real standby that is behind gives listings and events as of then, skips no event when it
+    has caught up, and serves them while the primary is gone."""
+    with failover.pair() as (primary, standby, _):
+        url = primary.url()
+        with WyrdSaver.from_conn_string(url, read_url=standby.url(), timeout=5) as saver:
+            saver.setup()
+            append(saver, "old", "a")
+            _until(lambda: [each.thread_id for each in saver.threads()] == ["old"])
+            seen = saver.events(limit=1000)
+            standby.execute("SELECT pg_wal_replay_pause()")
+            append(saver, "new", "b")
+            saver.thread("new").add_todo("call back")
+            assert head_tokens(saver, "new") == ["b"]
+            assert [each.thread_id for each in saver.threads()] == ["old"]
+            assert not list(saver.events(since=seen.next, limit=1000))
+            standby.execute("SELECT pg_wal_replay_resume()")
+            _until(lambda: {each.thread_id for each in saver.todos()} == {"new"})
+            assert {each.thread_id for each in saver.events(since=seen.next)} == {"new"}
+            primary.kill()
+            assert {each.thread_id for each in saver.threads()} == {"old", "new"}
+            with pytest.raises(errors.ConnectionLost):
+                saver.get_tuple(config("new"))
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_its_connections(postgres: Any) -> None:

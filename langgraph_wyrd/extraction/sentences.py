@@ -162,5 +162,4 @@ def _pasted(line: str) -> bool:
     if line.lstrip().startswith(">") or _LOG.match(line):
         return True
     bare = line.strip()
-    letters = sum(c.isalpha() or c == " " for c in bare)
-    return len(bare) > 20 and letters < 0.6 * len(bare)
+    return len(bare) > 20 and sum(map(str.isalpha, bare)) + bare.count(" ") < 0.6 * len(bare)
