@@ -274,6 +274,12 @@ class SaverBase:
         """A script on one thread's rows. One user's saver looks first whose the thread is."""
         return script
 
+    def _to_declare(
+        self, thread_id: str, script: Callable[[], Script[T]], *, writes: bool = False
+    ) -> Callable[[], Script[T]]:
+        """The same of a declaration, for which the thread need not be there yet."""
+        return script
+
     def _admit(self, thread_id: str | None) -> Operation[None]:
         """Raise where this saver is not for a thread (None: for all of them)."""
         yield from ()

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from langgraph_wyrd import WyrdSaver
@@ -20,7 +22,9 @@ from tests.handmade import put
 from tests.outside import raw
 from tests.providers import Strict
 from tests.scripted_agents import asks, plan
-from tests.test_user_data import INPUT, USERS, graph, run, seen, story
+from tests.test_user_data import INPUT, USERS, State, graph, run, seen, story
+
+Call = Callable[..., Any]
 
 WHERE = {"configurable": {"thread_id": "b"}}  # bob's
 ANYWHERE = {"configurable": {"thread_id": "b", "user_id": "ann"}}
@@ -234,6 +238,37 @@ async def test_two_users_begin_one_thread(durable: Backend) -> None:
                 assert done["log"][-1] == "yes"
             else:
                 assert await mine.aget_tuple(run(user, f"t{n}")) is None
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_a_user_declares_before_the_first_checkpoint(
+    durable: Backend, call: Call, durability: Any
+) -> None:
+    """In the first node of a new thread, and before any run: it makes the thread the user's."""
+    saver = durable.open()
+    mine = saver.for_user("ann")
+
+    def decides(state: State, config: RunnableConfig) -> State:
+        mine.thread(config["configurable"]["thread_id"]).decide("begin", key="begin")
+        return {"log": ["decided"]}
+
+    made = StateGraph(State).add_node("node", decides).add_edge(START, "node").compile(mine)
+    for n in range(4):
+        await call(made, "invoke", {"log": []}, run("ann", f"t{n}"), durability=durability)
+        (found,) = await call(mine, "open_loops", thread_id=f"t{n}")
+        assert (found.kind, found.description) == ("decision", "begin")
+    await call(mine.thread("unborn"), "add_todo", "think")
+    with pytest.raises(ThreadNotFound):
+        await call(saver.for_user("bob").thread("unborn"), "add_todo", "peek")
+    with pytest.raises(ThreadNotFound):
+        await call(saver.for_user("bob").thread("unborn"), "get_context", "x")
+    assert "unborn" in {each.thread_id for each in await call(mine, "threads")}
+    assert [*await call(saver.for_user("bob"), "threads")] == []
+    with pytest.raises(WrongUser):
+        await call(graph(saver.for_user("bob")), "invoke", INPUT, run("bob", "unborn"))
+    await call(graph(mine), "invoke", INPUT, run("ann", "unborn"))
+    state = await call(mine.thread("unborn"), "working_state")
+    assert "think" in [todo.content for todo in state.todos]
 
 
 def test_without_pillars(durable: Backend) -> None:

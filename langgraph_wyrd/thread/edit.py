@@ -408,11 +408,13 @@ class EditMethods(Verbs, ThreadBase):
 
     def _state_to_edit(self) -> Operation[WorkingState]:
         self._refuse_without_pillars()
-        return (yield from self._reads(self._declaration(None).begin))
+        saver, script = self._saver, self._declaration(None).begin
+        return (yield from saver._read(saver._to_declare(self._stored, script), self._stored))
 
     def _save(self, editing: Editing) -> Operation[WorkingState]:
-        script = partial(self._declaration(editing.author).save, editing)
-        saved = yield from self._writes(script)
+        saver, save = self._saver, partial(self._declaration(editing.author).save, editing)
+        script = saver._to_declare(self._stored, save, writes=True)
+        saved = yield from saver._write(script, self._stored)
         yield Fire(self._saver, tuple(_happenings(editing, *saved)))
         return saved.after
 

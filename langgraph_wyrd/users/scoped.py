@@ -18,12 +18,14 @@ from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser
 from langgraph_wyrd.operations import Bound, Operation, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.scripts import Command
 from langgraph_wyrd.users.ownership import UserData, of_user, user_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
+    from langgraph_wyrd.checkpoints.cache import Thread
     from langgraph_wyrd.storage.scripts import Script
 
 T = TypeVar("T")
@@ -37,6 +39,9 @@ REFUSED = frozenset(
         "size_report", "sweep",
     )
 )  # fmt: skip
+
+
+_TAKEN = "UPDATE wyrd_threads SET user_id = ? WHERE key = ? AND user_id IS NULL"
 
 
 class UserSaver(WyrdSaver):
@@ -132,6 +137,28 @@ class UserSaver(WyrdSaver):
         if not (yield from self._is_mine(name)):
             raise self._not_there(name)
         return (yield from script())
+
+    def _to_declare(
+        self, thread_id: str, script: Callable[[], Script[T]], *, writes: bool = False
+    ) -> Callable[[], Script[T]]:
+        return partial(self._declared, thread_id, script, writes)
+
+    def _declared(self, name: str, script: Bound[T], writes: bool) -> Script[T]:
+        """Run a script on a thread of this user, or on one that no run began yet: to declare
+        something there makes it this user's."""
+        yield from self._mine_to_declare(name)
+        found = yield from script()
+        if writes:  # its row is locked by now: another user may have been quicker
+            thread = yield from self._mine_to_declare(name)
+            yield Command(_TAKEN, [(self._user, thread.key)])
+        return found
+
+    def _mine_to_declare(self, name: str) -> Script[Thread]:
+        thread = yield from thread_row(self._dialect, name)
+        free = thread.user is None and thread.head is None and not thread.lost
+        if thread.deleted or not (thread.user == self._user or free):
+            raise self._not_there(name)
+        return thread
 
     def _admit(self, thread_id: str | None) -> Operation[None]:
         if thread_id is None:
