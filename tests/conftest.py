@@ -271,6 +271,17 @@ def saver(backend: Backend) -> WyrdSaver:
     return backend.open()
 
 
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium. CI installs it (.ci/run); elsewhere it may be missing."""
+    from tests.chromium import BINARY, Chromium
+
+    if BINARY is None and not os.environ.get("CI"):
+        pytest.skip("no Chromium: apt-get install chromium")
+    with Chromium(tmp_path_factory.mktemp("chromium")) as made:
+        yield made
+
+
 @pytest.fixture(params=["async", "sync"])
 def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """`await call(saver, "get_tuple", config)` through the sync or the async method."""

@@ -1,30 +1,18 @@
-"""What a cell shows, in a real browser: headless Chromium, as Debian has it.
-
-A page measures itself and leaves what it found in its document, which Chromium prints.
-"""
+"""What a cell shows, in a real browser: headless Chromium, as Debian has it."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
-import subprocess
-from html import unescape
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.chromium import Chromium
 from tests.test_show import BAD, entry, views
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
-# A fresh machine of CI installs it (.ci/run); elsewhere it may be missing.
-pytestmark = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium"
-)
-LIGHT, DARK = 1, 0
+LIGHT, DARK = False, True
 
 # Contrast is that of WCAG 2: 4.5 is what small text should have.
 MEASURE = """
@@ -77,32 +65,34 @@ addEventListener("load", () => {
     stripes: [...document.querySelectorAll(".wyrd tr, .wyrd code, .wyrd td")].filter(
       e => rgba(getComputedStyle(e).backgroundColor)[3]).length,
     foreign: document.querySelectorAll(".wyrd script, .wyrd img, .wyrd a").length};
-  document.body.setAttribute("data-found", JSON.stringify(found));
+  window.found = found;
 });
 </script>
 """
 
 
-def shown(folder: Path, cells: list[str], *, size: int, theme: int, **page: Any) -> dict[str, Any]:
-    """What the page found out about itself."""
-    assert BROWSER is not None, "CI has no Chromium: .ci/run installs it (apt-get install chromium)"
+@pytest.fixture
+def shown(browser: Chromium, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """What a page with these cells found out about itself."""
+    return partial(_shown, browser, tmp_path / "page.html")
+
+
+def _shown(
+    browser: Chromium, file: Path, cells: list[str], *, size: int, theme: bool, **page: Any
+) -> dict[str, Any]:
     attributes, css = page.get("attributes", ""), page.get("css", "")
     measure = MEASURE.replace("OPEN", "true" if page.get("unfolded") else "false")
     body = f"<body {attributes}>{''.join(cells)}</body>"
-    file = folder / "page.html"
     file.write_text(
         f"<!doctype html><meta charset=utf-8><style>body{{margin:8px}}{css}</style>{measure}{body}"
     )
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-               f"--user-data-dir={folder / 'profile'}", f"--window-size={size},900",
-               f"--blink-settings=preferredColorScheme={theme}",
-               "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]  # fmt: skip
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    found = re.search(r'data-found="([^"]*)"', ended.stdout)
-    assert found is not None, ended.stderr[-2000:]
-    told: dict[str, Any] = json.loads(unescape(found[1]))
-    assert told["dark"] == (theme == DARK), "the browser took the theme that was asked for"
-    return told
+    tab = browser.tab(size, dark=theme)
+    tab.go(file.as_uri())
+    tab.wait("window.found")
+    found: dict[str, Any] = tab.js("window.found")
+    tab.close()
+    assert found["dark"] == theme, "the browser took the theme that was asked for"
+    return found
 
 
 @pytest.mark.parametrize(
@@ -115,10 +105,10 @@ def shown(folder: Path, cells: list[str], *, size: int, theme: int, **page: Any)
         (800, DARK, "Book me a flight to Paris"),
     ],
 )
-def test_it_looks_right(tmp_path: Path, size: int, theme: int, says: str) -> None:
+def test_it_looks_right(shown: Any, size: int, theme: bool, says: str) -> None:
     """No script runs, nothing is wider than the page, and all text stands out from its ground."""
     cells = list(views(says))
-    found = shown(tmp_path, cells, size=size, theme=theme, unfolded=True)
+    found = shown(cells, size=size, theme=theme, unfolded=True)
     assert found["cells"] == len(cells), "no cell broke out of another"
     assert found["errors"] == []
     assert found["hit"] == 0
@@ -146,16 +136,16 @@ def test_it_looks_right(tmp_path: Path, size: int, theme: int, says: str) -> Non
     ],
 )  # fmt: skip
 def test_the_notebooks_theme_wins(
-    tmp_path: Path, attributes: str, css: str, theme: int, page: str
+    shown: Any, attributes: str, css: str, theme: bool, page: str
 ) -> None:
     """In Jupyter and VS Code a cell has the notebook's colours, whatever the system's are."""
     cells = list(views("Paris"))
-    found = shown(tmp_path, cells, size=800, theme=theme, attributes=attributes, css=css)
+    found = shown(cells, size=800, theme=theme, attributes=attributes, css=css)
     assert found["page"] == page
     assert found["least"] >= 4.5, found["where"]
 
 
-def test_jupyters_rules_for_tables_do_not_apply(tmp_path: Path) -> None:
+def test_jupyters_rules_for_tables_do_not_apply(shown: Any) -> None:
     """What JupyterLab says of tables and code in a cell is not for ours."""
     rules = (
         ".jp-RenderedHTMLCommon td,.jp-RenderedHTMLCommon th,.jp-RenderedHTMLCommon tr{"
@@ -166,31 +156,29 @@ def test_jupyters_rules_for_tables_do_not_apply(tmp_path: Path) -> None:
         ".jp-RenderedHTMLCommon table{table-layout:fixed;margin-left:auto}"
     )
     cells = list(views("Paris"))
-    found = shown(
-        tmp_path, cells, size=800, theme=LIGHT, attributes="class=jp-RenderedHTMLCommon", css=rules
-    )
+    found = shown(cells, size=800, theme=LIGHT, attributes="class=jp-RenderedHTMLCommon", css=rules)
     assert found["cell"] == "left"
     assert found["stripes"] == 0
     assert found["least"] >= 4.5, found["where"]
 
 
-def test_a_long_history_fits(tmp_path: Path) -> None:
+def test_a_long_history_fits(shown: Any) -> None:
     """Forty forks side by side run into one another rather than out of the page."""
     from langgraph_wyrd.state.model import WorkingState
     from langgraph_wyrd.views.thread import thread_html
 
     entries = [entry(f"f{n:02}", "e0", summary="word " * 40) for n in range(40, 0, -1)]
     cell = thread_html(WorkingState("t"), [*entries, entry("e0", None)])
-    found = shown(tmp_path, [cell], size=800, theme=LIGHT, unfolded=True)
+    found = shown([cell], size=800, theme=LIGHT, unfolded=True)
     assert found["wide"] == []
     assert found["scroll"] <= found["inner"]
 
 
-def test_a_narrow_cell(tmp_path: Path) -> None:
+def test_a_narrow_cell(shown: Any) -> None:
     """In a cell of 400 px tables and pictures are scrolled inside of it; texts stay readable."""
     cells = list(views("0b7d6f1e-5b9c-4f7e-9d56-7cf2a7a2c111"))
     narrow = [f'<div style="width:400px">{cell}</div>' for cell in cells]
-    found = shown(tmp_path, narrow, size=800, theme=LIGHT, unfolded=True)
+    found = shown(narrow, size=800, theme=LIGHT, unfolded=True)
     assert found["scroll"] <= found["inner"]
     assert found["spilt"] == []
     assert found["narrow"] == 0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,12 @@ from langgraph_wyrd import WyrdSaver, ui
 from langgraph_wyrd.ui import feed
 from tests import inspected
 from tests.bench import inspector
-from tests.chromium import BINARY, Chromium, Tab
+from tests.chromium import Chromium, Tab
 from tests.conftest import Backend
 
-# A fresh machine of CI installs it (.ci/run); elsewhere it may be missing.
-pytestmark = pytest.mark.skipif(
-    BINARY is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium"
-)
 AXE = "axe-core@4.14.0"
 SIZES = (380, 1280)
 TRIP = "#/thread/trip%2Fparis"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with Chromium(tmp_path_factory.mktemp("chromium")) as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)
@@ -361,18 +350,17 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_accessible(browser: Chromium, saver: WyrdSaver, axe: str, dark: bool) -> None:
-    """axe-core finds nothing, nothing is wider than the page, narrow and wide; what is dark has the
-    sizes of what is light."""
-    sizes = SIZES[:1] if dark else SIZES
+    """axe-core finds nothing, and nothing is wider than the page, narrow and wide. The dark theme
+    only has other colours: their contrast is all that is looked at."""
     point = saver.thread("trip/paris").history()[3].checkpoint_id
-    views = {
+    views = {  # no two of one thread behind each other: `visit` waits for another heading
         "#/inbox": "for a person",
-        "#/threads": "6 threads",
-        "#/threads?text=nothing-like-this": "No thread fits",
         TRIP: "264 EUR",
-        f"#/thread/{quote(inspected.OFFICE, safe='')}": "Send the decisions",
+        "#/threads": "6 threads",
         f"{TRIP}?tab=state": "next: tools",
+        "#/threads?text=nothing-like-this": "No thread fits",
         f"{TRIP}?tab=timeline": "new input",
+        f"#/thread/{quote(inspected.OFFICE, safe='')}": "Send the decisions",
         f"{TRIP}?at={point}": "The past:",
         "#/thread/deploy%2Fapi%2342": "connection refused",
         f"{TRIP}/diff": "Working state",
@@ -380,16 +368,22 @@ def test_accessible(browser: Chromium, saver: WyrdSaver, axe: str, dark: bool) -
     with looking(browser, writing(saver), dark=dark) as (tab, url):
         tab.send("Page.setBypassCSP", {"enabled": True})  # axe makes style sheets of its own
         for view, says in views.items():
-            tab.go("about:blank")
-            tab.go(url + view)
             tab.size(1280)
+            visit(tab, url + view)
             tab.says(says)
-            checked(tab, axe, view, sizes)
-        tab.go("about:blank")
-        tab.go(url + TRIP)
+            checked(tab, axe, view, dark)
+        visit(tab, url + "#/inbox")
+        visit(tab, url + TRIP)
         tab.click(".actions button", "Label")
         tab.js("document.querySelectorAll('details').forEach(e => { e.open = true })")
-        checked(tab, axe, "dialog", sizes)
+        checked(tab, axe, "dialog", dark)
+
+
+def visit(tab: Tab, address: str) -> None:
+    """Go to another view; the page is loaded once, as it is by a person who follows links."""
+    tab.js("document.querySelector('h1')?.setAttribute('data-left', '')")
+    tab.go(address)
+    tab.wait("document.querySelector('h1:not([data-left])')")
 
 
 def fits(tab: Tab, view: str) -> None:
@@ -405,19 +399,25 @@ def fits(tab: Tab, view: str) -> None:
         raise AssertionError(f"{view}: {box} is too wide: {wide[:6]}")
 
 
-def checked(tab: Tab, axe: str, view: str, sizes: Sequence[int] = SIZES) -> None:
-    tab.js(f"{axe}; undefined")
-    for width in sizes:
+def checked(tab: Tab, axe: str, view: str, dark: bool) -> None:
+    tab.js(f"window.axe || (() => {{ {axe} }})(); undefined")
+    if dark:
+        return complain(tab, view, "color-contrast")
+    for width in SIZES:
         tab.size(width)
         fits(tab, view)
-        complain(tab, f"{view} at {width}")
+    complain(tab, view)
+    if view in ("#/inbox", "#/threads", TRIP):
+        tab.size(SIZES[0])
+        complain(tab, f"{view}, narrow")
 
 
-def complain(tab: Tab, view: str) -> None:
+def complain(tab: Tab, view: str, *rules: str) -> None:
+    only = f", runOnly: {json.dumps(rules)}" if rules else ""
     found = tab.js(
-        "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map("
-        "each => ({id: each.id, impact: each.impact, nodes: each.nodes.slice(0, 3).map("
-        "n => n.html.slice(0, 160) + ' ' + n.failureSummary)})))"
+        f"axe.run(document, {{resultTypes: ['violations']{only}}}).then(found => "
+        "found.violations.map(each => ({id: each.id, impact: each.impact, nodes: "
+        "each.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)})))"
     )
     assert found == [], view
 
@@ -429,8 +429,8 @@ MARKUP = (
     "</textarea></details><a href='javascript:window.hit=1'>click</a>{{7*7}}"
 )
 BIDI = "\u202egnp.exe\u2066\u200bhidden\ufeff\U000e0041\x1b[2J\x07\x00end"
-HUGE = "W" * 300_000
-HOSTILE = f"{MARKUP}{BIDI}"
+HUGE = "W" * 60_000
+HOSTILE = f"{BIDI}{MARKUP}"  # names and labels are cut: both have to be in their beginning
 
 
 def hostile(saver: WyrdSaver, says: str, name: str) -> None:
@@ -487,7 +487,7 @@ def hostile(saver: WyrdSaver, says: str, name: str) -> None:
         draft.add_open_loop(short, {key: short}, "question")
 
 
-@pytest.mark.parametrize("says", [HOSTILE, HUGE, BIDI * 40], ids=["markup", "huge", "bidi"])
+@pytest.mark.parametrize("says", [HOSTILE, HUGE], ids=["hostile", "huge"])
 def test_hostile_content(browser: Chromium, sqlite: Backend, says: str) -> None:
     """Whatever a thread says stays text: nothing runs, hides, reorders or breaks the page."""
     saver = sqlite.open()
@@ -495,16 +495,14 @@ def test_hostile_content(browser: Chromium, sqlite: Backend, says: str) -> None:
     hostile(saver, says, name)
     id = quote(name, safe="")
     with looking(browser, writing(saver)) as (tab, url):
-        views = ["#/inbox", "#/threads", f"#/threads?text={quote(says.split(chr(0))[0][:100])}"] + [
+        views = ["#/inbox", "#/threads"] + [
             f"#/thread/{each}{more}"
-            for each in (id, quote(f"{name} waits", safe=""))
             for more in ("", "?tab=state", "?tab=timeline", "/diff")
-        ]
+            for each in (id, quote(f"{name} waits", safe=""))
+        ] + [f"#/threads?text={quote(says.split(chr(0))[0][:100])}"]  # fmt: skip
         for view in views:
-            tab.go("about:blank")
-            tab.go(url + view)
-            tab.wait("document.querySelector('h1') && !document.body.innerText.includes('Compar"
-                     "ing…')")  # fmt: skip
+            visit(tab, url + view)
+            tab.wait("!document.body.innerText.includes('Comparing…')")
             tab.wait("document.querySelector('.thread-row, .card, .message, .change, .item')")
             for _ in range(3):  # folds in folds
                 tab.js("document.querySelectorAll('details').forEach(e => { e.open = true })")
@@ -526,10 +524,10 @@ def test_hostile_content(browser: Chromium, sqlite: Backend, says: str) -> None:
             for width in SIZES:
                 tab.size(width)
                 fits(tab, view)
+        visit(tab, f"{url}#/thread/{id}")
         for button in ("Label", "Fork"):
-            tab.go("about:blank")
-            tab.go(f"{url}#/thread/{id}")
             tab.click(".actions button", button)
+            tab.wait("document.querySelector('dialog')")
             tab.key("Escape")
             tab.wait("!document.querySelector('dialog')")
 
