@@ -335,8 +335,8 @@ def nothing_left_running() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs on several databases, and both sync and async, runs crosswise: each database and
     each way, but not each pair, which half of the time is for. Of what also runs in memory, where
-    SQLite does the same as in a file, a third does. `WYRD_MORE=1` runs all of them, and the
-    contract is always tried whole."""
+    SQLite does the same as in a file, a third does. `WYRD_MORE=1` runs all of them, and
+    LangGraph's conformance kit always runs whole."""
     more = bool(os.environ.get("WYRD_MORE"))
     left = [item for item in items if more or _is_tried(item)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(left)])
@@ -349,7 +349,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-_WHOLE = ("test_conformance.py", "test_contract.py")
+_WHOLE = ("test_conformance.py",)
 
 
 def _is_tried(item: pytest.Item) -> bool:

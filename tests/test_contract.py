@@ -236,11 +236,9 @@ async def test_every_way_to_list(saver: WyrdSaver, call: Call) -> None:
     for n, (where, chosen, before) in enumerate(itertools.product(wheres, filters, befores)):
         query = {"filter": chosen, "before": before}
         expected = sorted(ids(list(reference.list(where, **query))), reverse=True)
-        found = await call(saver, "list", where, **query)
-        assert ids(found) == expected, (where, query)
-        limit = (0, 1, 3, 1000)[n % 4]
-        some = await call(saver, "list", where, limit=limit, **query)
-        assert ids(some) == expected[:limit], (where, query, limit)
+        limit = (0, 1, 3, 1000, None)[n % 5]
+        found = await call(saver, "list", where, limit=limit, **query)
+        assert ids(found) == expected[:limit], (where, query, limit)
     listed = {row.config["configurable"]["checkpoint_id"]: row for row in saver.list(None)}
     for row in reference.list(None):
         assert content(listed[row.config["configurable"]["checkpoint_id"]]) == content(row)
@@ -340,15 +338,16 @@ async def expect_filters(saver: Any, call: Call, stored: Any, asked: Any) -> Non
         name = new_id()
         for each in (saver, reference):
             put(each, "t", id=name, metadata={"step": n, **metadata})
-    for question in asked:
+    for n, question in enumerate(asked):
         expected = ids(list(reference.list(config("t"), filter=question)))
         found = await call(saver, "list", config("t"), filter=question)
         assert ids(found) == expected, question
-        first = await call(saver, "list", config("t"), filter=question, limit=1)
-        assert ids(first) == expected[:1], question
+        if n % 4 == 0:
+            first = await call(saver, "list", config("t"), filter=question, limit=1)
+            assert ids(first) == expected[:1], question
 
 
-@pytest.mark.parametrize("values", [COMMON, COMMON + UNUSUAL], ids=["common", "unusual"])
+@pytest.mark.parametrize("values", [COMMON, COMMON[::4] + UNUSUAL], ids=["common", "unusual"])
 async def test_filters_by_value(saver: WyrdSaver, call: Call, values: Any) -> None:
     """Nested values, None, booleans, numbers, lists, text: equal is what Python calls equal."""
     stored = [{}, *({"key": value} for value in values)]

@@ -548,13 +548,13 @@ def run_threads(savers: list[Any], open_another: Any, examples: int, steps: int 
 
 def test_every_version_loads_as_it_was_put(durable: Backend) -> None:
     """Any values, forks, prunes, deletions and repeats, through one saver."""
-    run_threads([durable.open()], durable.open, 5 if durable.name == "sqlite" else 3)
+    run_threads([durable.open()], durable.open, 4 if durable.name == "sqlite" else 2)
 
 
 def test_every_version_through_two_savers_in_turns(durable: Backend) -> None:
     """The same with two savers at random on one thread, neither knowing what the other did."""
     savers = [durable.open(), durable.open()]
-    run_threads(savers, durable.open, 5 if durable.name == "sqlite" else 3)
+    run_threads(savers, durable.open, 4 if durable.name == "sqlite" else 2)
 
 
 @pytest.mark.parametrize(
@@ -569,7 +569,7 @@ def test_every_version_through_other_serdes(backend: Backend, kind: str) -> None
         "pickle fallback": JsonPlusSerializer(pickle_fallback=True),
         "own": Untyped(),
     }[kind]
-    run_threads([backend.open(serde=serde)], None, 4)
+    run_threads([backend.open(serde=serde)], None, 3)
 
 
 # ---- cases worth naming

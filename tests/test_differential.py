@@ -103,11 +103,10 @@ def test_the_sample_meets_every_feature() -> None:
     """What the sample is meant to cover happens in it, so that a quiet generator is noticed."""
     seen: set[str] = set()
     for seed in (seed for batch in BATCHES for seed in batch):
-        for asynchronous in (False, True):
-            story = expected_story(seed, asynchronous=asynchronous)
-            seen.add(KINDS[seed % len(KINDS)])
-            for label, shown in story:
-                seen.update(word for word in WORDS if word in f"{label} {shown}")
+        story = expected_story(seed, asynchronous=seed % 2 == 1)
+        seen.add(KINDS[seed % len(KINDS)])
+        for label, shown in story:
+            seen.update(word for word in WORDS if word in f"{label} {shown}")
     assert seen >= {*WORDS, *KINDS}
 
 

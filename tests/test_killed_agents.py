@@ -74,11 +74,11 @@ async def test_once_can_be_left_to_langgraph(sqlite: Backend, tmp_path: Path) ->
     assert [m.status for m in found["messages"] if m.type == "tool"] == ["success", "success"]
 
 
-async def test_beside_other_middleware(durable: Backend, tmp_path: Path) -> None:
+async def test_beside_other_middleware(sqlite: Backend, tmp_path: Path) -> None:
     """deepagents' PatchToolCallsMiddleware and langchain's summarising, before or behind: the
     finished result of a killed step is used, the thread goes on and can be summarised."""
     ways = [(order, provider) for order in ORDERS for provider in PROVIDERS]
-    killed(durable.url, tmp_path, *(f"{order}-{provider}" for order, provider in ways))
+    killed(sqlite.url, tmp_path, *(f"{order}-{provider}" for order, provider in ways))
     for n, (order, provider) in enumerate(ways):
         thread = f"{order}-{provider}"
         turn = TURNS[n % 2]
@@ -89,7 +89,7 @@ async def test_beside_other_middleware(durable: Backend, tmp_path: Path) -> None
         )
         agent = make(
             Strict(rule=says(), provider=provider),
-            durable.open(),
+            sqlite.open(),
             tmp_path / thread,
             order=lambda ours: ORDERS[order](ours, [PatchToolCallsMiddleware(), cut]),  # noqa: B023
         )
@@ -103,15 +103,15 @@ async def test_beside_other_middleware(durable: Backend, tmp_path: Path) -> None
         assert not refused_by(found["messages"])
 
 
-async def test_in_a_deep_agent(durable: Backend, tmp_path: Path) -> None:
+async def test_in_a_deep_agent(sqlite: Backend, tmp_path: Path) -> None:
     """create_deep_agent keeps its messages as deltas and patches calls itself: a killed step goes
     on with its finished result, in both ways, and the brief comes."""
     ways = [(how, n) for how in ("itself", "input") for n in range(2)]
-    ran = killed(durable.url, tmp_path, *(f"deep-{how}-{n}" for how, n in ways))
+    ran = killed(sqlite.url, tmp_path, *(f"deep-{how}-{n}" for how, n in ways))
     for how, n in ways:
         thread, value, turn = f"deep-{how}-{n}", None if how == "itself" else person(), TURNS[n]
         model = Strict(rule=says(), provider="anthropic")
-        saver = durable.open()
+        saver = sqlite.open()
         agent = create_deep_agent(
             model,
             tools=tools_of(saver, tmp_path / thread),

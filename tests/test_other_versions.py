@@ -28,11 +28,13 @@ def put_on(saver: Any, config: Any, values: list[Any]) -> Any:
 # ---- really another version
 
 
-@pytest.mark.parametrize("version", ["older", "newer"])
-def test_two_versions_take_turns(durable: Backend, version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("backend", "version"), [("sqlite", "older"), ("postgres", "newer")], indirect=["backend"]
+)
+def test_two_versions_take_turns(backend: Backend, version: str, tmp_path: Path) -> None:
     """Processes with different fields in their classes load what the serde would give them."""
     file = tmp_path / "as the serde has it"
-    command = [sys.executable, "-m", "tests.other_version", version, durable.url, str(file)]
+    command = [sys.executable, "-m", "tests.other_version", version, backend.url, str(file)]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, env=environment(), **pipes) as other:
         for theirs in (False, True, False, True, True, False, False):
@@ -41,7 +43,7 @@ def test_two_versions_take_turns(durable: Backend, version: str, tmp_path: Path)
                 other.stdin.flush()
                 assert other.stdout.readline() == "done\n"
             else:
-                go_on(durable.url, file)
+                go_on(backend.url, file)
 
 
 def test_a_new_field_with_another_default_each_time(

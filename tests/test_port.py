@@ -119,7 +119,7 @@ async def test_a_deep_agent_is_adopted_while_it_asks(durable: Backend) -> None:
 
 
 async def test_a_long_deep_agent_thread_is_adopted(
-    durable: Backend, request: pytest.FixtureRequest, tmp_path: Path
+    sqlite: Backend, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Past a snapshot of its deltas a thread still has every message, at every step."""
 
@@ -129,10 +129,10 @@ async def test_a_long_deep_agent_thread_is_adopted(
         )
 
     turns = [{"messages": [HumanMessage(str(n), id=f"h{n}")]} for n in range(28)]
-    with another(durable.name, request, tmp_path) as url:
+    with another("sqlite", request, tmp_path) as url:
         async with official(url) as theirs:
             await told(brief(theirs), *turns[:24])
-            ours = durable.open()
+            ours = sqlite.open()
             await aadopt(url, ours)
             assert await told(brief(ours), *turns[24:]) == await told(brief(theirs), *turns[24:])
 
