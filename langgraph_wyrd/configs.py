@@ -76,8 +76,11 @@ class Pages:
         found = yield from read.page(
             saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
         )
-        if not found[0] and self.thread_id is not None and lenient is None:
-            yield from thread_row(saver._dialect, self.thread_id)  # raises if that is missing
+        if not found[0] and self.thread_id is not None:  # both raise if its row is missing
+            if lenient is None:
+                yield from thread_row(saver._dialect, self.thread_id)
+            else:
+                yield from lenient.get(self.thread_id, "", None)
         return found
 
     def _matches(self, metadata: dict[str, Any]) -> bool:

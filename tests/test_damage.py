@@ -146,6 +146,8 @@ def test_a_thread_whose_row_is_deleted_is_found_by_a_damaged_group(file: File, c
         else:
             with pytest.raises(CheckpointDamaged):
                 saver.get_tuple(at("t"))
+            with pytest.raises(CheckpointDamaged):  # not as if there were none
+                list(saver.list(at("t")))
 
 
 def test_a_put_on_a_damaged_parent_restores_it_first(file: File) -> None:
