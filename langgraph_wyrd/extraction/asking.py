@@ -296,8 +296,10 @@ def said(text: str) -> Said:
         content = False  # "stop. wrong branch"
     if content and not wish and not questions and _GOODBYE.search(plain_latin(words)):
         content, farewell = False, True
-    if withdraws and content and not (wish or questions or _SPLIT.search(words)):
-        content, stop = False, True  # "never mind the cc then"
+    if withdraws and content and not (wish or questions):
+        _, *others = _SPLIT.split(plain_latin(words))
+        if all(map(_MYSELF.match, others)):
+            content, stop = False, True  # "never mind the chart, I'll draw it myself"
     praise = not ((wish and not cjk) or questions or redirect)
     praise = praise and content and _is_praise(words, tables, thanks and not wish)
     return Said(
@@ -344,11 +346,17 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
     after = beyond_nods(tables, rest)
     if " " not in after:
         return True
+    if praised is not None and len(after.split()) > _FEW + 1 and not _OF_ME.search(after):
+        return False  # "super! the header is still red"
     if tables is ENGLISH and is_order(after):
         return False  # "nice. break that down by plan"
     return tables.THEN.match(after) is None
 
 
+_OF_ME = re.compile(
+    r"\b(?:i|i'\w+|me|my|we|us|our|you|your|ich|mir|mich|du|dir|sie|ihr\w*|je|j'\w+|moi|m'\w+|vous|tu|mi"
+    r"|yo|te|eu|mim|voce|io|ti|ik|mij|je|jij|jullie)\b"
+)
 _TURNS = re.compile(
     r"instead|actually|rather|thought|scratch|never ?mind|nvm|forget|stop|h(?:old|ang) on|plan"
     r"|let's|mind|cancel|drop|leave|don't|really|scrap|meant|referring|talking"
@@ -356,7 +364,14 @@ _TURNS = re.compile(
 
 
 _WITHDRAWS = re.compile(
-    r"(?:(?:no|ok|okay|oh|ugh|actually)\W+)*(?:forget|never ?mind|scrap|drop|scratch)\b"
+    r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop|scratch"
+    r"|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+|dimentic\w+|vergeet)\b"
+    "|忘了|别管"
+)
+_MYSELF = re.compile(  # who goes on with it: "I'll do it in Keynote"
+    r"(?:i'?ll|i (?:will|can)|we'?ll|ich (?:mach|erledig|zeichn)|(?:das )?mach\w* (?:ich|wir)|je (?:vais|le|la|m'en)"
+    r"|(?:ya |yo )?l[oa] \w+o|(?:eu )?(?:faco|vou)|(?:io )?l[oa] faccio|ci penso|(?:dat )?(?:ik )?doe)\b"
+    "|我(?:自己|来)|自分で"
 )
 
 

@@ -182,6 +182,9 @@ def wants(text: str, before: Form | None) -> bool:
             continue
         if before is None:
             return True
+        waits = _WAIT.match(rest) if before == "tells" else None
+        if waits and _TO_DO.match(rest, waits.end()):
+            return True  # "oh wait, make it two"
         no = _NO.match(rest)
         if no:
             refuses = True

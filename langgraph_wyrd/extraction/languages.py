@@ -127,6 +127,7 @@ _PLAIN = {"\u2019": "'", "\u00df": "ss"}
 
 
 OTHERS = re.compile(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks
+PLEASE = re.compile(rf"(?<!\w)(?:{plain_latin(others.PLEASE)})(?!\w)|주세요|부탁")
 _LITERAL = re.compile(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from langgraph_wyrd.extraction import asking, people, speech
 from langgraph_wyrd.extraction.intentions import wants
@@ -46,6 +47,7 @@ _WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
 _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
 _HINTS = "hints"  # an offer that asks nothing
 _FREE = ("offers", _HINTS)  # need no answer
+_REST = "rest"  # a request of which an answer left something out
 _ASIDE = "aside"  # a request that leaves what was wanted as it is
 # Tools whose names say that they change something, and do not only look.
 _DEED = re.compile(
@@ -376,7 +378,8 @@ class Owed:
             return
         if said.farewell and not (said.proceed and not said.firm):
             given_up = said.firm or said.thanks or not self.requests or asking.approves(asked)
-            if waited and given_up:
+            over = bool(self.requests) and all(each.form == _REST for each in self.requests)
+            if (waited and given_up) or (over and said.firm):
                 self._settle(self.requests, "called off", source, "replies")
                 self._drops("called off", source)
             return
@@ -606,6 +609,13 @@ class Owed:
         if outcome != "refused" and (partly := self._partly(message.text)):
             some = [each for each in self.requests if each not in partly]
             self._settle(self.requests, outcome, source, "replies", some)
+            for each in partly:
+                each.form = _REST
+                fact = Opens("request", each.text, source, each.ref, {"form": _REST})
+                if each.index is None:
+                    each.index = self._add(fact, "request")
+                elif isinstance(held := self.facts[each.index], Opens):
+                    self.facts[each.index] = replace(held, context=fact.context)
             return
         if self.requests:
             self.ended = [

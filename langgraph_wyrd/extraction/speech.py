@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from langgraph_wyrd.extraction.languages import (
     ENGLISH,
+    PLEASE,
     Tables,
     beyond_nods,
     languages,
@@ -152,7 +153,10 @@ def turn(text: str) -> Turn:
                 ("then ", "because ", "it's ", "it is ", "yes,", "no,")
             )
             early = early and place != chosen
-            aside = early and (drafted or not any(each.YOU.search(line) for each in tables))
+            opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
+            aside = (
+                opens or early and (drafted or not any(each.YOU.search(line) for each in tables))
+            )
             past = coded and sentence[-1] not in MARKS and sentence not in after_code
             if aside or past or place < report:
                 lines.append(line)  # a question of rhetoric, answered in what follows
@@ -299,7 +303,7 @@ def _form(sentence: str, line: str, tables: tuple[Tables, ...]) -> Form:
             continue  # a mark in a text whose language is not sure: the others decide
         if form != "tells":
             return form
-    return "asks" if marked else "tells"
+    return "asks" if marked or PLEASE.search(line) else "tells"
 
 
 _TO_AGENT = re.compile(  # "SearchAgent, what did you find?"
@@ -420,6 +424,8 @@ def _offer(tables: Tables, line: str, marked: bool) -> Form:
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
     """Whether a turn ends with work that is only begun, promised or handed on."""
     ends = _ends(words, lines)
+    if any(line[0] == "@" for line in ends[-1:]):
+        return True  # "@writer do you need more?"
     for each in tables:
         for place, line in enumerate(ends):
             if each.BEGINS.search(line) and not _is_up_to_them(each, line):

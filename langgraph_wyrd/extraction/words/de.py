@@ -158,6 +158,8 @@ BEGINS = (
     r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
     r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b|\b(?:dauert|braucht)"
     r" (?:noch|etwa|ca|ungefahr|rund|voraussichtlich)\b",
+    r"^als nachstes (?:kommt|ist|sind|folgt)\b|^(?:es )?(?:bleiben|fehlen)(?: noch)?\b.{0,30}:|^noch "
+    r"(?:\d+|zwei|drei|vier|funf) (?:\w+ )?(?:ubrig|offen)\b",
 )
 REFUSES = (
     r"\bleider\b",

@@ -140,6 +140,7 @@ BEGINS = (
     r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
     r"\ben (?:cola|marcha|curso|ejecucion)\b",
     r"\b(?:faltan|quedan) (?:unos |unas )?\d+ (?:min|seg|hora)",
+    r"^(?:despues|luego|ahora) (?:viene|va|toca)\b|^lo siguiente es\b|^(?:quedan|faltan)\b.{0,30}:",
 )
 REFUSES = (
     r"\b(?:lamentablemente|desafortunadamente|por desgracia|desgraciadamente)\b",

@@ -120,6 +120,7 @@ BEGINS = (
     r"\ben cours (?:de |d')\w+",
     r"\b(?:en (?:cours|route|attente de traitement))\b|\bil reste (?:environ )?\d+"
     r" (?:min|sec|h)",
+    r"^(?:ensuite|apres),? (?:vient|c'est)\b|^(?:il )?reste(?:nt)?\b.{0,30}:",
 )
 REFUSES = (
     r"\b(?:malheureusement|helas|je regrette)\b",

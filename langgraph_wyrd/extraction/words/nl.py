@@ -99,6 +99,7 @@ BEGINS = (
     r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
     r"hebben)\b.{0,40}\bnog niet\b|\b(?:komt|volgt) (?:hierna|daarna|nu|zo)\b",
     r"\bin de (?:wacht)?rij\b|\bnog (?:ongeveer |zo'n )?\d+ (?:min|sec|uur)",
+    r"^(?:daarna|hierna) (?:komt|volgt)\b|^nog (?:\d+|twee|drie|vier) (?:\w+ )?(?:te gaan|over)\b",
 )
 REFUSES = (
     r"\b(?:helaas|jammer genoeg|spijtig)\b",

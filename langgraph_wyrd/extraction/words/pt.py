@@ -128,6 +128,7 @@ BEGINS = (
     r"\b(?:esta|estao) sendo \w+",
     r"\b(?:na fila|em andamento|em curso|em execucao)\b",
     r"\bfaltam (?:uns |cerca de )?\d+ (?:min|seg|h)",
+    r"^(?:depois|a seguir|agora) (?:vem|e a vez)\b|^(?:restam|faltam)\b.{0,30}:",
 )
 REFUSES = (
     r"\b(?:infelizmente|lamento|lamentavelmente)\b",
