@@ -141,6 +141,9 @@ _EVERYTHING = re.compile(
 )
 
 
+_LIST = re.compile(r"\s*[,;:+]\s+")
+
+
 @lru_cache(maxsize=64)
 def parts(text: str) -> tuple[str, ...]:
     """What a person wants done, one thing after the other: "plot it and send it to Ann"."""
@@ -151,29 +154,28 @@ def parts(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for sentence in sentences(words):
         pieces = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
-        if len(pieces) > 1 and found and _SUBJECT_FIRST.match(pieces[0]):
+        listed = [each for piece in pieces for each in _LIST.split(piece) if stems(each)]
+        if len(listed) > 2 and all(len(each.split()) <= _FEW for each in listed[1:]):
+            pieces = listed  # "cover umlauts, emoji, the empty string"
+        if _SUBJECT_FIRST.match(pieces[0]):
             continue  # tells how it came about
-        if len(pieces) == 1 and (not found or not tables[0].ALSO.search(plain_latin(pieces[0]))):
-            found = found or pieces
-            continue
-        found += pieces
+        if len(pieces) > 1 or (found and tables[0].ALSO.search(plain_latin(pieces[0]))):
+            found += pieces
     return tuple(found)
 
 
 def left_over(text: str, told: frozenset[str], done: int) -> bool:
     """Whether of several things that a person wants one is not heard of again.
 
-    `told` is what the agent says, and what it called its tools with; `done` is how many calls.
+    `told` is what the agent says, and what it called its tools with; `done` is how many tools.
     """
     wanted = parts(text)
-    if len(wanted) < 2 or done >= len(wanted):
+    if len(wanted) < 2 or done >= len(wanted) or told.isdisjoint(stems(own_words(text))):
         return False
-    about = [stems(part) for part in wanted]
-    if not any(told & each for each in about):
-        return False
+    about = [(part, stems(part)) for part in wanted]
     return any(
         len(each) > 1 and not told & each and _SUBJECT_FIRST.match(part) is None
-        for part, each in list(zip(wanted, about, strict=True))[1:]
+        for part, each in about[1:]
     )
 
 
@@ -364,13 +366,15 @@ _TURNS = re.compile(
 
 
 _WITHDRAWS = re.compile(
-    r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop|scratch"
-    r"|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+|dimentic\w+|vergeet)\b"
+    r"(?:(?:no|ok|okay|oh|ugh|actually|nein|nee|non|nao)\W+)*(?:forget|never ?mind|scrap|drop"
+    r"|scratch|vergiss|vergessen sie|oublie[zs]?|laisse[zs]? tomber|olvid\w+|esquec\w+"
+    r"|dimentic\w+|vergeet)\b"
     "|忘了|别管"
 )
 _MYSELF = re.compile(  # who goes on with it: "I'll do it in Keynote"
-    r"(?:i'?ll|i (?:will|can)|we'?ll|ich (?:mach|erledig|zeichn)|(?:das )?mach\w* (?:ich|wir)|je (?:vais|le|la|m'en)"
-    r"|(?:ya |yo )?l[oa] \w+o|(?:eu )?(?:faco|vou)|(?:io )?l[oa] faccio|ci penso|(?:dat )?(?:ik )?doe)\b"
+    r"(?:i'?ll|i (?:will|can)|we'?ll|ich (?:mach|erledig)\w*|(?:das )?mach\w* (?:ich|wir)"
+    r"|je (?:vais|le|la|m'en)|(?:ya |yo )?l[oa] \w+o|(?:eu )?(?:faco|vou)|ci penso"
+    r"|(?:dat )?(?:ik )?doe)\b"
     "|我(?:自己|来)|自分で"
 )
 

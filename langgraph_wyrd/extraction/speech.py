@@ -154,8 +154,8 @@ def turn(text: str) -> Turn:
             )
             early = early and place != chosen
             opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
-            aside = (
-                opens or early and (drafted or not any(each.YOU.search(line) for each in tables))
+            aside = opens or (
+                early and (drafted or not any(each.YOU.search(line) for each in tables))
             )
             past = coded and sentence[-1] not in MARKS and sentence not in after_code
             if aside or past or place < report:

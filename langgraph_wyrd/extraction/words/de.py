@@ -143,7 +143,7 @@ BEGINS = (
     r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:gerade )?(?:bearbeitet|gepruft|"
     r"weitergeleitet|ausgefuhrt|verarbeitet)",
     r"\b(?:ubergebe|uebergebe|weiter an|verbinde sie|leite sie)\b",
-    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
+    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|als nachstes|danach|"
     r"kurz|eben|derzeit|im moment)\b",
     r"\bmuss ich\b.*\b\w+en\W*$|\bich muss\b.*\b\w+en\W*$",
     r"^(?:sobald|nachdem) [^,]{3,90}, \w+e (?:ich|wir)\b",

@@ -190,6 +190,7 @@ BEGINS = (
     r"^\w+ (?:still )?in progress\b",
     r"\b(?:in the queue|in progress|under ?way)\W*$|\bis (?:running|rendering|uploading|building|"
     r"processing|compiling|syncing)\b.{0,60}\d",
+    r"^i (?:go on|carry on|move on|continue|proceed) (?:with|to)\b|\b\d+ more (?:sec|min|hour)",
     r"^next (?:comes|is)\b|^(?:and )?(?:\d+|one|two|three|four|five|six|some) (?:\w+ )?(?:left|to go|"
     r"remain(?:ing)?)\W*(?::|$)",
 )

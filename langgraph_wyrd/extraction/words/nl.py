@@ -79,7 +79,7 @@ NEEDS = (
 )
 BEGINS = (
     r"\b(?:een|een ogenblik|ogenblikje|even|1) (?:moment(?:je)?|geduld|ogenblik|minuut|"
-    r"seconde|wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\b",
+    r"seconde|wachten)\b|^(?:moment(?:je)?|ogenblik(?:je)?)\W*(?:$|alstublieft|graag)",
     r"\b(?:ik|we|wij) (?:ga|gaan|zal|zullen) (?!graag)\w+",
     r"\b(?:ik|we) (?:kijk|check|controleer|zoek|bekijk|onderzoek|begin|start|haal|lees|"
     r"analyseer|verbind|vraag|stuur|maak|voer|regel|neem|geef|pak|pas|los|bereken|schrijf|"
