@@ -47,6 +47,12 @@ def is_question(text: str) -> bool:
     )
 
 
+def is_asked(text: str) -> bool:
+    """Whether a person asks, or wants something done, and tells not only what is so."""
+    told = said(text)
+    return told.wish or bool(told.questions)
+
+
 @lru_cache(maxsize=64)
 def only_asks(text: str) -> bool:
     """Whether a person only asks a question: nothing is to be done."""

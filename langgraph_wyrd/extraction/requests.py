@@ -279,6 +279,8 @@ class Owed:
         asks = said.wish or bool(said.questions)
         concrete = waited and asks and asking.is_open_ended(asked)
         changes = waited and self._changes(said, form, line, asked)
+        if told := self._just_told(place, fresh) if self.requests else []:
+            self._settle(self.requests, "replaced", source, "replies", told)
         if self.requests:
             if moves or (concrete and not said.adds) or changes:
                 self._settle(self.requests, "replaced", source, "replies")
@@ -303,7 +305,7 @@ class Owed:
             ):
                 self._settle(self.requests, "replaced", source, "replies")
         self._ask(message, said, shown, source)
-        if wants_now or moves or concrete or changes or not self._stays(said, form, text):
+        if wants_now or moves or concrete or changes or told or not self._stays(said, form, text):
             self._aims(message, line, source)
         elif not self.aim:
             self._resume(source)
@@ -460,6 +462,10 @@ class Owed:
         if works:
             self._works_on(message, place, fresh)
             self._answers_some(message, turn)
+            if turn.told and len(self.requests) > 1:  # "how far is it?" "At 62 %, I go on."
+                source = self._source("answer", message)
+                asked = [each for each in self.requests[1:] if asking.is_question(each.text)]
+                self._settle(self.requests, "answered", source, "replies", asked)
             return
         if form == "courtesy" and turn.bare and self.aim:
             return  # "you're welcome" answers nothing
@@ -559,6 +565,18 @@ class Owed:
         if self.requests:
             self._resume(source)
             self.ended = None
+
+    def _just_told(self, place: int, fresh: Fresh) -> list[Waiting]:
+        """What the person said right before, in messages of its own, that only tells something."""
+        refs = set()
+        for at in range(place - 1, -1, -1) if fresh.complete else ():
+            message = read(fresh.values[at])
+            if message is None or message.role != "human":
+                break
+            refs.add(message.id)
+        return [
+            each for each in self.requests if each.ref in refs and not asking.is_asked(each.text)
+        ]
 
     def _agent_spoke_last(self, place: int, fresh: Fresh) -> bool:
         """Whether the last words before this walk are the agent's. Of a list that is not at hand

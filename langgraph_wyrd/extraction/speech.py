@@ -73,6 +73,7 @@ def _refuses(lines: str, tables: tuple[Tables, ...]) -> bool:
 _ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s")
 _NUMBER = re.compile(r"(?m)^\s*\**(\d)[.)]\s")
 _NOTHING_SAID = Turn("tells", "")
+_WHOLE_ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
 _HEADING = re.compile(r"(?m)^#{1,4} ")
 _CHOICES = re.compile(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
 _LEAD = re.compile(
@@ -115,7 +116,10 @@ def turn(text: str) -> Turn:
             each.BEGINS.search(lowered(said[-1], tables)) for each in tables
         )
         goes_on = goes_on and not _awaits(said[-1], tables)
+    listed = _mixed(words) if last_mark >= 0 and "\n" in words else frozenset()
     for place, sentence in enumerate(said):
+        if sentence in listed:
+            continue
         line = sentence.lower() if lower else plain_latin(sentence)
         if place < len(said) - _LAST and sentence[-1] not in MARKS:
             lines.append(line)  # so far from the end a demand is no question
@@ -154,9 +158,7 @@ def turn(text: str) -> Turn:
             )
             early = early and place != chosen
             opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
-            aside = opens or (
-                early and (drafted or not any(each.YOU.search(line) for each in tables))
-            )
+            aside = opens or (early and (drafted or not _speaks_to(line, tables)))
             past = coded and sentence[-1] not in MARKS and sentence not in after_code
             if aside or past or place < report:
                 lines.append(line)  # a question of rhetoric, answered in what follows
@@ -216,6 +218,22 @@ def turn(text: str) -> Turn:
         )  # fmt: skip
     bare = not any(beyond_nods(each, line) for line in lines for each in tables[:1])
     return Turn("courtesy", offered, progress, long=long, bare=bare, leaves=leaves)
+
+
+def _mixed(words: str) -> frozenset[str]:
+    """The items of a list that are questions, where others of it are none: titles, slogans."""
+    items = _WHOLE_ITEM.findall(words)
+    asked = [each for each in items if each[-1] in MARKS and len(list(sentences(each))) == 1]
+    others = [each for each in items if not any(mark in each for mark in MARKS)]
+    if not asked or len(others) < 2:
+        return frozenset()
+    return frozenset(next(sentences(each)) for each in asked)
+
+
+def _speaks_to(line: str, tables: tuple[Tables, ...]) -> bool:
+    """Whether the clause that asks speaks to somebody, or of the agent itself."""
+    clause = line.rpartition(": ")[2]
+    return any(each.YOU.search(clause) for each in tables)
 
 
 def _asks_leave(question: str, tables: tuple[Tables, ...]) -> bool:

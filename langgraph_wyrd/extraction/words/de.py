@@ -143,7 +143,8 @@ BEGINS = (
     r"\b(?:wird|werden) (?:gerade|derzeit|jetzt|nun) (?:gerade )?(?:bearbeitet|gepruft|"
     r"weitergeleitet|ausgefuhrt|verarbeitet)",
     r"\b(?:ubergebe|uebergebe|weiter an|verbinde sie|leite sie)\b",
-    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|als nachstes|danach|"
+    r"\b(?!brauche|benotige|hatte|mochte)\w{3,}e ich (?:gerade|noch|jetzt|gleich|sofort|nun|"
+    r"als nachstes|danach|"
     r"kurz|eben|derzeit|im moment)\b",
     r"\bmuss ich\b.*\b\w+en\W*$|\bich muss\b.*\b\w+en\W*$",
     r"^(?:sobald|nachdem) [^,]{3,90}, \w+e (?:ich|wir)\b",
@@ -158,7 +159,8 @@ BEGINS = (
     r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
     r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b|\b(?:dauert|braucht)"
     r" (?:noch|etwa|ca|ungefahr|rund|voraussichtlich)\b",
-    r"^als nachstes (?:kommt|ist|sind|folgt)\b|^(?:es )?(?:bleiben|fehlen)(?: noch)?\b.{0,30}:|^noch "
+    r"^als nachstes (?:kommt|ist|sind|folgt)\b|^(?:es )?(?:bleiben|"
+    r"fehlen)(?: noch)?\b.{0,30}:|^noch "
     r"(?:\d+|zwei|drei|vier|funf) (?:\w+ )?(?:ubrig|offen)\b",
 )
 REFUSES = (
@@ -208,6 +210,8 @@ THANKS = (
     r"ich danke(?: dir| ihnen| euch)?|dankeschon"
 )
 FAREWELL = (
+    r"(?:mir |das |egal,? |lass gut sein,? )*reicht(?: mir| das| es| so| schon| vollig|"
+    r" erst ?mal| jetzt)*",
     r"(?:das )?(?:ich |muss ich (?:mir )?)(?:uberleg|denk)\w*(?:'s| es)?(?: mir)?"
     r"(?: noch| mal| nochmal| erst| das| daruber| druber| nach| in ruhe)*",
     r"(?:na |ok |okay )?dann wart(?:e|) ich (?:halt |mal |eben |noch )*(?:ab)?",

@@ -191,7 +191,8 @@ BEGINS = (
     r"\b(?:in the queue|in progress|under ?way)\W*$|\bis (?:running|rendering|uploading|building|"
     r"processing|compiling|syncing)\b.{0,60}\d",
     r"^i (?:go on|carry on|move on|continue|proceed) (?:with|to)\b|\b\d+ more (?:sec|min|hour)",
-    r"^next (?:comes|is)\b|^(?:and )?(?:\d+|one|two|three|four|five|six|some) (?:\w+ )?(?:left|to go|"
+    r"^next (?:comes|is)\b|^(?:and )?(?:\d+|one|two|three|four|five|six|"
+    r"some) (?:\w+ )?(?:left|to go|"
     r"remain(?:ing)?)\W*(?::|$)",
 )
 REFUSES = (
@@ -434,7 +435,8 @@ WH = r"^(?:\w+,? ){0,2}(?:what|which|when|where|who|whose|how|why)\b"
 THEN = r"^(?:now|next|then|also|and|same|for|with|in|as|to|more|another)\b"
 KNOW = (
     r"\b(?:check|find out|find|look|tell|explain|analy[sz]e|compare|search|research|review|"
-    r"summari[sz]e|list|why|whether|investigate|calculate|what'?s?|which|how'?s?|who'?s?|when|where|know|"
+    r"summari[sz]e|list|why|whether|investigate|calculate|what'?s?|which|how'?s?|who'?s?|when|"
+    r"where|know|"
     r"any)\b"
     r"|\b(?:learn|understand|correct|translate|rewrite|proofread|write|draft)\b"
 )

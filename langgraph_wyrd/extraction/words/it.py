@@ -127,7 +127,8 @@ BEGINS = (
     r"\bnon (?:l'|lo |la |li |le )?ho ancora\b|\bviene (?:dopo|adesso)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
     r"\bin (?:coda|corso|esecuzione)\b|\bmancano (?:circa )?\d+ (?:min|sec|or)",
-    r"\b(?:proseguo|continuo|vado avanti) con\b|^(?:poi|dopo|ora) (?:viene|tocca)\b|^(?:restano|mancano)\b.{0,30}:",
+    r"\b(?:proseguo|continuo|vado avanti) con\b|^(?:poi|dopo|ora) (?:viene|tocca)\b|"
+    r"^(?:restano|mancano)\b.{0,30}:",
 )
 REFUSES = (
     r"\b(?:purtroppo|sfortunatamente|mi dispiace ma)\b",
