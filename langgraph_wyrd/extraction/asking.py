@@ -127,6 +127,16 @@ def is_yes(text: str) -> bool:
     return _YES.match(plain_latin(text)) is not None
 
 
+_BUT = re.compile(
+    r"(?:^|[.,;!]\s*)(?:but|aber|mais|pero|mas|ma|maar)\s+\w+ \w+|[。，、](?:但|不过|でも|ただ)"
+)
+
+
+def turns(text: str) -> bool:
+    """Whether a no goes on to something else: "no, skip that. But bump the version"."""
+    return _BUT.search(plain_latin(own_words(text))) is not None
+
+
 _BEYOND = re.compile(  # "yes, and then send it to Ann"
     r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|dan|daarna)"
     r"(?: \S+){3}"

@@ -256,6 +256,7 @@ class Owed:
             form == "offers"
             and said.denies
             and not (said.wish or said.questions or said.redirect or self.requests)
+            and not asking.turns(text)
         ):
             return  # "no, I am only collecting opinions"
         asked_for = form == "instead" or (
@@ -374,7 +375,7 @@ class Owed:
     ) -> None:  # fmt: skip
         """Thanks, a yes, a stop: small words that say nothing of their own."""
         waited = form in _WAITED
-        if said.stop and not (waited and share(line, asked)):
+        if said.stop and (said.withdraws or not (waited and share(line, asked))):
             if self.requests or self.aim:
                 self._settle(self.requests, "called off", source, "replies")
                 self._drops("called off", source)

@@ -35,7 +35,7 @@ OFFERS = (
     r"walk|draft|write|create|generate|set|prepare|provide|look|do|turn|run|send|open|make|"
     r"put|start|update)\b",
     r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer)(?: for)? me to\b",
-    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|to see|to (?:learn|know|"
+    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|the|your|these|to see|to (?:learn|know|"
     r"go deeper|dive|explore|hear))\b",
     r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
     r"let))\b",
