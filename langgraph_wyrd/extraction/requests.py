@@ -516,7 +516,9 @@ class Owed:
         if speech.translates(request.text, text):
             return True
         return (
-            turn.informs and asking.asks_for_words(request.text) and not speech.addresses(turn.text)
+            turn.informs
+            and asking.asks_for_words(request.text)
+            and not (speech.addresses(turn.text) or speech.reports(text))
         )
 
     def _answers_some(self, message: Message, turn: speech.Turn) -> None:
