@@ -18,7 +18,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphDrained, GraphRecursionError
 
-from langgraph_wyrd.checkpoints import endings, points
+from langgraph_wyrd.checkpoints import leases, points
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.operations import Fire, Operation, Read, Write, arun, run
@@ -95,9 +95,14 @@ def begins(saver: WyrdSaver, thread_id: str, lease: Run | None) -> None:
 def _over(
     saver: WyrdSaver, thread_id: str, lease: Run | None, error: BaseException | None
 ) -> Operation[None]:
-    """Tell the hooks how a run ended; note it where it left something due."""
+    """Give a run's lease back, note how it ended where it left something due, tell the hooks."""
     dialect, codec = saver._dialect, saver._codec
     engine = saver._engine
+    if lease is not None:
+        lease.ended = True
+        if lease.held:
+            yield Write(engine, partial(leases.leave, [lease]))
+            lease.held = False
     if saver._reader is None:  # nobody reads what is due, or open
         detail = {"how": "done" if error is None else _how(error), "error": _name(error)}
         yield Fire(saver, (Happening("run_end", given(thread_id), detail=detail),))
@@ -108,12 +113,10 @@ def _over(
     except WyrdError:  # nothing was stored, or it can't be read: the caller hears of that
         return
     how = "done" if state.status in ("idle", "quiet", "unread") else state.status
-    if how in ("due", *endings.LEFT):
-        how, owner = _how(error), "" if lease is None else lease.owner
-        note = partial(endings.noted, dialect, thread_id, how, owner)
+    if how in ("due", *leases.LEFT):
+        how = _how(error)
+        note = partial(leases.noted, dialect, thread_id, how)
         yield Write(engine, note, threads=(thread_id,))
-        if lease is not None:
-            lease.held = False
         state = yield Read(engine, script, (thread_id,))
     detail = {"how": how, "error": _name(error)}
     what = Happening("run_end", given(thread_id), state.checkpoint_id, state=state, detail=detail)

@@ -328,7 +328,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         found = self._loaded(*wanted)
         if self.hooks or run is not None:
             operations.run(self._begins(config, found, run))
-        return self._tuple(config, found, run)
+        return self._tuple(config, found)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
@@ -337,7 +337,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         found = await self._aloaded(*wanted)
         if self.hooks or run is not None:
             await operations.arun(self._begins(config, found, run))
-        return self._tuple(config, found, run)
+        return self._tuple(config, found)
 
     def list(
         self,
@@ -548,13 +548,9 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def _run_of(self, config: RunnableConfig, thread_id: str, ns: str) -> Run | None:
         return None if self._leases is None else self._leases.run_of(config, thread_id, ns)
 
-    def _tuple(
-        self, config: RunnableConfig, found: read.Read | None, run: Run | None = None
-    ) -> CheckpointTuple | None:
+    def _tuple(self, config: RunnableConfig, found: read.Read | None) -> CheckpointTuple | None:
         if found is None:
             return None
-        if run is not None:
-            run.loaded = stored(found.id, "checkpoint_id")
         asked = config["configurable"].get("checkpoint_id")
         return tuple_of(found, place(config)[0], config if asked else None, self._user)
 

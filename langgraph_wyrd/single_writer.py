@@ -141,7 +141,7 @@ class Leases:
                 logger.warning("no sign of life could be left for runs", exc_info=True)
                 continue
             for run in held:
-                if run.owner in lost and run.held and not run.leaving:
+                if run.owner in lost and run.held:
                     logger.warning(
                         "the run of thread %r lost its lease: it was taken over, or released",
                         given(run.thread_id),

@@ -1,35 +1,39 @@
-"""A lease on a thread: with `single_writer=True`, only the run that holds it may write.
+"""A lease on a thread, and how a run left one on which something is due.
 
-A run takes it when it reads the thread's head, before any of its nodes runs. Each of its writes
-looks, in its own transaction, whether it holds it still, and the write that ends the run lets it
-go. Where it was lost (another took over while this process stood still) the run claims it again,
-and is refused if somebody else has it.
+With `single_writer=True` only the run that holds a thread's lease may write. It takes the lease
+when it reads the thread's head, before any of its nodes runs. Each of its writes looks, in its own
+transaction, whether it holds it still, and it gives it back when it has ended. Where it was lost
+(another took over while this process stood still) the run claims it again, and is refused if
+somebody else has it. Times are the database's: holders on several machines need not agree on them.
 
-Times are the database's: holders on several machines need not agree on the time.
+What a lease says of a thread on which something is due: a run goes on there, was killed, or ended
+early (`run_ends` notes that). Without a lease such a thread is "due", and nothing is claimed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import socket
+import sys
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints.put import Put, PutWrites
-from langgraph_wyrd.checkpoints.working import NamespaceState
-from langgraph_wyrd.errors import ConcurrentRun
-from langgraph_wyrd.extraction.due import ERROR, ERROR_SOURCE, INTERRUPT, due, finished, place_of
-from langgraph_wyrd.extraction.view import TaskWrite, View
-from langgraph_wyrd.state.model import Due
+from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.read import in_call
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import CheckpointDamaged, ConcurrentRun
+from langgraph_wyrd.state.model import Status, shortened
+from langgraph_wyrd.state.status import MOST
 from langgraph_wyrd.storage.keys import thread_key
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.process import Process, me
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
-from langgraph_wyrd.storage.tables import Key
+from langgraph_wyrd.storage.tables import WRITES, Key, WriteRow
 
 EXPIRES = 10.0  # seconds without a sign of life, after which another run may take over
 
@@ -57,7 +61,6 @@ _LEAVE = "DELETE FROM wyrd_leases WHERE thread = ? AND owner = ?"
 _WANT = "UPDATE wyrd_leases SET wanted = 1 WHERE thread = ?"
 _HEARD = "UPDATE wyrd_leases SET wanted = 0 WHERE thread = ? AND owner = ?"
 _WANTED = "SELECT wanted FROM wyrd_leases WHERE thread = ? AND owner = ?"
-FREE = "DELETE FROM wyrd_leases WHERE thread = ?"
 
 _here: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()  # by owner
 
@@ -68,27 +71,72 @@ def lease_key(dialect: str, thread_id: str) -> Key:
     return key if dialect == "postgres" else int.from_bytes(key[:8], "big") >> 1
 
 
-@dataclass(slots=True)
-class _Said:
-    """What a run's tasks wrote at a checkpoint; `stopped`: who asked a person, or failed."""
+# ---- processes
 
-    stopped: set[str | int]
-    notes: list[TaskWrite]
 
-    def note(self, write: PutWrites) -> None:
-        place = place_of(given(write.path))
-        if place is None:  # a call within a task, an error handler, an input
-            return
-        names = {given(channel) for channel, _ in write.writes}
-        if INTERRUPT in names or (ERROR in names and ERROR_SOURCE not in names):
-            self.stopped.add(place)
-        self.notes += [TaskWrite(given(write.task), given(write.path), n, None) for n in names]
+class Process(NamedTuple):
+    """`place` is where `pid` means something: a machine since its start, and a container in it.
+    `born` tells a process from a later one with the same number."""
+
+    host: str
+    place: str
+    pid: int
+    born: str
+
+    def is_dead(self) -> bool:
+        """Whether it is known to be gone. Of a process elsewhere nothing is known."""
+        here = me()
+        if self.place != here.place or sys.platform == "win32":  # there, os.kill would end it
+            return False
+        if self.pid == here.pid:
+            return self.born != here.born
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it is there, and somebody else's
+            pass
+        now = _born(self.pid)
+        return now is not None and now != self.born
+
+
+def me() -> Process:
+    """This process, as others can know it again."""
+    return _of(os.getpid())
+
+
+@lru_cache(1)  # a forked child is another process
+def _of(pid: int) -> Process:
+    return Process(socket.gethostname(), _place(), pid, _born(pid) or "")
+
+
+def _place() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return f"{socket.gethostname()} {uuid.getnode():x}"
+
+
+def _born(pid: int) -> str | None:
+    """When a process started, in the kernel's ticks; None where that can't be read."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    fields = stat[stat.rindex(")") + 2 :].split()
+    if fields[0] in "ZX":  # dead, and nobody has asked how it ended
+        return "dead"
+    return fields[19]
+
+
+# ---- runs
 
 
 class Run:
     """A run of a graph on a thread, in this process.
 
-    It has ended when its state says so, or when `token`, which LangGraph makes for each run and
+    It has ended when `run_ends` hears so, or when `token`, which LangGraph makes for each run and
     holds as long as it goes on, is gone. What is noted here is a guess at what the database has:
     each write looks there.
     """
@@ -105,12 +153,7 @@ class Run:
         self.claims = False  # a claim is on its way
         self.closed = False  # the saver was closed meanwhile
         self.deleted = False  # its thread was
-        self.leaving = False  # a write that ends it is on its way
-        self.loaded: str | None = None  # the root checkpoint that it goes on from
-        self.newest = ""  # the root checkpoint that it stored last, and what is due there
-        self._due: tuple[Due, ...] = ()
-        self.passed = ""  # the root checkpoint of it that is stored for certain
-        self._said: dict[str, _Said] = {}  # by checkpoint: writes may overtake it
+        self.ended = False
         self._token: Callable[[], object] = lambda: token
         self.attend: Callable[[], object] = tuple  # has signs of life left
         _here[self.owner] = self
@@ -123,7 +166,7 @@ class Run:
             if (run := here()) is not None:
                 gone(run)
 
-        with contextlib.suppress(TypeError):  # then only the state tells when it has ended
+        with contextlib.suppress(TypeError):  # then only `run_ends` tells when it has ended
             self._token = weakref.ref(self._token(), call)
 
     @property
@@ -132,80 +175,19 @@ class Run:
 
     @property
     def over(self) -> bool:
-        return self._token() is None
+        return self.ended or self._token() is None
 
-    # ---- its writes
+    def claim(self) -> Script[Holder | None]:
+        """Take the lease again for a write, unless the run has ended: see `claimed`."""
+        return claimed(self, lambda: not self.over)
 
-    def claim(self, write: Put | PutWrites) -> Script[Holder | None]:
-        """Take the lease again for a write, unless it is a straggler: see `claimed`."""
-        return claimed(self, lambda: not is_past(write, self.newest))
-
-    def steps(self, write: Put | PutWrites, state: NamespaceState | None) -> list[Step]:
-        """What goes with a write: a look whether the lease is held, or letting it go."""
-        let_go = not (self.held or self.doubted)
-        if is_past(write, self.passed) or (is_past(write, self.newest) and let_go):
+    def steps(self) -> list[Step]:
+        """What goes with a write: a look whether the lease is held. What comes after the run has
+        given it back needs none, where nobody else has taken it."""
+        if not (self.held or self.doubted):
             return []
-        write.ends = self.leaving = self._ends(write, state)
         holds = _HOLDS_LOCKED if self.dialect == "postgres" else _HOLDS
-        return [Step(_LEAVE if write.ends else holds, (self.key, self.owner), must=True)]
-
-    def leave(self, write: Put | PutWrites, state: NamespaceState | None) -> Script[None]:
-        """Let the lease go in the transaction of a write that ends the run."""
-        for step in self.steps(write, state):
-            if write.ends:
-                yield Command(step.sql, [step.params])
-
-    def stored(self, write: Put | PutWrites) -> None:
-        """A write was stored."""
-        if write.ends:
-            self.held = False
-        if isinstance(write, Put) and not write.ns:
-            self.passed = write.id
-
-    def _ends(self, write: Put | PutWrites, state: NamespaceState | None) -> bool:
-        """Whether, after a write, nothing is left for it to do: LangGraph would return now."""
-        if write.ns:
-            return False
-        if isinstance(write, Put):
-            self.newest, self._due = write.id, _due_of(write)
-            self._said = {id: said for id, said in self._said.items() if id >= write.id}
-            return not self._due or self._all_answered(write.id, self._due, ())
-        said = self._said.setdefault(write.checkpoint, _Said(set(), []))
-        said.note(write)
-        if write.checkpoint == self.newest:
-            return self._all_answered(write.checkpoint, self._due, ())
-        if write.checkpoint != self.loaded or self.newest or not said.stopped:
-            return False  # its own checkpoint is on its way, or it went on since
-        if state is None or state.checkpoint != given(write.checkpoint):
-            return True  # if this is too early, the next write claims the thread again
-        return self._all_answered(write.checkpoint, state.due, state.writes)
-
-    def _all_answered(self, id: str, due: Sequence[Due], notes: Sequence[TaskWrite]) -> bool:
-        """Whether each task has an end, and one of them such that the run stops there."""
-        said = self._said.get(id)
-        if said is None or not said.stopped:
-            return False
-        if len(due) == 1:  # a functional graph's entrypoint has another name there
-            return True
-        done = finished([*notes, *said.notes]) | said.stopped
-        return all((each.node if each.index is None else each.index) in done for each in due)
-
-
-def is_past(write: Put | PutWrites, newest: str) -> bool:
-    """Whether a write is a straggler: of a checkpoint that its run went on from, to `newest`.
-
-    It may come after the run has let the thread go.
-    """
-    return isinstance(write, PutWrites) and not write.ns and write.checkpoint < newest
-
-
-def _due_of(put: Put) -> tuple[Due, ...]:
-    view = View(
-        put.id, put.ns, seen=put.seen,
-        values={given(name): value for name, value in {**put.owned, **put.values}.items()},
-        versions={given(name): version for name, version in put.versions.items()},
-    )  # fmt: skip
-    return tuple(due(view))
+        return [Step(holds, (self.key, self.owner), must=True)]
 
 
 # ---- who holds it
@@ -239,8 +221,8 @@ class Holder(NamedTuple):
 def claimed(run: Run, takes: Callable[[], bool] = lambda: True) -> Script[Holder | None]:
     """Take a thread's lease for a run; or who has it, if that is somebody alive.
 
-    A straggler `takes` none, as nobody would give it back. Whether it is one is asked after the
-    look at the lease: if that is gone because its run has ended, the answer is known by then.
+    A run that has ended `takes` none, as nobody would give it back. Whether it has is asked after
+    the look at the lease: if that is gone because its run has ended, the answer is known by then.
     """
     row = (run.key, run.thread_id, run.owner, *me())
     now = NOW[run.dialect]
@@ -314,5 +296,117 @@ def release(dialect: str, thread_id: str) -> Script[bool]:
     """Free a thread, whoever holds it; whether anybody did."""
     key = lease_key(dialect, thread_id)
     found = yield Query("SELECT 1 FROM wyrd_leases WHERE thread = ? AND owner <> ''", (key,))
-    yield Command(FREE, [(key,)])
+    yield Command("DELETE FROM wyrd_leases WHERE thread = ?", [(key,)])
     return bool(found)
+
+
+# ---- how a run left a thread
+
+_LEFT = (
+    "SELECT thread_id, owner, host, place, pid, born, since, seen, {now} - seen, ended, head "
+    "FROM wyrd_leases WHERE thread IN ({marks})"
+)
+_NOTE = (
+    "INSERT INTO wyrd_leases (thread, thread_id, owner, host, place, pid, born, since, seen, "
+    "wanted, ended, head) VALUES (?, ?, '', ?, ?, ?, ?, {now}, {now}, 0, ?, ?) "
+    "ON CONFLICT (thread) DO UPDATE SET ended = excluded.ended, head = excluded.head, "
+    "seen = excluded.seen WHERE wyrd_leases.owner = ''"
+)
+_SAID: Mapping[str, tuple[Status, str]] = {
+    "cancelled": ("cancelled", "cancelled"),
+    "out_of_steps": ("out_of_steps", "out of steps (recursion_limit)"),
+    "paused": ("paused", "waits at a breakpoint"),
+    "error": ("error", "the run failed"),
+}
+
+
+LEFT: tuple[Status, ...] = ("running", "killed", "cancelled", "out_of_steps", "paused")
+
+
+class Left(NamedTuple):
+    """A thread's status and reason, as its lease has them."""
+
+    status: Status
+    said: str
+    head: str | None  # the checkpoint that this holds for; None: for any
+    ended_at: str | None = None
+
+
+def noted(dialect: str, thread_id: str, how: str) -> Script[None]:
+    """Note how a run ended that left something due, unless another one goes on there."""
+    thread = yield from thread_row(dialect, thread_id)
+    if thread.head is not None and not thread.deleted:
+        row = (lease_key(dialect, thread_id), thread_id, *me(), how, thread.head)
+        yield Command(_NOTE.format(now=NOW[dialect]), [row])
+
+
+def left(dialect: str, thread_ids: Iterable[str]) -> Script[dict[str, Left]]:
+    """What leases say of threads (ids in stored form) on which something is due."""
+    keys = [lease_key(dialect, id) for id in thread_ids]
+    if not keys:
+        return {}
+    # A few lengths only: a query text for each is prepared and kept.
+    keys += [keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))
+    marks = ", ".join("?" * len(keys))
+    rows = yield Query(_LEFT.format(now=NOW[dialect], marks=marks), tuple(keys))
+    return {row[0]: found for row in rows if (found := _left(*row[1:])) is not None}
+
+
+def _left(
+    owner: str, host: str, place: str, pid: int, born: str, since: float, seen: float, age: float,
+    ended: str | None, head: str | None,
+) -> Left | None:  # fmt: skip
+    if ended is not None:
+        found = _SAID.get(ended)
+        at = datetime.fromtimestamp(seen, timezone.utc).isoformat()
+        return None if found is None else Left(*found, head, at)
+    process = Process(host, place, pid, born)
+    who = f"process {pid} on {host}"
+    if Holder(owner, process, since, seen, age).gone:
+        return Left("killed", f"{who} is gone, last sign of life at {_time(seen)}", None)
+    return Left("running", f"runs since {_time(since)}, in {who}", None)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def changes(found: Left | None, head: str | None, reason: str | None) -> dict[str, Any]:
+    """What to put in the place of "due" and its reason."""
+    if found is None or (found.head is not None and found.head != head):
+        return {}
+    said = f"{found.said}; {reason}" if reason else found.said
+    return {"status": found.status, "reason": shortened(said, MOST)}
+
+
+# ---- tool calls that were begun
+
+_MOST_BEGUN = 20
+_AHEAD = (
+    f"SELECT {', '.join('w.' + name for name in WRITES.names)} FROM wyrd_writes w "
+    "WHERE w.thread = ? AND w.task LIKE 'started/%' AND NOT EXISTS (SELECT 1 FROM "
+    "wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns AND c.id = w.checkpoint) "
+    f"ORDER BY w.seq DESC LIMIT {_MOST_BEGUN}"
+)
+
+
+def begun_ahead(dialect: str, codec: Codec, thread_id: str) -> Script[list[str]]:
+    """Tool calls that were noted as begun at a checkpoint that is not stored, the newest first.
+
+    `WyrdMiddleware` waits for a tool's checkpoint before it notes that the tool begins. Where a
+    note has none all the same (its save failed, or its row is gone), nothing else tells of it.
+    """
+    thread = yield from thread_row(dialect, thread_id)
+    said = []
+    for row in map(WriteRow._make, (yield Query(_AHEAD, (thread.key,)))):
+        try:
+            notes = [codec.load_written(each.form, each.data) for each in in_call(codec, row)]
+        except CheckpointDamaged:
+            continue
+        said += [
+            f"{note['name']} (call {note.get('call')}) was begun at {note.get('at')}, and its "
+            "checkpoint is not stored: verify before redoing"
+            for note in notes
+            if isinstance(note, Mapping) and "name" in note
+        ]
+    return said

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import endings
+from langgraph_wyrd.checkpoints import leases
 from langgraph_wyrd.checkpoints.projection import due_of
 from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.codec.values import Codec
@@ -116,7 +116,7 @@ class Listing(Generic[T]):
 def stored_statuses(status: Any) -> tuple[Any, list[str] | None]:
     """The statuses that are asked for, and under which of them such threads may be stored."""
     words = filters.words(status, "status", get_args(Status))
-    held = None if words is None else {"due" if each in endings.LEFT else each for each in words}
+    held = None if words is None else {"due" if each in leases.LEFT else each for each in words}
     if held is not None and "error" in held:
         held.add("due")
     return words, None if held is None else sorted(held)
@@ -341,11 +341,11 @@ def _left_unread(wanted: Asked, unread: Condition) -> Script[int]:
 def _as_left(dialect: str, infos: Sequence[ThreadInfo]) -> Script[list[ThreadInfo]]:
     """Threads on which something is due, with what their leases say."""
     waiting = {stored(each.thread_id, "thread_id") for each in infos if each.status == "due"}
-    found = yield from endings.left(dialect, sorted(waiting))
+    found = yield from leases.left(dialect, sorted(waiting))
     made = []
     for each in infos:
         left = found.get(stored(each.thread_id, "thread_id"))
-        changes = endings.changes(left, each.head, each.reason) if each.status == "due" else {}
+        changes = leases.changes(left, each.head, each.reason) if each.status == "due" else {}
         if left is not None and changes:
             changes["ended_at"] = left.ended_at
         made.append(replace(each, **changes))

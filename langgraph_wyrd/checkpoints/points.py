@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from langgraph_wyrd.checkpoints import endings, states, working
+from langgraph_wyrd.checkpoints import leases, states, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.path import Found
@@ -167,9 +167,9 @@ def state_at(dialect: str, codec: Codec, thread_id: str, at: Point) -> Script[Wo
     place = yield from found_at(thread, at)
     state = working.visible((yield from thread_at(dialect, codec, thread, place)))
     if at is None and state.status == "due":
-        left = (yield from endings.left(dialect, [thread_id])).get(thread_id)
+        left = (yield from leases.left(dialect, [thread_id])).get(thread_id)
         head = None if thread.head is None else given(thread.head)
-        state = replace(state, **endings.changes(left, head, state.reason))
+        state = replace(state, **leases.changes(left, head, state.reason))
     return state
 
 

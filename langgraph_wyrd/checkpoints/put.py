@@ -99,7 +99,6 @@ class Put:
     owned: Mapping[str, Any] = field(default_factory=dict)  # what of the values is the user's
     owner: str | None = None  # stored only if the thread is this user's
     run: Any = None  # whose lease it needs, if threads have a single writer (see `leases`)
-    ends: bool = False  # whether it ends that run
     claimed: bool = False  # whether it claimed the lease anew
     stamp: int = field(default_factory=lambda: random_bits(63))
 
@@ -521,7 +520,6 @@ class PutWrites:
     users: dict[int, Any] = field(default_factory=dict)  # the same as it is stored
     owner: str | None = None  # stored only if the thread is this user's
     run: Any = None  # as `Put.run`
-    ends: bool = False
     claimed: bool = False
     meta: Mapping[str, Any] = field(default_factory=dict)  # that of the config: run_id, agent
 

@@ -67,8 +67,6 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
             reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id), wanted.meta
         )
         events = working.pack_events_of(said)
-    if wanted.run is not None:
-        yield from wanted.run.leave(wanted, state)
     row = WriteRow(
         thread.key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
         thread.version if events else None, 0, events, payload,

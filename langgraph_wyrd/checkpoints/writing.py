@@ -123,7 +123,7 @@ class Writing:
                 self._cache.drop(wanted.thread_id)
                 try:
                     at_once = make("write", partial(self._at_once, codec, wanted))
-                    return self._ended(wanted, (yield self._posted(at_once)))
+                    return (yield self._posted(at_once))
                 except Stale:  # another one began the thread
                     continue
                 finally:
@@ -149,7 +149,7 @@ class Writing:
                     yield from self._pause(make, attempt + 1)
                     continue
             try:
-                return self._ended(wanted, (yield job))
+                return (yield job)
             except Stale:
                 self._doubt(wanted)
                 self._cache.drop(wanted.thread_id)
@@ -206,8 +206,7 @@ class Writing:
                 codec, self._reader, new_writer(), thread, wanted, space, turn, fork
             )
             if wanted.run is not None:
-                known = after.spaces.get(wanted.ns)
-                steps += wanted.run.steps(wanted, None if known is None else known.state)
+                steps += wanted.run.steps()
             job = make("store", steps, thread.key)
             before = None if thread.state is None else thread.state.shown
             job.result = Change(before, after, fork)
@@ -234,9 +233,6 @@ class Writing:
             codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
         )
         yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
-        if wanted.run is not None:
-            known = after.spaces.get(wanted.ns)
-            yield from wanted.run.leave(wanted, None if known is None else known.state)
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -267,17 +263,17 @@ class Writing:
     def _claimed(self, make: Callable[..., Job], wanted: Put | PutWrites) -> Flow:
         """Have the run of a write hold its thread; raises ConcurrentRun if another one does."""
         run = wanted.run
-        if run.held or leases.is_past(wanted, run.passed):
+        if run.held:
             return
         if run.deleted:
             raise deleted_threads.too_late(wanted.thread_id)
         if run.closed:
             raise SaverClosed("this saver was closed while the run was going on")
-        refused = yield self._posted(make("write", lambda: run.claim(wanted)))
+        refused = yield self._posted(make("write", run.claim))
         if refused is not None:
             raise leases.refusal(run.thread_id, refused)
         run.doubted = False
-        if not leases.is_past(wanted, run.newest):
+        if not run.over:
             run.held = wanted.claimed = True
             run.attend()
 
@@ -291,11 +287,6 @@ class Writing:
                 wanted.run.held = False
                 yield self._posted(make("write", lambda: leases.leave([wanted.run])))
             raise
-
-    def _ended(self, wanted: Put | PutWrites, change: Any) -> Any:
-        if wanted.run is not None:
-            wanted.run.stored(wanted)
-        return change
 
     def _doubt(self, wanted: Put | PutWrites) -> None:
         """A write was stale: perhaps its run does not hold the thread any more."""
@@ -366,11 +357,11 @@ class Writing:
                         writes_at_older_checkpoints.stored, self, codec, wanted, payload
                     )
                     yield self._posted(make("write", older))
-                    return self._ended(wanted, None)
+                    return None
             if job is None:
                 continue
             try:
-                return self._ended(wanted, (yield job))
+                return (yield job)
             except Stale:
                 self._doubt(wanted)
                 self._cache.drop(wanted.thread_id)
@@ -470,8 +461,7 @@ class Writing:
                 place = (wanted.ns, wanted.checkpoint)
                 slot.unread.setdefault(place, []).extend(put.task_writes(wanted))
             if wanted.run is not None:
-                known = after.spaces.get(wanted.ns)
-                steps += wanted.run.steps(wanted, None if known is None else known.state)
+                steps += wanted.run.steps()
             job = make("store", steps, thread.key)
             if after is not slot.thread:
                 before = None if thread.state is None else thread.state.shown

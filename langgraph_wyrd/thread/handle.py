@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import StateSnapshot
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import compare, endings, history, points, sweep
+from langgraph_wyrd.checkpoints import compare, history, leases, points, sweep
 from langgraph_wyrd.checkpoints.labels import Labelling
 from langgraph_wyrd.checkpoints.points import Point, known
 from langgraph_wyrd.checkpoints.put import now
@@ -448,7 +448,7 @@ class Thread(MessageMethods, RewindMethods, EditMethods):
 
         In words, the newest first. They may have happened, and nothing else tells of them.
         """
-        found = yield from self._reads(self._bound(endings.begun_ahead))
+        found = yield from self._reads(self._bound(leases.begun_ahead))
         for each in found:
             logger.warning("thread %r: %s", self.id, each)
         return found
