@@ -128,19 +128,11 @@ class Admin(SaverBase):
 
     def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
         """Let one thread's checkpoints go; what was found."""
-        dialect, codec = self._dialect, self._codec
-        found = yield from self._read(partial(sweep.weigh, dialect, codec, id, rule))
-        step = partial(sweep.step, dialect, codec, id, rule)
-        more, gone = not dry_run and found != rules.SweepReport(), 0
-        try:
-            while more:
-                some, more = yield from self._write(step, id)
-                gone += some
-                if more:
-                    yield from self._read(sweep.pause)
-        finally:
-            if gone:
-                yield Fire(self, _discarded(id, gone, "sweep"))
+        script = partial(sweep.swept, self._dialect, self._codec, id, rule)
+        found = yield from self._read(partial(script, dry_run=True))
+        if not dry_run and found != rules.SweepReport():
+            found = yield from self._write(partial(script, dry_run=False), id)
+            yield Fire(self, _discarded(id, found.checkpoints, "sweep"))
         return found
 
     @operation
@@ -324,18 +316,11 @@ class Admin(SaverBase):
     # ---- keys
 
     @operation
-    def rotate_keys(
-        self, *, plain: bool = False, progress: Progress | None = None
-    ) -> Operation[Rotation]:
+    def rotate_keys(self, *, progress: Progress | None = None) -> Operation[Rotation]:
         """Encrypt everything that is stored anew, under the newest key of the ring.
 
         Afterwards no other key is needed. It goes on in short transactions, while others read and
         write; stopped, it can be run again, and does what is left to do.
-
-        Args:
-            plain: Also encrypt what is not encrypted at all, so that a plain store becomes an
-                encrypted one. Only while nobody else uses it; what was deleted or written over
-                before may still stand in the file (`VACUUM` it), in logs and in backups.
 
         Raises:
             InvalidInput: This saver was opened without `keys=`.
@@ -344,8 +329,7 @@ class Admin(SaverBase):
         sealer = self._access.ring
         if sealer is None:
             raise InvalidInput("this saver was opened without keys=: there are none to rotate")
-        mend = self._engine.mend
-        steps = keys.rotation(self._dialect, self._access, sealer, plain, progress, mend)
+        steps = keys.rotation(self._dialect, sealer, progress, self._engine.mend)
         found: Any = None
         while True:
             try:
@@ -427,14 +411,12 @@ class Keeper:
         saver, rule = self._saver, self._rule
         dialect, codec = saver._dialect, saver._codec
         if rule.by_checkpoint:
-            more = yield partial(sweep.due, dialect, thread_id, rule, self._slack), False
-            gone = 0
-            while more:
-                script = partial(sweep.step, dialect, codec, thread_id, rule)
-                some, more = yield script, True
-                gone += some
+            script = partial(sweep.swept, dialect, codec, thread_id, rule)
+            found = yield partial(script, dry_run=True), False
+            if found != rules.SweepReport():
+                found = yield partial(script, dry_run=False), True
                 saver._cache.drop(thread_id)
-            self._gone += _discarded(thread_id, gone, "retention")
+                self._gone += _discarded(thread_id, found.checkpoints, "retention")
         if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
             self._swept = time.monotonic()
             for id in (yield partial(sweep.idle_threads, rule, _EXPIRED), False):

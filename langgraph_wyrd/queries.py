@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import feed, listing, points, search
     from langgraph_wyrd.checkpoints.points import Point
     from langgraph_wyrd.conversation import inbox as waiting
-    from langgraph_wyrd.recovery import heals
+    from langgraph_wyrd.recovery import healer
     from langgraph_wyrd.saver import WyrdSaver
     from langgraph_wyrd.state.model import Intention, OpenLoop, Todo, WorkingState
     from langgraph_wyrd.state.results import FeedEvent, InboxEntry, Page, ThreadInfo
@@ -51,7 +51,7 @@ else:
     feed, listing, points = lazy("checkpoints.feed", "checkpoints.listing", "checkpoints.points")
     filtering, asked_at = lazy("filters", "thread.base")
     search, waiting = lazy("checkpoints.search", "conversation.inbox")
-    heals = lazy("recovery.heals")
+    healer = lazy("recovery.healer")
 
 
 Time = str | datetime | None
@@ -229,7 +229,7 @@ class Queries(SaverBase):
                 said.append("nothing of the graph's state can be read: it would start empty")
         except (CheckpointDamaged, KeyMissing) as error:
             said.append(str(error))
-        script = partial(heals.unseen, self._dialect, stored(found.thread_id, "thread_id"))
+        script = partial(healer.unseen, self._dialect, stored(found.thread_id, "thread_id"))
         said += yield from self._read(script)
         begun = yield ask(saver.thread(found.thread_id), "begun_ahead")
         told = [f"Damage: {'; '.join(said)}"] if said else []

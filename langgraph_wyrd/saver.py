@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd import redaction, run_ends
     from langgraph_wyrd import single_writer as single_writers
     from langgraph_wyrd import thread as threads
-    from langgraph_wyrd.checkpoints import answer, auto_labels
+    from langgraph_wyrd.checkpoints import auto_labels
     from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
     from langgraph_wyrd.checkpoints.leases import Run
     from langgraph_wyrd.extraction import registry
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 else:
     redaction, run_ends, single_writers = lazy("redaction", "run_ends", "single_writer")
     threads = lazy("thread")
-    auto_labels, answer = lazy("checkpoints.auto_labels", "checkpoints.answer")
+    auto_labels = lazy("checkpoints.auto_labels")
     registry = lazy("extraction.registry")
 
 

@@ -9,7 +9,7 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.checkpoints.leases import Run, beat, enter, leave, refusal
+from langgraph_wyrd.checkpoints.leases import Run, beat, claimed, leave, refusal
 from langgraph_wyrd.errors import SaverClosed, WyrdError
 from langgraph_wyrd.operations import Operation, Write, in_thread
 from langgraph_wyrd.storage.names import given
@@ -99,10 +99,10 @@ class Leases:
         if run is None or run.held:
             return None
         run.claims = True
-        refused = yield Write(self._engine, partial(enter, run))
+        refused = yield Write(self._engine, partial(claimed, run))
         if refused is not None and refused.is_here:  # what ended may lie in a circle
             yield in_thread(gc.collect)
-            refused = yield Write(self._engine, partial(enter, run))
+            refused = yield Write(self._engine, partial(claimed, run))
         run.claims = False
         if refused is not None:
             raise refusal(thread_id, refused)
@@ -134,7 +134,7 @@ class Leases:
                     self._beats = False
                     return
             try:
-                lost, wanted = self._engine.run(partial(beat, held), writes=True)
+                lost = self._engine.run(partial(beat, held), writes=True)
             except SaverClosed:
                 break
             except WyrdError:
@@ -147,8 +147,6 @@ class Leases:
                         given(run.thread_id),
                     )
                     run.held, run.doubted = False, True
-            if wanted:
-                gc.collect()  # what ended may lie in a circle
         self._beats = False
 
     def give_back(self) -> Operation[None]:

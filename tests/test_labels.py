@@ -364,25 +364,8 @@ def test_a_list_that_is_given_up_is_not_done(backend: Backend) -> None:
     assert saver.thread("t").labels() == []
 
 
-def test_every_so_many(durable: Backend) -> None:
-    """A label every N checkpoints of the root, whoever writes them, and whatever was forgotten."""
-    savers = [durable.open(labels=AutoLabels(every=4)) for _ in range(2)]
-    places = []
-    for n in range(18):
-        if n == 9:
-            savers[1].close()
-            savers[1] = durable.open(labels=AutoLabels(every=4))
-        places.append(id_of(append(savers[n % 5 == 0], "t", f"m{n}")))
-    assert labelled(savers[0], "every-4") == places[3::4]
-    append(savers[0], "other", "m0")
-    assert savers[0].thread("other").labels() == []
-
-
 def test_what_can_not_be_watched(backend: Backend) -> None:
     """A policy that makes no sense is refused at once."""
-    for wrong in (0, -1, 1.5, True, "4"):
-        with pytest.raises(InvalidInput, match="whole number"):
-            AutoLabels(every=wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="pillars"):
         backend.open(labels=AutoLabels(interrupt=True), pillars=False)
     backend.open(labels=AutoLabels(), pillars=False).setup()

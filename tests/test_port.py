@@ -235,7 +235,7 @@ def same_contents(one: WyrdSaver, url: str, other: WyrdSaver, other_url: str) ->
 async def test_there_and_back_again(sqlite: Backend, postgres: Backend, tmp_path: Path) -> None:
     """SQLite -> Postgres -> SQLite gives the database that was: every checkpoint, write and value,
     the ledger with what people edited and what a prune left, labels, heals, tables, times."""
-    ours = sqlite.open(labels=AutoLabels(run_end=True, every=4))
+    ours = sqlite.open(labels=AutoLabels(run_end=True))
     for seed in range(600, 604):
         played(seed, [ours], asynchronous=False, turns=4)
     pruned = played(604, [ours], asynchronous=False, turns=4).thread

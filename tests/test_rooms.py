@@ -59,13 +59,13 @@ def test_what_is_imported_later_is_there() -> None:
 
 # What a run that only stores and loads checkpoints never loads: rooms, and modules in rooms.
 ON_DEMAND = (
-    "agents checkpoints.answer checkpoints.compare checkpoints.copy checkpoints.declare"
+    "agents checkpoints.compare checkpoints.copy checkpoints.declare"
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
     " checkpoints.listing checkpoints.outline checkpoints.reextract"
     " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
-    " recovery.heals recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
+    " recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
     " single_writer state.brief state.diff state.results state.value_diff"
-    " storage.ciphers storage.encryption storage.keyring storage.postgres storage.postgres_errors"
+    " storage.ciphers storage.encryption storage.keyring storage.postgres"
     " storage.rotation thread transfer ui users.scoped views"
 )
 

@@ -19,7 +19,6 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 
 from langgraph_wyrd import WyrdSaver
-from langgraph_wyrd import single_writer as leases
 from langgraph_wyrd.checkpoints.leases import Run, lease_key
 from langgraph_wyrd.errors import ConcurrentRun
 from langgraph_wyrd.storage.rows import insert
@@ -167,7 +166,7 @@ def test_a_question_is_answered_elsewhere_at_once(durable: Backend, peers: list[
 def _lease_elsewhere(connection: Any, thread: str = "t") -> None:
     is_postgres = "psycopg" in type(connection).__module__
     key, now = lease_key("postgres" if is_postgres else "sqlite", thread), time.time()
-    held = LeaseRow(key, thread, "theirs", "far", "far away", 7, "1", now, now, 0, None, None)
+    held = LeaseRow(key, thread, "theirs", "far", "far away", 7, "1", now, now, None, None)
     sql = insert(LEASES)
     connection.execute(sql.replace("?", "%s") if is_postgres else sql, held)
 
@@ -339,26 +338,6 @@ def test_what_is_left_in_circles_is_collected_when_asked_for(durable: Backend) -
     assert held(durable.url) == ["t"]
     graph = chain(first, last, checkpointer=saver)
     assert graph.invoke({"said": ["two"]}, config("t"))["said"][-1] == "last"
-
-
-@pytest.mark.usefixtures("nothing_collected")
-def test_a_refusal_elsewhere_frees_what_is_left_here(
-    durable: Backend, peers: list[Peer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process is refused, and leaves word: what is over here is let go at the next beat."""
-    monkeypatch.setattr(leases, "BEAT", 0.1)
-    saver = durable.open(single_writer=True)
-    stream = chain(first, last, checkpointer=saver).stream({"said": ["in"]}, config("t"))
-    next(stream)
-    circle: list[Any] = [stream]
-    circle.append(circle)
-    del stream, circle
-    time.sleep(0.3)
-    assert held(durable.url) == ["t"]
-    refused, *_ = peers[0](held_runs.run, "t", {"said": ["two"]})
-    assert f"pid {os.getpid()}" in refused
-    until(lambda: held(durable.url) == [])
-    assert peers[0](held_runs.run, "t", {"said": ["two"]})[-1] == "last"
 
 
 def test_closing_lets_go(durable: Backend, tmp_path: Path) -> None:

@@ -520,6 +520,18 @@ def test_diff_and_first_change(durable: Backend) -> None:
     assert "log" in str(thread.diff(first, None))
 
 
+@pytest.mark.parametrize("own", ["profile", "messages"])
+def test_back_to_before_a_message(durable: Backend, own: str) -> None:
+    """A message is found on the way to the head beside users' values, and among them."""
+    saver = durable.open(channels=Channels(user={own}))
+    builder = StateGraph(State).add_node("n", lambda state: {"profile": {"n": len(state)}})
+    made = builder.add_edge(START, "n").compile(checkpointer=saver)
+    for n in range(3):
+        made.invoke({"messages": [HumanMessage("hi", id=f"m{n}")]}, run("ann"))
+    saver.thread("t").rewind("m1")
+    assert [each.id for each in made.get_state(run("ann")).values["messages"]] == ["m0"]
+
+
 def test_exports_and_other_savers(durable: Backend, tmp_path: Path) -> None:
     """An export with payloads comes back; to and from other savers all values go along, and in one
     of ours they are the user's again. What was erased is not carried."""

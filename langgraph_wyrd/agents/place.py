@@ -21,7 +21,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.base import CheckpointTuple
 
 from langgraph_wyrd.agents.message_repair import STARTED, iso, no_result
-from langgraph_wyrd.checkpoints import answer
+from langgraph_wyrd.checkpoints import past_writes
 from langgraph_wyrd.configs import checkpoint_config, stored_place
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.operations import Operation, ask, pause
@@ -142,7 +142,7 @@ def begin_call(
     if is_new:
         # The checkpoint that the tool runs at; a save that fails ends the run by itself.
         at = stored_place(where)
-        script = partial(answer.has_checkpoint, saver._dialect, *at, saver._user)
+        script = partial(past_writes.has_checkpoint, saver._dialect, *at, saver._user)
         for seconds in _PAUSES:
             if (yield from saver._read(script, at[0])):
                 break

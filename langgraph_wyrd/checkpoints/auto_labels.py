@@ -12,17 +12,13 @@ from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.rows import summed, upsert
-from langgraph_wyrd.storage.scripts import Query, Script, Step
+from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import LABELS, Key, LabelRow
 
 TODOS_COMPLETED = "todos-completed"
 INTERRUPT = "interrupt"
 RUN_END = "run-end"
 _NOT_RUNS = ("update", "fork")  # sources of checkpoints that no run made
-_SINCE = (
-    "SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = '' AND id > coalesce("
-    "(SELECT max(checkpoint) FROM wyrd_labels WHERE thread = ? AND name = ?), '')"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +31,16 @@ class AutoLabels:
         todos_completed: "todos-completed", where the last open todo was completed.
         interrupt: "interrupt", at a checkpoint that waits for an answer.
         run_end: "run-end", where a run left nothing to do.
-        every: "every-N", each time the thread has N checkpoints more.
     """
 
     todos_completed: bool = False
     interrupt: bool = False
     run_end: bool = False
-    every: int | None = None
-
-    def __post_init__(self) -> None:
-        every = self.every
-        if every is not None and (type(every) is not int or every < 1):
-            raise InvalidInput(f"every={every!r}: use a whole number from 1 on, or None")
 
     @property
     def any(self) -> bool:
         """Whether there is anything to look out for."""
-        return self.todos_completed or self.interrupt or self.run_end or self.every is not None
-
-    @property
-    def every_name(self) -> str:
-        return f"every-{self.every}"
+        return self.todos_completed or self.interrupt or self.run_end
 
 
 def watched(labels: AutoLabels, pillars: bool) -> AutoLabels | None:
@@ -69,12 +54,6 @@ def watched(labels: AutoLabels, pillars: bool) -> AutoLabels | None:
     return labels
 
 
-def counted(policy: AutoLabels, key: Key) -> Script[int]:
-    """How many root checkpoints there are since the last "every-N"."""
-    ((count,),) = yield Query(_SINCE, (key, key, policy.every_name))
-    return int(count)
-
-
 def of_put(
     policy: AutoLabels,
     ns: str,
@@ -82,23 +61,14 @@ def of_put(
     before: NamespaceState | None,
     after: NamespaceState,
     shown: WorkingState,
-    unlabelled: int | None,
-) -> tuple[list[str], int | None]:
-    """The labels that a put of the head, or of a subgraph that runs there, sets at the head; and
-    the count of the checkpoints since the last "every-N"."""
+) -> list[str]:
+    """The labels that a put of the head, or of a subgraph that runs there, sets at the head."""
     names = []
     if policy.todos_completed and _completed(before, after) and not shown.open_todos:
         names.append(TODOS_COMPLETED)
-    if ns != "":
-        return names, unlabelled
-    if policy.run_end and not after.due and source not in _NOT_RUNS:
+    if policy.run_end and ns == "" and not after.due and source not in _NOT_RUNS:
         names.append(RUN_END)
-    if policy.every is not None and unlabelled is not None:
-        unlabelled += 1
-        if unlabelled >= policy.every:
-            names.append(policy.every_name)
-            unlabelled = 0
-    return names, unlabelled
+    return names
 
 
 def of_writes(policy: AutoLabels | None, ns: str, channels: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ is seen in the writes of the checkpoint before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import history, read, user_values, working
@@ -18,8 +18,7 @@ from langgraph_wyrd.checkpoints.outline import Outline, deltas, differ, outline
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
 from langgraph_wyrd.checkpoints.restore import Restored, delta_of, restore
-from langgraph_wyrd.codec.delta import REF, Operation, Value
-from langgraph_wyrd.codec.payload import Delta
+from langgraph_wyrd.codec.delta import Operation, Value
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction import messages
@@ -31,7 +30,7 @@ from langgraph_wyrd.state.value_diff import NOTHING, diff_values, is_same_at, is
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import fetch
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, CheckpointRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, USER_DATA, WRITES
 
 # ---- two points
 
@@ -200,60 +199,44 @@ def _of_channel(
 ) -> Script[str | None]:
     """Where a channel changed first, or what is behind keys in it: only then are values decoded, of
     those checkpoints whose channel changed."""
-    made, last = Outline(), None
-    value: Value | None = None
+    made, values, last = Outline(), Restored(), None
+    users = user_values.Rows()
+    if keys:
+        users = user_values.Rows((yield from fetch(USER_DATA, thread=thread.key)))
     if start is not None:
         found = yield from paths.find(dialect, thread.thread_id, "", start.id, writes=False)
-        made, value = outline(codec, found), restore(codec, found).channels.get(channel)
-        last = start.id
-    before = _bare(value)
+        made, last = outline(codec, found), start.id
+        values = restore(codec, found) if keys else values
+    before = _bare(values.channels.get(channel))
     for id in line:
         (row,) = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
         if row.built_on == last:
             delta = delta_of(codec, row)
             here = made.then(codec, delta)
             if keys:
-                value = yield from _applied(codec, row, delta, channel, value)
+                values.apply(codec, delta, 0, users, row.stamp)
         else:
             found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
             here = outline(codec, found)
-            if keys:
-                value = restore(codec, found).channels.get(channel)
+            values = restore(codec, found) if keys else values
         changed = differ(made, here, channel)
         if changed is None:
             changed = channel in deltas(codec, row, here.metadata)
         if changed and not keys:
             return id
         if changed:
-            now = _bare(value)
+            value = values.channels.get(channel)
             if value is None and channel in deltas(codec, row, here.metadata):
                 raise InvalidInput(
                     f"channel {channel!r} is kept as deltas, most checkpoints hold no value of "
                     f"it: first_change({channel!r}) tells where it was written to"
                 )
+            now = _bare(value)
             if not is_same_at(keys, before, now):
                 return id
             before = now
         made, last = here, id
     return None
-
-
-def _applied(
-    codec: Codec, row: CheckpointRow, delta: Delta, channel: str, value: Value | None
-) -> Script[Value | None]:
-    """A channel's value one delta further; None: it has none."""
-    if channel in delta.removed:
-        return None
-    change = delta.changes.get(channel)
-    if change is None:
-        return value
-    if change[0] == REF:
-        change = yield from user_values.at(codec, row, channel, change)
-        if change is None:
-            return None
-    value = Value(codec) if value is None else value
-    value.apply(change)
-    return value
 
 
 def _bare(value: Value | None) -> Any:
@@ -273,17 +256,24 @@ class Arrival(NamedTuple):
     first: str
 
 
+class _Step(NamedTuple):
+    """A checkpoint of the path, and where the message is in it."""
+
+    id: str
+    held: frozenset[str]  # channels whose values have it
+    written: frozenset[str]  # channels that its tasks wrote it to
+    takes_input: bool
+    deltas: frozenset[str]  # channels that are kept as deltas, and have no value here
+
+
 def arrival(
     dialect: str, codec: Codec, thread: Thread, line: Sequence[str], message: str
 ) -> Script[Arrival | None]:
     """Where a message came into a path (`line`, oldest first); None if it did not."""
-    walk = _Walk(dialect, codec, thread, message)
-    for id in line:
-        yield from walk.step(id)
     seen = False
     before: str | None = None
     channels: set[str] = set()  # where it was seen
-    for step in reversed(walk.steps):
+    for step in reversed((yield from _walk(dialect, codec, thread, line, message))):
         here = step.held | step.written
         seen = seen or bool(here)
         channels |= here
@@ -297,66 +287,44 @@ def arrival(
     return Arrival(before, line[0]) if seen else None
 
 
-class _Step(NamedTuple):
-    """A checkpoint of the path, and where the message is in it."""
-
-    id: str
-    held: frozenset[str]  # channels whose values have it
-    written: frozenset[str]  # channels that its tasks wrote it to
-    takes_input: bool
-    deltas: frozenset[str]  # channels that are kept as deltas, and have no value here
-
-
-@dataclass(slots=True)
-class _Walk:
-    """Values along a path, decoded only where they changed."""
-
-    dialect: str
-    codec: Codec
-    thread: Thread
-    message: str
-    restored: Restored = field(default_factory=Restored)
-    held: set[str] = field(default_factory=set)
-    steps: list[_Step] = field(default_factory=list)
-
-    def step(self, id: str) -> Script[None]:
-        """Go on to the next checkpoint."""
-        codec, key = self.codec, self.thread.key
+def _walk(
+    dialect: str, codec: Codec, thread: Thread, line: Sequence[str], message: str
+) -> Script[list[_Step]]:
+    """The checkpoints of a path; values are decoded only where they changed."""
+    key = thread.key
+    users = user_values.Rows((yield from fetch(USER_DATA, thread=key)))
+    restored, held = Restored(), frozenset[str]()
+    steps: list[_Step] = []
+    for id in line:
         (row,) = yield from fetch(CHECKPOINTS, thread=key, ns="", id=id)
-        if row.built_on == (self.steps[-1].id if self.steps else None):
+        if row.built_on == (steps[-1].id if steps else None):
             delta = delta_of(codec, row)
-            self.restored.apply(codec, delta, 0)
-            for name, operation in delta.changes.items():
-                self._change(name, operation)
-            self.held -= set(delta.removed)
+            restored.apply(codec, delta, 0, users, row.stamp)
+            has = {
+                name: _has(codec, change, restored.channels.get(name), name in held, message)
+                for name, change in delta.changes.items()
+            }
+            held = held.difference(has, delta.removed).union(n for n in has if has[n])
         else:
-            found = yield from paths.find(self.dialect, self.thread.thread_id, "", id, writes=False)
-            self.restored = restore(codec, found)
-            values = self.restored.channels
-            self.held = {name for name, value in values.items() if self._in(value.get())}
-        rows = yield from fetch(WRITES, thread=key, ns="", checkpoint=id)
-        writes = read.merged(codec, rows)
-        wrote = {w.channel for w in writes if self._in(codec.load_written(w.form, w.data))}
+            found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
+            restored = restore(codec, found)
+            values = restored.channels.items()
+            held = frozenset(name for name, value in values if holds(value.get(), message))
+        writes = read.merged(codec, (yield from fetch(WRITES, thread=key, ns="", checkpoint=id)))
+        wrote = [w.channel for w in writes if holds(w.load(codec, users)[1], message)]
         takes_input = row.source == "input" and any(write.path == _INPUT for write in writes)
-        restored = self.restored
         hidden = frozenset(n for n in restored.versions if n not in restored.channels)
         counted = deltas(codec, row, restored.metadata) if hidden else ()
-        self.steps.append(
-            _Step(id, frozenset(self.held), frozenset(wrote), takes_input,
-                  hidden.intersection(counted))
-        )  # fmt: skip
+        steps.append(_Step(id, held, frozenset(wrote), takes_input, hidden.intersection(counted)))
+    return steps
 
-    def _change(self, name: str, operation: Operation) -> None:
-        """Look at what an operation brought; at the whole value where it took something away."""
-        if operation[0] == "s" and not any(cut for _, cut, _ in operation[2]):
-            news = (self.codec.load_parts(parts) for _, _, parts in operation[2])
-            found = name in self.held or any(map(self._in, news))
-        else:
-            found = self._in(self.restored.channels[name].get())
-        (self.held.add if found else self.held.discard)(name)
 
-    def _in(self, value: Any) -> bool:
-        return holds(value, self.message)
+def _has(codec: Codec, change: Operation, value: Value | None, had: bool, message: str) -> bool:
+    """Whether a channel has the message after a change: in what that brought, or in the whole value
+    where it took something away."""
+    if change[0] == "s" and not any(cut for _, cut, _ in change[2]):
+        return had or any(holds(codec.load_parts(parts), message) for _, _, parts in change[2])
+    return value is not None and holds(value.get(), message)
 
 
 def holds(value: Any, message: str, depth: int = 0) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import rebuild_tables, search, user_values
+from langgraph_wyrd.checkpoints import search, states, user_values
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import lock, locked
 from langgraph_wyrd.checkpoints.lookup import thread_row
@@ -166,7 +166,7 @@ def arrive(dialect: str, codec: Codec, thread_id: str, carried: Carried) -> Scri
     )  # fmt: skip
     shown = Thread(here.key, thread_id, version, here.writer, head, None, user=theirs.user_id)
     if theirs.status is not None:
-        yield from rebuild_tables.again(dialect, codec, shown)
+        yield from states.show_again(dialect, codec, shown)
     return Arrived(counts[CHECKPOINTS.name], counts[WRITES.name], len(known))
 
 

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import (
-    deleted_threads,
     delta_channels,
     journal,
     path,
@@ -19,12 +18,11 @@ from langgraph_wyrd.checkpoints import (
     projection,
     put,
     read,
-    rebuild_tables,
     states,
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread, beginning
-from langgraph_wyrd.checkpoints.delete import locked
+from langgraph_wyrd.checkpoints.delete import locked, too_late
 from langgraph_wyrd.checkpoints.listing import LIST_LOOPS
 from langgraph_wyrd.checkpoints.lookup import is_there, thread_row
 from langgraph_wyrd.checkpoints.working import NamespaceState
@@ -91,7 +89,7 @@ Say = Callable[[WorkingState], Said]
 
 @dataclass(slots=True)
 class Declaration:
-    """One save. It may be run again where the answer to its commit was lost."""
+    """One save."""
 
     dialect: str
     codec: Codec
@@ -99,7 +97,6 @@ class Declaration:
     where: Where = field(default_factory=Where)
     author: str | None = None
     at: str = field(default_factory=put.now)
-    made: int | None = None  # the `seq` under which a first try stored it
 
     # ---- scripts
 
@@ -107,7 +104,7 @@ class Declaration:
         """The state that an edit starts from: an empty one, where nothing is stored yet."""
         thread = yield from thread_row(self.dialect, self.thread_id)
         if thread.deleted:
-            raise deleted_threads.too_late(self.thread_id)
+            raise too_late(self.thread_id)
         here = yield from self._standing(thread)
         return working.visible(here)
 
@@ -132,20 +129,15 @@ class Declaration:
         """Store what `say` has to say of the thread's state; of what has a key, nothing twice."""
         thread = yield from locked(self.dialect, self.thread_id)
         if thread is None:
-            raise deleted_threads.too_late(self.thread_id)
+            raise too_late(self.thread_id)
         here = yield from self._standing(thread)
         current = working.visible(here)
-        if self.made is not None and (
-            yield from fetch(JOURNAL, thread=thread.key, seq=self.made, at=self.at)
-        ):
-            return Saved(current, current)
         said = [*say(current)]
         for id in keyed:
             if (yield from fetch(JOURNAL, thread=thread.key, item=id)):  # it is over, and long ago
                 said = [each for each in said if each[1].item != id]
         if not said:
             return Saved(current, current)
-        self.made = thread.version
         yield from self._store(thread, here, said)
         after = working.visible(here)
         shown = (current, after)
@@ -157,8 +149,8 @@ class Declaration:
         columns = projection.columns(shown[1], thread.key, self.codec.sealer)
         yield [
             *(Command(step.sql, [step.params]) for step in steps),
-            Command(rebuild_tables.SHOW, [(*columns, thread.key)]),
-            Command(rebuild_tables.USED, [(self.at, thread.key)]),
+            Command(states.SHOW, [(*columns, thread.key)]),
+            Command(states.USED, [(self.at, thread.key)]),
         ]
         return Saved(current, after)
 

@@ -1,4 +1,8 @@
-"""Deleting: whole threads, runs, everything but the latest. What is deleted is gone."""
+"""Deleting: whole threads, runs, everything but the latest. What is deleted is gone.
+
+A deleted thread refuses what its runs still send. Its row stays, with the greatest checkpoint id
+that it had (`buried`): what builds on that one or an older one is refused; a new beginning is not.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from langgraph_wyrd.checkpoints import (
     delta_channels,
     path,
     put,
-    rebuild_tables,
     search,
     states,
     user_values,
@@ -24,7 +27,7 @@ from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import CheckpointDamaged
+from langgraph_wyrd.errors import CheckpointDamaged, ThreadDeleted
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
@@ -46,6 +49,7 @@ from langgraph_wyrd.storage.tables import (
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import listing
+    from langgraph_wyrd.checkpoints.lookup import Loaded
 else:
     listing = lazy("checkpoints.listing")
 
@@ -169,6 +173,22 @@ _NOTHING_LEFT = (
 )
 
 
+def refuse(wanted: put.Put, loaded: Loaded) -> None:
+    """Raise ThreadDeleted for a checkpoint that builds on what was deleted."""
+    buried = loaded.thread.buried
+    if loaded.space is None and buried is not None and loaded.stamp is None:
+        late = [id for id in (wanted.parent, wanted.root) if id is not None]
+        if any(id <= buried for id in late):
+            raise too_late(loaded.thread.thread_id)
+
+
+def too_late(thread_id: str) -> ThreadDeleted:
+    return ThreadDeleted(
+        f"thread {given(thread_id)!r} was deleted while this run was going on: what it sent now "
+        "was not stored. Start a new run to use the thread id again."
+    )
+
+
 def threads_of_runs(run_ids: Sequence[str]) -> Script[list[str]]:
     """The threads in which these runs left checkpoints."""
     answers = yield [Query(_RUNS, (run_id,)) for run_id in run_ids]
@@ -275,12 +295,9 @@ class Deletion:
                 kept |= {(each.ns, id) for id in line.ids}
         return kept & set(gone)
 
-    def drop(
-        self, gone: Collection[Place], *, show: bool = True, history: bool = False
-    ) -> Script[None]:
+    def drop(self, gone: Collection[Place], *, history: bool = False) -> Script[None]:
         """Delete checkpoints; those that build on them are built on what stays.
 
-        `show`: the public tables are made again. They need not be where more goes at once.
         `history`: decisions and errors that are over stay known.
         """
         if not gone:
@@ -311,8 +328,7 @@ class Deletion:
         left = [each.id for each in self.every if each.ns == "" and each.place not in gone]
         thread.head = max(left, default=None)
         yield Command("UPDATE wyrd_threads SET head = ? WHERE key = ?", [(thread.head, key)])
-        if show:
-            yield from rebuild_tables.again(self.dialect, codec, thread)
+        yield from states.show_again(self.dialect, codec, thread)
         if not left:
             yield Command(_NOTHING_LEFT, [(key, key)])
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delete, put, rebuild_tables, user_values, working
+from langgraph_wyrd.checkpoints import delete, put, states, user_values, working
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.payload import packed, unpacked
@@ -157,7 +157,7 @@ def redact(dialect: str, codec: Codec, thread_id: str, user: str) -> Script[bool
                 made = row._replace(**{column: change(row, getattr(row, column))})
                 yield put.replace_row(table, summed(table, made, codec.sealer))
     yield Command(delete_from(SNAPSHOTS, "thread"), [(key,)])
-    yield from rebuild_tables.again(dialect, codec, replace(thread, spaces={}))
+    yield from states.show_again(dialect, codec, replace(thread, spaces={}))
     return True
 
 
@@ -218,7 +218,8 @@ def values(
     """A user's values, or the one of a key. With `heals`, damaged ones are left out."""
     one = {} if key is None else {"name": key}
     found = {}
-    for row in sorted((yield from fetch(USER_DATA, **_beside(dialect, user), **one)), key=_name):
+    rows = yield from fetch(USER_DATA, "ORDER BY name", **_beside(dialect, user), **one)
+    for row in rows:
         name = given(row.name)
         try:
             if unsound(USER_DATA, row) or row.data is None:
@@ -238,8 +239,8 @@ def values(
 
 def keys(dialect: str, codec: Codec, user: str) -> Script[list[str]]:
     """The keys of a user's values, sorted."""
-    rows = yield from fetch(USER_DATA, **_beside(dialect, user))
-    return [given(row.name) for row in sorted(rows, key=_name)]
+    rows = yield from fetch(USER_DATA, "ORDER BY name", **_beside(dialect, user))
+    return [given(row.name) for row in rows]
 
 
 def drop_value(dialect: str, codec: Codec, user: str, key: str) -> Script[bool]:
@@ -254,7 +255,3 @@ def drop_value(dialect: str, codec: Codec, user: str, key: str) -> Script[bool]:
 def _beside(dialect: str, user: str) -> dict[str, Any]:
     """Which rows hold a user's values beside the threads."""
     return {"user_id": user, "thread": nowhere(dialect)}
-
-
-def _name(row: UserRow) -> str:
-    return row.name

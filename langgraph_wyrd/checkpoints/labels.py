@@ -56,7 +56,6 @@ class Labelling:
     dialect: str
     codec: Codec
     thread_id: str
-    removed: str | None = None  # by a first try, whose commit's answer may have been lost
 
     def put(self, name: str, at: Point, keys: Sequence[str] | None) -> Script[Label | None]:
         """Label a point; None if there is no such point."""
@@ -144,19 +143,13 @@ class Labelling:
         thread = yield from lock(self.dialect, self.thread_id)
         if thread is None:
             return False
-        if self.removed is None:
-            if at is None:
-                rows = yield from points.labels(thread, name=name)
-                id = rows[-1].checkpoint if rows else None
-            else:
-                place = yield from points.place_at(thread, at)
-                id = None if place is None else place.id
-            if id is None:
-                return False
-            if not (yield from fetch(LABELS, thread=thread.key, name=name, checkpoint=id)):
-                return False
-            self.removed = id
-        yield Command(
-            delete(LABELS, "thread", "name", "checkpoint"), [(thread.key, name, self.removed)]
-        )
+        if at is None:
+            rows = yield from points.labels(thread, name=name)
+            id = rows[-1].checkpoint if rows else None
+        else:
+            place = yield from points.place_at(thread, at)
+            id = None if place is None else place.id
+        if not (yield from fetch(LABELS, thread=thread.key, name=name, checkpoint=id)):
+            return False
+        yield Command(delete(LABELS, "thread", "name", "checkpoint"), [(thread.key, name, id)])
         return True

@@ -33,7 +33,7 @@ from langgraph_wyrd.state.status import MOST
 from langgraph_wyrd.storage.keys import thread_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
-from langgraph_wyrd.storage.tables import WRITES, Key, WriteRow
+from langgraph_wyrd.storage.tables import LEASES, WRITES, Key, LeaseRow, WriteRow
 
 EXPIRES = 10.0  # seconds without a sign of life, after which another run may take over
 
@@ -42,25 +42,21 @@ NOW = {
     "postgres": "CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
 }
 _LOOK = (
-    "SELECT owner, host, place, pid, born, since, seen, {now} - seen FROM wyrd_leases "
-    "WHERE thread = ?"
+    f"SELECT {', '.join(LEASES.names)}, {{now}} - seen FROM wyrd_leases WHERE thread IN ({{marks}})"
 )
 _ADD = (
-    "INSERT INTO wyrd_leases (thread, thread_id, owner, host, place, pid, born, since, seen, "
-    "wanted) VALUES (?, ?, ?, ?, ?, ?, ?, {now}, {now}, 0) ON CONFLICT (thread) DO NOTHING"
+    "INSERT INTO wyrd_leases (thread, thread_id, owner, host, place, pid, born, since, seen) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, {now}, {now}) ON CONFLICT (thread) DO NOTHING"
 )
 _TAKE = (
     "UPDATE wyrd_leases SET owner = ?, host = ?, place = ?, pid = ?, born = ?, since = {now}, "
-    "seen = {now}, wanted = 0, ended = NULL, head = NULL WHERE thread = ?"
+    "seen = {now}, ended = NULL, head = NULL WHERE thread = ?"
 )
 _BEAT = "UPDATE wyrd_leases SET seen = {now} WHERE thread = ? AND owner = ?"
 _HOLDS = "SELECT 1 FROM wyrd_leases WHERE thread = ? AND owner = ?"
 # Shared with other writes and with signs of life; whoever takes the lease over waits for it.
 _HOLDS_LOCKED = f"{_HOLDS} FOR KEY SHARE"
 _LEAVE = "DELETE FROM wyrd_leases WHERE thread = ? AND owner = ?"
-_WANT = "UPDATE wyrd_leases SET wanted = 1 WHERE thread = ?"
-_HEARD = "UPDATE wyrd_leases SET wanted = 0 WHERE thread = ? AND owner = ?"
-_WANTED = "SELECT wanted FROM wyrd_leases WHERE thread = ? AND owner = ?"
 
 _here: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()  # by owner
 
@@ -196,11 +192,13 @@ class Run:
 class Holder(NamedTuple):
     """Who has a thread's lease. Times are seconds of the database's clock."""
 
-    owner: str
-    process: Process
-    since: float
-    seen: float
+    lease: LeaseRow
     age: float  # since the last sign of life
+
+    @property
+    def process(self) -> Process:
+        held = self.lease
+        return Process(held.host, held.place, held.pid, held.born)
 
     @property
     def is_here(self) -> bool:
@@ -209,10 +207,10 @@ class Holder(NamedTuple):
     @property
     def gone(self) -> bool:
         """Whether nobody would miss it."""
-        if not self.owner:  # a note of how a run ended
+        if not self.lease.owner:  # a note of how a run ended
             return True
         if self.is_here:
-            run = _here.get(self.owner)
+            run = _here.get(self.lease.owner)
             if run is None or run.over:
                 return True
         return self.age > EXPIRES or self.process.is_dead()
@@ -226,9 +224,8 @@ def claimed(run: Run, takes: Callable[[], bool] = lambda: True) -> Script[Holder
     """
     row = (run.key, run.thread_id, run.owner, *me())
     now = NOW[run.dialect]
-    look = Query(
-        _LOOK.format(now=now) + (" FOR UPDATE" if run.dialect == "postgres" else ""), (run.key,)
-    )
+    locks = " FOR UPDATE" if run.dialect == "postgres" else ""
+    look = Query(_LOOK.format(now=now, marks="?") + locks, (run.key,))
     found = yield look
     take = takes()
     if not found and not take:
@@ -236,28 +233,24 @@ def claimed(run: Run, takes: Callable[[], bool] = lambda: True) -> Script[Holder
     if not found:
         yield Command(_ADD.format(now=now), [row])
         found = yield look  # another's, if that was quicker
-    owner, host, place, pid, born, since, seen, age = found[0]
-    holder = Holder(owner, Process(host, place, pid, born), since, seen, age)
-    if holder.owner != run.owner and not holder.gone:
+    holder = _holder(found[0])
+    if holder.lease.owner != run.owner and not holder.gone:
         return holder
     if take:
         yield Command(_TAKE.format(now=now), [(*row[2:], run.key)])
     return None
 
 
-def enter(run: Run) -> Script[Holder | None]:
-    """Claim it for a run that begins. Whoever is refused leaves word for the holder."""
-    refused = yield from claimed(run)
-    if refused is not None:
-        yield Command(_WANT, [(run.key,)])
-    return refused
+def _holder(row: Sequence[Any]) -> Holder:
+    *lease, age = row
+    return Holder(LeaseRow._make(lease), age)
 
 
 def refusal(thread_id: str, holder: Holder) -> ConcurrentRun:
     process = holder.process
     where = "this process" if holder.is_here else "another process"
-    since = datetime.fromtimestamp(holder.since, timezone.utc)
-    seen = datetime.fromtimestamp(holder.seen, timezone.utc)
+    since = datetime.fromtimestamp(holder.lease.since, timezone.utc)
+    seen = datetime.fromtimestamp(holder.lease.seen, timezone.utc)
     id = given(thread_id)
     return ConcurrentRun(
         f"thread {id!r} is being run already, by {where}: host {process.host}, pid {process.pid}, "
@@ -276,16 +269,12 @@ def refusal(thread_id: str, holder: Holder) -> ConcurrentRun:
 # ---- keeping and leaving it
 
 
-def beat(runs: Sequence[Run]) -> Script[tuple[set[str], bool]]:
-    """Signs of life. Gives the owners whose lease is gone, and whether somebody waits for one."""
+def beat(runs: Sequence[Run]) -> Script[set[str]]:
+    """Signs of life. Gives the owners whose lease is gone."""
     pairs = sorted((run.key, run.owner) for run in runs)
-    answers = yield [Query(_WANTED, pair) for pair in pairs]
-    lost = {owner for (_, owner), rows in zip(pairs, answers, strict=True) if not rows}
-    wanted = [pair for pair, rows in zip(pairs, answers, strict=True) if rows and rows[0][0]]
+    answers = yield [Query(_HOLDS, pair) for pair in pairs]
     yield Command(_BEAT.format(now=NOW[runs[0].dialect]), pairs)
-    if wanted:
-        yield Command(_HEARD, wanted)
-    return lost, bool(wanted)
+    return {owner for (_, owner), rows in zip(pairs, answers, strict=True) if not rows}
 
 
 def leave(runs: Sequence[Run]) -> Script[None]:
@@ -302,13 +291,9 @@ def release(dialect: str, thread_id: str) -> Script[bool]:
 
 # ---- how a run left a thread
 
-_LEFT = (
-    "SELECT thread_id, owner, host, place, pid, born, since, seen, {now} - seen, ended, head "
-    "FROM wyrd_leases WHERE thread IN ({marks})"
-)
 _NOTE = (
     "INSERT INTO wyrd_leases (thread, thread_id, owner, host, place, pid, born, since, seen, "
-    "wanted, ended, head) VALUES (?, ?, '', ?, ?, ?, ?, {now}, {now}, 0, ?, ?) "
+    "ended, head) VALUES (?, ?, '', ?, ?, ?, ?, {now}, {now}, ?, ?) "
     "ON CONFLICT (thread) DO UPDATE SET ended = excluded.ended, head = excluded.head, "
     "seen = excluded.seen WHERE wyrd_leases.owner = ''"
 )
@@ -348,23 +333,21 @@ def left(dialect: str, thread_ids: Iterable[str]) -> Script[dict[str, Left]]:
     # A few lengths only: a query text for each is prepared and kept.
     keys += [keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))
     marks = ", ".join("?" * len(keys))
-    rows = yield Query(_LEFT.format(now=NOW[dialect], marks=marks), tuple(keys))
-    return {row[0]: found for row in rows if (found := _left(*row[1:])) is not None}
+    rows = yield Query(_LOOK.format(now=NOW[dialect], marks=marks), tuple(keys))
+    holders = map(_holder, rows)
+    return {each.lease.thread_id: found for each in holders if (found := _left(each)) is not None}
 
 
-def _left(
-    owner: str, host: str, place: str, pid: int, born: str, since: float, seen: float, age: float,
-    ended: str | None, head: str | None,
-) -> Left | None:  # fmt: skip
-    if ended is not None:
-        found = _SAID.get(ended)
-        at = datetime.fromtimestamp(seen, timezone.utc).isoformat()
-        return None if found is None else Left(*found, head, at)
-    process = Process(host, place, pid, born)
-    who = f"process {pid} on {host}"
-    if Holder(owner, process, since, seen, age).gone:
-        return Left("killed", f"{who} is gone, last sign of life at {_time(seen)}", None)
-    return Left("running", f"runs since {_time(since)}, in {who}", None)
+def _left(holder: Holder) -> Left | None:
+    lease = holder.lease
+    if lease.ended is not None:
+        found = _SAID.get(lease.ended)
+        at = datetime.fromtimestamp(lease.seen, timezone.utc).isoformat()
+        return None if found is None else Left(*found, lease.head, at)
+    who = f"process {lease.pid} on {lease.host}"
+    if holder.gone:
+        return Left("killed", f"{who} is gone, last sign of life at {_time(lease.seen)}", None)
+    return Left("running", f"runs since {_time(lease.since)}, in {who}", None)
 
 
 def _time(seconds: float) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
-    auto_labels,
     journal,
     path,
     read,
-    rebuild_tables,
     states,
     working,
 )
@@ -147,14 +145,11 @@ def load(
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:
-        turn = yield from rebuild_tables.turn(dialect, codec, thread, wanted.parent, space)
+        turn = yield from states.turn(dialect, codec, thread, wanted.parent, space)
     start = None
     if wanted.ns == "" and space is None and thread.version:
         rows = yield journal.query(thread.key, "")
         start = states.before_first(wanted.thread_id, journal.entries(codec, rows))
-    if reader.labels is not None and reader.labels.every is not None:
-        unlabelled = yield from auto_labels.counted(reader.labels, thread.key)
-        thread.state = replace(thread.state, unlabelled=unlabelled)
     return Loaded(thread, space, stamp, turn, fork, start)
 
 

@@ -317,7 +317,7 @@ def _read(
     after.state = state
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
-    shown, columns, unlabelled = known.shown, None, known.unlabelled
+    shown, columns = known.shown, None
     if before is not None and space.checkpoint is not None and _by_writes(put, versions):
         steps.append(_all_known(thread, put.ns, space.checkpoint, before.writes))
     if working.is_shown(thread, put.ns, put.id, put.root):
@@ -350,9 +350,7 @@ def _read(
         if early and shown.status in working.WAITS:
             steps.append(_all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
-            names, unlabelled = auto_labels.of_put(
-                reader.labels, put.ns, put.source, before, state, shown, unlabelled
-            )
+            names = auto_labels.of_put(reader.labels, put.ns, put.source, before, state, shown)
             names += auto_labels.of_writes(reader.labels, put.ns, [w.channel for w in early])
             steps += auto_labels.steps(
                 codec, thread.key, names, top, thread.version + 1, put.ts or now()
@@ -361,7 +359,7 @@ def _read(
         codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
         () if before is None else before.declared(),
     )  # fmt: skip
-    moved.state = ThreadState(shown, known.early, unlabelled)
+    moved.state = ThreadState(shown, known.early)
     return working.pack_events(events, said), ahead, columns, steps
 
 
@@ -678,7 +676,7 @@ def _shown_after(
     steps = projection.changes(
         thread.key, thread.thread_id, thread.state.shown, now_, top, codec.sealer
     )
-    after.state = ThreadState(now_, thread.state.early, thread.state.unlabelled)
+    after.state = ThreadState(now_, thread.state.early)
     return after, projection.columns(now_, thread.key, codec.sealer), steps
 
 

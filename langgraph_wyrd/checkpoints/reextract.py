@@ -19,7 +19,6 @@ from langgraph_wyrd.checkpoints import (
     lookup,
     path,
     read,
-    rebuild_tables,
     states,
     user_values,
     working,
@@ -79,7 +78,7 @@ def reextract(dialect: str, codec: Codec, reader: Reader, thread_id: str) -> Scr
     work = _Reading(dialect, codec, replace(reader, labels=None), thread)
     yield from work.all()
     yield from user_values.settle(thread.key)
-    yield from rebuild_tables.again(dialect, codec, replace(thread, spaces={}))
+    yield from states.show_again(dialect, codec, replace(thread, spaces={}))
     yield Command(READ_BY, [(reader.extractors.label, thread.key)])
 
 

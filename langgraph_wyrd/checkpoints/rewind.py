@@ -13,15 +13,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import copy, delete, journal, points, put, rebuild_tables, working
+from langgraph_wyrd.checkpoints import copy, delete, journal, points, put, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.compare import arrival
 from langgraph_wyrd.checkpoints.delete import Light, lock, remembers
-from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.points import Place, Point
 from langgraph_wyrd.checkpoints.restore import checked, metadata_at
-from langgraph_wyrd.checkpoints.states import events_at, load_thread, sound_events
+from langgraph_wyrd.checkpoints.states import events_at, load_thread, show_again, sound_events
 from langgraph_wyrd.checkpoints.working import NamespaceState
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
@@ -65,13 +64,12 @@ class Moved(NamedTuple):
 
 @dataclass(slots=True)
 class Rewinding:
-    """Moves the head of a thread. It may be run again where the answer to its commit was lost."""
+    """Moves the head of a thread."""
 
     dialect: str
     codec: Codec
     thread_id: str
     fresh: Fresh
-    made: str | None = None
 
     def rewind(self, to: Point) -> Script[Moved | None]:
         """Make a point the head, or (`to` a message's id) what was before the message.
@@ -84,8 +82,6 @@ class Rewinding:
         points.refuse_lost(thread)
         if thread.head is None:
             return None
-        if self.made is not None and self.made == thread.head:
-            return Moved(self.made)
         place = yield from points.place_at(thread, to)
         if place is None:
             if not isinstance(to, str):
@@ -104,7 +100,7 @@ class Rewinding:
         None: it stands there still, and nothing was declared since.
         """
         thread = yield from lock(self.dialect, self.thread_id)
-        if thread is None or (self.made is not None and self.made == thread.head):
+        if thread is None:
             return None
         if thread.head == was:
             yield from self._take_back(thread, until)
@@ -130,7 +126,7 @@ class Rewinding:
             [event], {},
         )  # fmt: skip
         yield Command(insert(JOURNAL), rows)
-        yield from rebuild_tables.again(self.dialect, self.codec, replace(thread, spaces={}))
+        yield from show_again(self.dialect, self.codec, replace(thread, spaces={}))
 
     # ---- where to
 
@@ -179,11 +175,10 @@ class Rewinding:
             Command(insert(CHECKPOINTS), rows),
             Command(_HEAD, [(made, put.now(), thread.key)]),
         ]
-        self.made = made
         then = replace(thread, head=made, spaces={})
         if before is not None:
             yield from self._keep_left(thread, then, before)
-            yield from rebuild_tables.again(self.dialect, self.codec, then)
+            yield from show_again(self.dialect, self.codec, then)
         return Moved(made, True, before, None if before is None else working.visible(then))
 
     def _keep_left(self, thread: Thread, now: Thread, before: WorkingState) -> Script[None]:
@@ -304,7 +299,7 @@ def state_to_give(
 
 @dataclass(slots=True)
 class Forking:
-    """A new thread that has another one's path up to a point. It may be run again."""
+    """A new thread that has another one's path up to a point."""
 
     dialect: str
     codec: Codec
@@ -312,7 +307,6 @@ class Forking:
     target: str
     given_state: Event | None = None  # takes the place of what the events say at the point
     around_damage: bool = False  # damaged checkpoints that are not on the path are left out
-    made: str | None = None
 
     def fork(self, at: Point | Place) -> Script[bool]:
         """Copy the whole thread, and take out what is not on the path; False: no such point."""
@@ -324,11 +318,6 @@ class Forking:
         place = at if isinstance(at, Place) else (yield from points.place_at(thread, at))
         if place is None:
             return False
-        if self.made is not None:
-            there = yield from thread_row(self.dialect, self.target)
-            if there.head == self.made:
-                return True
-        self.made = place.id
         carried = None
         if self.around_damage:
             yield from lock(self.dialect, self.source)
@@ -355,7 +344,7 @@ class Forking:
         yield from self._say(thread, place, path, whole=whole)
         yield from deletion.drop(gone)
         if not gone:
-            yield from rebuild_tables.again(self.dialect, self.codec, thread)
+            yield from show_again(self.dialect, self.codec, thread)
 
     def _say(
         self, thread: Thread, place: Place, path: Collection[str], *, whole: bool

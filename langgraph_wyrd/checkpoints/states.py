@@ -1,31 +1,39 @@
-"""Working states as they were stored: a namespace at any checkpoint, a thread at its head."""
+"""Working states as they were stored: a namespace at any checkpoint, a thread at its head.
+
+The public tables are made again from them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from langgraph_wyrd.checkpoints import journal, read, working
+from langgraph_wyrd.checkpoints import journal, projection, read, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.journal import Entry
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.projection import due_of
+from langgraph_wyrd.checkpoints.put import Turn
 from langgraph_wyrd.checkpoints.working import NamespaceState, Pending, ThreadState
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.codec import from_dict
+from langgraph_wyrd.state.draft import CLOSED_INTENTIONS, CLOSED_LOOPS, LEFT_TODOS
 from langgraph_wyrd.state.events import Event, Moment
-from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.model import Todo, WorkingState
 from langgraph_wyrd.state.pending import along, moment_of, rank
-from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, unsound
-from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
+from langgraph_wyrd.storage.scripts import Command, Query, Script, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
+    INTENTIONS,
+    OPEN_LOOPS,
     SNAPSHOTS,
+    TODOS,
     WRITES,
     CheckpointRow,
     Key,
@@ -179,7 +187,9 @@ def load_namespace(
     if last.built_on is None:
         steps.insert(0, (Moment("", name), (), unborn(declared, name, last.seq)))
     lasting = along(start, steps, look)
-    state = NamespaceState(given(id), lasting, due_of(target.due), target.root, steps[-1][2])
+    state = NamespaceState(
+        given(id), lasting, projection.due_of(target.due), target.root, steps[-1][2]
+    )
     if ns == "":
         facts_until = target.seq if past and until is None else until
         known = [e for e in declared if facts_until is None or e.seq <= facts_until]
@@ -256,3 +266,97 @@ def load_thread(
     thread.state = ThreadState(working.visible(thread))
     if ahead and thread.version:
         yield from children(_CHILDREN.format(">="))
+
+
+# ---- the public tables, made again
+
+SHOW = (
+    "UPDATE wyrd_threads SET status = ?, reason = ?, due = ?, title = ?, "
+    "open_loops = ?, open_todos = ? WHERE key = ?"
+)
+USED = "UPDATE wyrd_threads SET updated = ? WHERE key = ?"
+
+
+def show_again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
+    """Show the state of the thread's head, whatever the tables hold."""
+    yield from load_thread(dialect, codec, thread)
+    yield [Command(delete(table, "thread"), [(thread.key,)]) for table in projection.PUBLIC]
+    state = working.visible(thread)
+    steps = yield from over(dialect, codec, thread, thread.head, state)
+    steps += projection.changes(
+        thread.key, thread.thread_id, WorkingState(), state, thread.head or "", codec.sealer
+    )
+    if steps:
+        yield [Command(step.sql, [step.params]) for step in steps]
+    yield Command(SHOW, [(*projection.columns(state, thread.key, codec.sealer), thread.key)])
+
+
+# ---- what is over, and no state has it any more
+
+
+@dataclass(slots=True)
+class _Past:
+    """The items of all states on a path, as each was seen last."""
+
+    items: dict[str, tuple[str, int, Any]] = field(default_factory=dict)
+
+    def look(self, state: WorkingState) -> None:
+        at = state.checkpoint_id or ""
+        held: list[tuple[int, Any]] = [
+            *enumerate(state.todos), *enumerate(state.loops), *enumerate(state.intentions),
+        ]  # fmt: skip
+        self.items.update((item.id, (at, place, item)) for place, item in held)
+
+
+def over(
+    dialect: str, codec: Codec, thread: Thread, id: str | None, state: WorkingState
+) -> Script[list[Step]]:
+    """The rows of what is over for so long that the state at a root checkpoint lacks it."""
+    ended = (
+        sum(loop.resolved for loop in state.loops) >= CLOSED_LOOPS
+        or sum(not each.open for each in state.intentions) >= CLOSED_INTENTIONS
+        or sum(not todo.listed for todo in state.todos) >= LEFT_TODOS
+    )
+    if not ended or id is None:
+        return []
+    past = _Past()
+    found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False, snapshots=False)
+    if not found.path or found.path[-1].built_on is not None:
+        return []
+    try:
+        yield from load_namespace(dialect, codec, thread, "", id, found, look=past.look)
+    except CheckpointDamaged:
+        return []
+    every: tuple[Any, ...] = (*state.todos, *state.loops, *state.intentions)
+    kept = {item.id for item in every}
+    steps = []
+    for at, place, item in past.items.values():
+        if item.id in kept or item.source.ns:
+            continue
+        make = projection.Rows(thread.key, thread.thread_id, stored(at, "an id"), codec.sealer)
+        if isinstance(item, Todo):
+            if not item.open:
+                steps.append(Step(upsert(TODOS), make.todo(item, place)))
+        elif projection.is_over(item):
+            table, row = (
+                (OPEN_LOOPS, make.loop) if hasattr(item, "kind") else (INTENTIONS, make.intention)
+            )
+            steps.append(Step(upsert(table), row(item)))
+    return steps
+
+
+# ---- another branch
+
+
+def turn(
+    dialect: str, codec: Codec, thread: Thread, parent: str | None, space: Namespace | None
+) -> Script[Turn]:
+    """What the tables hold, and which checkpoints only the branch of the head has."""
+    key, head = thread.key, thread.head
+    held = yield [Query(projection.listing(table), (key,)) for table in projection.PUBLIC]
+    left = yield from paths.line(key, head)
+    kept = [] if parent is None else (yield from paths.line(key, parent))
+    ended: list[Step] = []
+    if space is not None and space.state is not None and parent not in left:
+        ended = yield from over(dialect, codec, thread, parent, space.state.seen())
+    return Turn(held, frozenset(left).difference(kept), ended)

@@ -1,8 +1,7 @@
-"""Retention: which checkpoints and threads go, and letting them go in short transactions."""
+"""Retention: which checkpoints and threads go, and letting them go, a thread at a time."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -20,7 +19,6 @@ from langgraph_wyrd.retention import (
     SizeReport,
     SweepReport,
     doomed,
-    is_before,
     is_call,
     of_calls,
 )
@@ -29,7 +27,6 @@ from langgraph_wyrd.storage.rows import delete as delete_rows
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, TABLES, WRITES, Table
 
-STEP = 128  # checkpoints that go in one transaction
 _LATE = timedelta(hours=1)  # a checkpoint that has not come by then does not come
 
 _STRAYS = (
@@ -113,9 +110,12 @@ def strays(thread: Thread, every: Sequence[Light]) -> Script[list[Place]]:
     return sorted(place for place, at in made.items() if at is not None and at < end - _LATE)
 
 
-def weigh(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script[SweepReport]:
-    """What would go of a thread."""
-    thread = yield from delete.there(dialect, thread_id)
+def swept(
+    dialect: str, codec: Codec, thread_id: str, rule: Retention, *, dry_run: bool
+) -> Script[SweepReport]:
+    """Let go what a rule does not keep of a thread; or say what that would be."""
+    look = delete.there if dry_run else delete.lock
+    thread = yield from look(dialect, thread_id)
     if thread is None:
         return SweepReport()
     every = yield from checkpoints_of(thread)
@@ -123,7 +123,23 @@ def weigh(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script
     going = yield from gone(dialect, codec, thread, rule, every)
     if not going and not over:
         return SweepReport()
-    return (yield from _weighed(thread, going, over))
+    report = yield from _weighed(thread, going, over)
+    if dry_run:
+        return report
+    if over:
+        yield Command(
+            delete_rows(WRITES, "thread", "ns", "checkpoint"),
+            [(thread.key, *place) for place in over],
+        )
+    if going and not rule.keep_decisions:
+        rows = yield Query(_ENDED, (thread.key,))
+        stays = {light.id for light in every if light.place not in going}
+        ended = [(thread.key, item) for item, closed_in in rows if closed_in not in stays]
+        if ended:
+            yield Command(delete_rows(JOURNAL, "thread", "item"), ended)
+    deletion = delete.Deletion(dialect, codec, thread, every)
+    yield from deletion.drop(going, history=rule.keep_decisions)
+    return report
 
 
 def _weighed(
@@ -150,50 +166,10 @@ def _weighed(
     )
 
 
-def step(dialect: str, codec: Codec, thread_id: str, rule: Retention) -> Script[tuple[int, bool]]:
-    """Let some of a thread's checkpoints go: how many went, and whether more have to."""
-    thread = yield from delete.there(dialect, thread_id)
-    if thread is None:
-        return 0, False
-    every = yield from checkpoints_of(thread)
-    over = yield from strays(thread, every)
-    going = yield from gone(dialect, codec, thread, rule, every)
-    if over:
-        yield Command(
-            delete_rows(WRITES, "thread", "ns", "checkpoint"),
-            [(thread.key, *place) for place in over],
-        )
-    if not going:
-        return 0, False
-    # What a subgraph's call left is known by the checkpoint that it started from: it goes first.
-    order = sorted(going, key=lambda p: (not is_call(p[0]), -p[0].count("|"), p[1], p[0]))
-    some, left = order[:STEP], order[STEP:]
-    locked = yield from delete.lock(dialect, thread_id)
-    if locked is None or locked.version != thread.version + 1:
-        return 0, True  # somebody wrote meanwhile: look again
-    keep = rule.keep_decisions
-    if not keep:
-        rows = yield Query(_ENDED, (locked.key,))
-        stays = {light.id for light in every if light.place not in some}
-        ended = [(locked.key, item) for item, closed_in in rows if closed_in not in stays]
-        if ended:
-            yield Command(delete_rows(JOURNAL, "thread", "item"), ended)
-    deletion = delete.Deletion(dialect, codec, locked, every)
-    yield from deletion.drop(set(some), show=not left, history=keep)
-    return len(some), bool(left)
-
-
 _ENDED = (
     "SELECT id, closed_in FROM wyrd_open_loops WHERE thread = ? AND kind = 'decision' "
     "AND closed_in IS NOT NULL"
 )
-
-
-def pause() -> Script[None]:
-    """Hold nothing for a moment: SQLite lets in whoever asks just then, not who waits longest."""
-    time.sleep(0.03)
-    return
-    yield
 
 
 def _still_idle(thread: Thread, rule: Retention) -> Script[bool]:
@@ -296,25 +272,6 @@ def forget_tombstones(age: timedelta, *, dry_run: bool = False) -> Script[int]:
             [(row[0],) for row in rows],
         )
     return len(rows)
-
-
-def due(dialect: str, thread_id: str, rule: Retention, slack: int) -> Script[bool]:
-    """Whether it is worth a look: more checkpoints than are kept, or too old ones."""
-    thread = yield from delete.there(dialect, thread_id)
-    if thread is None:
-        return False
-    count, oldest = yield [
-        Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ? AND ns = ''", (thread.key,)),
-        Query(
-            "SELECT ts FROM wyrd_checkpoints WHERE thread = ? AND ns = '' ORDER BY id LIMIT 1",
-            (thread.key,),
-        ),
-    ]
-    if rule.keep_last is not None and count[0][0] > rule.keep_last + slack:
-        return True
-    if rule.max_age is None or not oldest:
-        return False
-    return is_before(oldest[0][0], datetime.now(timezone.utc) - rule.max_age)
 
 
 # ---- space

@@ -18,7 +18,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, UserMissing
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Script
-from langgraph_wyrd.storage.tables import USER_DATA, CheckpointRow, Key, UserRow
+from langgraph_wyrd.storage.tables import USER_DATA, Key, UserRow
 
 CHECKPOINT, SNAPSHOT, WRITES = "checkpoint", "snapshot", "writes"  # what a row belongs to
 
@@ -123,21 +123,6 @@ def replaced(codec: Codec, key: Key, stamp: int, held: Held, at: str) -> Script[
 def of_writes(key: Key, ns: str, low: str, high: str) -> Script[Rows]:
     """The rows of what tasks wrote at some checkpoints."""
     return Rows((yield from fetch(USER_DATA, _OF_WRITES, key, ns, low, high, thread=key)))
-
-
-def at(
-    codec: Codec, row: CheckpointRow, channel: str, change: Operation
-) -> Script[Operation | None]:
-    """The operation that a reference in a checkpoint's delta stands for."""
-    rows = yield from fetch(USER_DATA, thread=row.thread, n=row.stamp)
-    held = Rows(rows).held(codec, change[1], CHECKPOINT, row.stamp)
-    found: Operation | None = change[2] if held is None else held[channel]
-    return found
-
-
-def of_thread(key: Key) -> Script[list[UserRow]]:
-    """All rows of a thread."""
-    return (yield from fetch(USER_DATA, thread=key))
 
 
 def settle(key: Key) -> Script[None]:

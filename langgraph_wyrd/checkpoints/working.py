@@ -113,7 +113,6 @@ class ThreadState:
 
     shown: WorkingState
     early: dict[tuple[str, str], list[TaskWrite]] = field(default_factory=dict, compare=False)
-    unlabelled: int | None = None  # root checkpoints since the last "every-N", where they count
 
     @property
     def weight(self) -> int:

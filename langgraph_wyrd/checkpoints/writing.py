@@ -13,13 +13,12 @@ from functools import partial
 from typing import Any
 
 from langgraph_wyrd.checkpoints import (
-    deleted_threads,
+    delete,
     leases,
+    past_writes,
     put,
     read,
-    replaced_checkpoints,
     working,
-    writes_at_older_checkpoints,
 )
 from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
@@ -104,9 +103,7 @@ class Writing:
             if slot.thread is None:
                 thread = thread_of(self._dialect, thread_id, None)
                 if self._reader is not None:
-                    labels = self._reader.labels
-                    unlabelled = None if labels is None or labels.every is None else 0
-                    thread.state = working.ThreadState(working.visible(thread), {}, unlabelled)
+                    thread.state = working.ThreadState(working.visible(thread))
                 self._cache.keep(thread_id, slot, thread)
 
     def put(self, make: Callable[..., Job], codec: Codec, wanted: Put) -> Flow:
@@ -139,9 +136,7 @@ class Writing:
                 if loaded.stamp is not None:
                     put.refuse_others(loaded.thread, wanted.owner)
                     self._cache.drop(wanted.thread_id)
-                    again = partial(
-                        replaced_checkpoints.replaced, self._engine, codec, self._reader, wanted
-                    )
+                    again = partial(past_writes.replaced, self, codec, wanted)
                     yield self._posted(make("write", again))
                     return
                 job = self._planned(codec, make, slot, wanted, loaded)
@@ -223,9 +218,9 @@ class Writing:
         thread = loaded.thread
         if loaded.stamp == wanted.stamp:
             return None
-        deleted_threads.refuse(wanted, loaded)
+        delete.refuse(wanted, loaded)
         if loaded.stamp is not None:
-            yield from replaced_checkpoints.replaced(self._engine, codec, self._reader, wanted)
+            yield from past_writes.replaced(self, codec, wanted)
             return None
         space = loaded.space or replace(beginning(), state=loaded.start)
         before = None if thread.state is None else thread.state.shown
@@ -239,7 +234,7 @@ class Writing:
         """Read what a checkpoint builds on."""
         look = partial(load, self._dialect, codec, wanted, self._reader)
         loaded: Loaded = yield from self._read(make, wanted.thread_id, look)
-        deleted_threads.refuse(wanted, loaded)
+        delete.refuse(wanted, loaded)
         return loaded
 
     def _read(
@@ -266,7 +261,7 @@ class Writing:
         if run.held:
             return
         if run.deleted:
-            raise deleted_threads.too_late(wanted.thread_id)
+            raise delete.too_late(wanted.thread_id)
         if run.closed:
             raise SaverClosed("this saver was closed while the run was going on")
         refused = yield self._posted(make("write", run.claim))
@@ -353,9 +348,7 @@ class Writing:
                 job, late = self._planned_writes(codec, make, slot, wanted, payload, sure)
                 if late:
                     self._cache.drop(wanted.thread_id)
-                    older = partial(
-                        writes_at_older_checkpoints.stored, self, codec, wanted, payload
-                    )
+                    older = partial(past_writes.stored, self, codec, wanted, payload)
                     yield self._posted(make("write", older))
                     return None
             if job is None:
@@ -406,7 +399,7 @@ class Writing:
         yield from self._read(
             make,
             wanted.thread_id,
-            lambda strict: writes_at_older_checkpoints.loaded(self, codec, wanted),
+            lambda strict: past_writes.loaded(self, codec, wanted),
         )
 
     def _known(self, make: Callable[..., Job], slot: Slot, wanted: PutWrites) -> Flow:
@@ -419,7 +412,7 @@ class Writing:
                 make("read", lambda: is_there(row.key, wanted.ns, wanted.checkpoint))
             )
             if not there:
-                raise deleted_threads.too_late(wanted.thread_id)
+                raise delete.too_late(wanted.thread_id)
         with slot.lock:
             if slot.thread is None or slot.thread.deleted:
                 self._cache.keep(wanted.thread_id, slot, row)

@@ -173,11 +173,9 @@ def doctor(asked: Asked) -> int:
         progress = screen.progress("repair" if args.repair else "verify")
         report = saver.verify(args.thread, repair=args.repair, progress=progress)
     found = [{**asdict(each), "repairable": each.repairable} for each in report.findings]
-    space = None if report.space is None else asdict(report.space)
-    room = "" if report.space is None else f" ({report.space})"
     lines = [screen.paint(said, colour) for said, colour in _lines(report.findings)]
-    lines += [line(str(report).partition("\n")[0] + room), *_next(asked, report)]
-    data = {"ok": report.ok, "threads": report.threads, "findings": found, "space": space}
+    lines += [line(str(report).partition("\n")[0]), *_next(asked, report)]
+    data = {"ok": report.ok, "threads": report.threads, "findings": found}
     asked.show("\n".join(lines), data)
     return FINE if report.ok else NOTHING
 

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd.checkpoints import answer as storing
+from langgraph_wyrd.checkpoints import past_writes
 from langgraph_wyrd.conversation.approvals import answer as fitted
 from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.conversation.inbox import (
@@ -201,7 +201,7 @@ def _store(
     task = f"answer:{asked.key}:{number}"
     writes = (head, [(ANSWER, note)], task), _resuming(found, asked, value)
     calls = [saver._written(*each, "") for each in writes]
-    script = partial(storing.store, saver._writing, saver._codec, calls)
+    script = partial(past_writes.answered, saver._writing, saver._codec, calls)
     try:
         stored = yield from saver._write(script, calls[0].thread_id)
     except Unserialisable as error:

@@ -1,30 +1,123 @@
-"""Heals damaged threads for whoever met the damage, and reports it to the log and the hooks."""
+"""Heals damaged threads for whoever met the damage.
+
+What was healed is in the log, once in wyrd_heals, and told to the hooks.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.hooks import Fire, Hooks
+from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.storage.rows import delete
-from langgraph_wyrd.storage.scripts import Command, Script
-from langgraph_wyrd.storage.tables import SNAPSHOTS, Key
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import delete, insert
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import HEALS, SNAPSHOTS, HealRow, Key
 
 if TYPE_CHECKING:
     from langgraph_wyrd.codec.values import Codec
-    from langgraph_wyrd.recovery import heals as records
     from langgraph_wyrd.recovery import load, mend
-    from langgraph_wyrd.recovery.heals import Heal
     from langgraph_wyrd.storage.engine import Engine, Job
 else:  # most processes never meet damage
-    records, load, mend = lazy("recovery.heals", "recovery.load", "recovery.mend")
+    load, mend = lazy("recovery.load", "recovery.mend")
+
+logger = logging.getLogger("langgraph_wyrd")
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, Any]
+
+
+# ---- what was healed
+
+Kind = Literal["exact", "left_out", "ancestor", "empty"]
+_RECORD = f"{insert(HEALS)} ON CONFLICT (thread, id) DO NOTHING"
+_DONE = {
+    "exact": "restored to the byte",
+    "left_out": "left out",
+    "ancestor": "an earlier checkpoint was taken",
+    "empty": "nothing could be read",
+}
+
+
+class Heal(NamedTuple):
+    """One thing that was damaged, and what was made of it."""
+
+    kind: Kind
+    ns: str
+    checkpoint: str
+    channel: str
+    what: str
+
+
+_UNSEEN = (
+    "SELECT kind, channel, checkpoint FROM wyrd_heals WHERE thread = ? AND acknowledged_at IS NULL "
+    "AND kind <> 'exact' ORDER BY healed_at, id"
+)
+_MOST_SAID = 3
+
+
+def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
+    """What is missing of a thread since it was damaged, unless somebody said that it was seen."""
+    thread = yield from thread_row(dialect, thread_id)
+    found: dict[str, None] = {}
+    for kind, channel, checkpoint in (yield Query(_UNSEEN, (thread.key,))):
+        what = f" of {given(channel)}" if channel else ""
+        found[f"checkpoint {given(checkpoint)}{what}: {_DONE.get(kind, kind)}"] = None
+    more = len(found) - _MOST_SAID
+    return [*found][:_MOST_SAID] + ([f"{more} more"] if more > 0 else [])
+
+
+def record(key: Key, heals: Sequence[Heal]) -> Command:
+    """The statement that records heals, each once."""
+    moment = now()
+    return Command(_RECORD, [
+        HealRow(key, _id(each), each.ns, each.checkpoint, each.channel, each.kind, moment, None,
+                each.what)
+        for each in heals
+    ])  # fmt: skip
+
+
+def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:
+    """Record heals; those that were not recorded before."""
+    known = {row[0] for row in (yield Query("SELECT id FROM wyrd_heals WHERE thread = ?", (key,)))}
+    made = [each for each in heals if _id(each) not in known]
+    if made:
+        yield record(key, made)
+    return made
+
+
+def happenings(thread_id: str, heals: Sequence[Heal]) -> tuple[Happening, ...]:
+    """The `heal` events with which hooks are called."""
+    return tuple(
+        Happening(
+            "heal", given(thread_id), given(each.checkpoint) or None, given(each.ns),
+            detail={"id": _id(each), "kind": each.kind, "channel": each.channel, "what": each.what},
+        )
+        for each in heals
+    )  # fmt: skip
+
+
+def _id(heal: Heal) -> str:
+    return blake2b("\0".join(map(str, heal)).encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def log(thread_id: str, heals: Sequence[Heal]) -> None:
+    for each in heals:
+        where = f"checkpoint {given(each.checkpoint)}" if each.checkpoint else "its index row"
+        logger.warning(
+            "thread %r, %s: %s (%s)", given(thread_id), where, each.what, _DONE[each.kind]
+        )
+
+
+# ---- healing
 
 
 class Healer:
@@ -55,12 +148,12 @@ class Healer:
     def report(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
         """Log heals; the hooks to call with them."""
         for thread_id, heals in found:
-            records.log(thread_id, heals)
+            log(thread_id, heals)
         return self._fire(found)
 
     def _fire(self, found: Sequence[tuple[str, list[Heal]]]) -> Fire:
         heard = found if self.hooks.hear("heal") else ()
-        return Fire(self, tuple(each for held in heard for each in records.happenings(*held)))
+        return Fire(self, tuple(each for held in heard for each in happenings(*held)))
 
     def write(self, make: Callable[..., Job], thread_id: str, gives_up: bool) -> Flow:
         """What a write does that met damage: see `checkpoints.writing`."""
@@ -86,7 +179,7 @@ class Healer:
             found = yield self._posted(make("read", lambda: reading.run(lenient)))
             yield self.report(done)
             for thread_id, (key, heals, drops) in reading.found.items():
-                records.log(thread_id, heals)
+                log(thread_id, heals)
                 with suppress(WyrdError):
                     record = partial(_recorded, key, heals, drops)
                     new = yield self._posted(make("mend", record))
@@ -109,4 +202,4 @@ def _recorded(
     if drops:
         away = delete(SNAPSHOTS, "thread", "ns", "checkpoint")
         yield Command(away, [(key, *each) for each in drops])
-    return (yield from records.new(key, heals))
+    return (yield from new(key, heals))

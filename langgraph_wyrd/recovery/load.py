@@ -16,11 +16,11 @@ from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.recovery import rows as stored_rows
-from langgraph_wyrd.recovery.heals import Heal
+from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, located, remade, without_events
 from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import unsound
+from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -65,7 +65,7 @@ class Lenient:
                 stored = yield from stored_rows.read(
                     self._dialect, place.key, thread_id, place.row or place.wrong
                 )
-                users = yield from user_values.of_thread(place.key)
+                users = yield from fetch(USER_DATA, thread=place.key)
                 made = _Thread(self._codec, recovered(stored), users)
                 self.found[thread_id] = (place.key, made.heals, made.drops)
             self._threads[thread_id] = made

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import rebuild_tables, search
+from langgraph_wyrd.checkpoints import search, states
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.read import NEWEST
@@ -18,7 +18,7 @@ from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.recovery import rows as stored_rows
-from langgraph_wyrd.recovery.heals import Heal, record
+from langgraph_wyrd.recovery.healer import Heal, record
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
 from langgraph_wyrd.recovery.rows import (
     Fix,
@@ -265,7 +265,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
     if moved:
         thread = yield from thread_row(dialect, thread_id)
         with suppress(KeyMissing, CheckpointDamaged):
-            yield from rebuild_tables.again(dialect, codec, thread)
+            yield from states.show_again(dialect, codec, thread)
     return (yield from _recorded(found, heals))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.parity import PIECE, PROTECTED, SIZES, mark, packed, tag, unpacked
-from langgraph_wyrd.storage.rows import delete, select, summed, unsound
+from langgraph_wyrd.storage.rows import delete, select, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
 
@@ -204,17 +204,16 @@ def _by_parity(made: Recovered, bad: Bad) -> bool:
     progress = False
     for group in _groups(made):
         lost = group.missing(made)
-        for each in lost:
-            found = _resummed(bad, each)
-            if found is None and len(lost) == 1:
-                found = _repieced(made, bad, group, each) or group.rebuilt(made, each)
-            if found is not None:
-                table, row = found
-                old = _replaced(bad[table], table, row)
-                if old is None:  # one that was put there, with a checksum that fits
-                    old = _replaced(made.sound[table], table, row)
-                made.take(bad, table, old, row)
-                progress = True
+        if len(lost) != 1:
+            continue
+        found = _repieced(made, bad, group, lost[0]) or group.rebuilt(made, lost[0])
+        if found is not None:
+            table, row = found
+            old = _replaced(bad[table], table, row)
+            if old is None:  # one that was put there, with a checksum that fits
+                old = _replaced(made.sound[table], table, row)
+            made.take(bad, table, old, row)
+            progress = True
     return progress
 
 
@@ -232,20 +231,6 @@ def _by_members(made: Recovered, bad: Bad) -> bool:
                 made.take(bad, PARITY, row, right)
                 progress = True
     return progress
-
-
-def _resummed(bad: Bad, lost: int) -> tuple[Table, Any] | None:
-    """The row of which only a checksum is damaged."""
-    for number, table in enumerate(PROTECTED):
-        for row in bad[table]:
-            with suppress(TypeError, ValueError, AttributeError):
-                right = summed(table, row)
-                others = [name for name in table.sums if name != "sum"]
-                if tag(number, right) == lost and all(
-                    getattr(right, name) == getattr(row, name) for name in others
-                ):
-                    return table, right
-    return None
 
 
 def _repieced(made: Recovered, bad: Bad, group: _Group, lost: int) -> tuple[Table, Any] | None:

@@ -17,7 +17,6 @@ from typing import Any
 from langgraph_wyrd.checkpoints import (
     lookup,
     projection,
-    rebuild_tables,
     search,
     states,
     working,
@@ -101,33 +100,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
-    """How much room the database takes, in bytes.
-
-    `free` is inside an SQLite file (`VACUUM` gives it back); `dead` are rows that a Postgres
-    `VACUUM` will take away. None: this database can't say.
-    """
-
-    total: int
-    free: int | None = None
-    dead: int | None = None
-
-    def __str__(self) -> str:
-        said = [f"{self.total / 1e6:,.1f} MB"]
-        if self.free is not None:
-            said.append(f"{self.free / 1e6:,.1f} MB of it free")
-        if self.dead is not None:
-            said.append(f"{self.dead:,} dead rows")
-        return ", ".join(said)
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
-    """All findings. `ok`: there is no damage, or none any more. `space`: of the whole database."""
+    """All findings. `ok`: there is no damage, or none any more."""
 
     threads: int
     findings: tuple[Finding, ...] = ()
-    space: Space | None = None
 
     @property
     def ok(self) -> bool:
@@ -154,7 +131,6 @@ def count(n: int, one: str) -> str:
 
 Flow = Generator[Any, Any, Any]
 
-_ROUNDS = 3  # what was repaired may show more that can be
 _THERE = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}'",
     # The name stands in the text, where the saver's schema is put before it.
@@ -187,15 +163,15 @@ def verifying(
             return (yield job)
 
         def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
-            """What is found, and, after as many repairs as it takes, what is left."""
+            """What is found, and, after a repair, what is left."""
             seen: list[Finding] = yield from posted("read", look)
-            for _ in range(_ROUNDS if repair else 0):
-                broken = any(each.table in ("the file", "the database") for each in seen)
-                if broken or not any(each.repairable for each in seen):
-                    break
-                yield from posted("mend", mend)
-                seen = _settled(seen, (yield from posted("read", look)))
-            return seen
+            broken = any(each.table in ("the file", "the database") for each in seen)
+            if not repair or broken or not any(each.repairable for each in seen):
+                return seen
+            yield from posted("mend", mend)
+            left: list[Finding] = yield from posted("read", look)
+            gone = [each for each in seen if each.damage and each not in left]
+            return [*(replace(each, repaired=True) for each in gone), *left]
 
         database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
         found: list[Finding] = []
@@ -225,16 +201,9 @@ def verifying(
             again = [replace(each, repaired=False) for each in left]
             gone = [each for each in found if each.repaired or each not in again]
             found = [*(replace(each, repaired=True) for each in gone), *left]
-        space = yield from posted("read", partial(_space, dialect))
-        return Report(len(names), (*found, *of_threads), space)
+        return Report(len(names), (*found, *of_threads))
 
     return run
-
-
-def _settled(before: list[Finding], left: list[Finding]) -> list[Finding]:
-    """What was found, with what of it is repaired by now."""
-    done = [replace(each, repaired=True) for each in before if each.damage and each not in left]
-    return [*done, *left]
 
 
 # ---- the threads
@@ -388,7 +357,7 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
         return []
     state = working.visible(thread)
     steps = projection.changes(row.key, given(name), WorkingState(), state, thread.head or "")
-    steps += yield from rebuild_tables.over(dialect, codec, thread, thread.head, state)
+    steps += yield from states.over(dialect, codec, thread, thread.head, state)
     wrong = []
     for table in projection.PUBLIC:
         sealed = codec.sealer is not None
@@ -459,7 +428,7 @@ def _repaired(dialect: str, codec: Codec, name: str) -> Script[None]:
     if row is not None and row.deleted_at is None:
         thread = lookup.thread_of(dialect, name, row)
         with suppress(KeyMissing):
-            yield from rebuild_tables.again(dialect, codec, thread)
+            yield from states.show_again(dialect, codec, thread)
 
 
 # ---- the database
@@ -542,18 +511,3 @@ def _repaired_database(dialect: str) -> Script[None]:
     yield Command(
         schema.RECORD, [(*each, datetime.now().astimezone().isoformat()) for each in schema.APPLIED]
     )
-
-
-def _space(dialect: str) -> Script[Space | None]:
-    if dialect != "sqlite":
-        rows = yield Query(
-            "SELECT pg_database_size(current_database()), "
-            "(SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables "
-            "WHERE relname LIKE 'wyrd%')"
-        )
-        return Space(int(rows[0][0]), dead=int(rows[0][1]))
-    rows = yield Query(
-        "SELECT c.page_count * s.page_size, f.freelist_count * s.page_size "
-        "FROM pragma_page_count c, pragma_page_size s, pragma_freelist_count f"
-    )
-    return Space(int(rows[0][0]), int(rows[0][1]))

@@ -46,8 +46,8 @@ logger = logging.getLogger("langgraph_wyrd")
 T = TypeVar("T")
 
 SERDE = "(serde)"  # the key id that stands for a serde's own key; no ring has such an id
-SEALING = "(sealing)"  # among the ids of keys: a plain store is being sealed, and not done
 _OWNER, _PLACE, _TEXT = "wyrd_keys", b"proof", b"langgraph-wyrd"
+_ROW_COST = 2048  # of a serde: pycryptodome's AES takes 100 us to set up, whatever the size
 _SAMPLE = 3  # rows of each table that are looked at: any one may be damaged
 
 
@@ -83,7 +83,6 @@ class Access:
         self._attached: WeakSet[Any] = WeakSet()
         self._guard = threading.Lock()
         self._looked = False
-        self.sealing_plain = False  # `rotate_keys(plain=True)` may work on a plain store
 
     def sealer(self, serde: Any) -> Sealer | None:
         """What seals the rows of a saver with this serde; None: they are stored plain."""
@@ -105,7 +104,21 @@ class Access:
 
     def guard(self, driver: Any) -> Driver:
         """The driver, whose connections are only used where the keys are right."""
-        return _Admitting(driver, self)
+        connect = driver.connect
+
+        def admitted(*, writes: bool) -> Any:
+            connection = connect(writes=writes)
+            try:
+                self.admit(connection, writes=writes)
+            except BaseException:
+                with suppress(Exception):
+                    connection.close()
+                raise
+            return _Naming(connection) if self.encrypted else connection
+
+        driver.connect = admitted
+        guarded: Driver = driver
+        return guarded
 
     # ---- looking
 
@@ -158,16 +171,10 @@ class Access:
     ) -> KeyRow | None:
         ring = cipher.ring
         proven, others = _proven(cipher, known, begun)
-        if SEALING in known and not self.sealing_plain:
-            raise PlainStore(
-                "this store was being encrypted with `rotate_keys(plain=True)`, and that was "
-                "stopped: run it again"
-            )
-        if begun and not proven and not others and not self.sealing_plain:
+        if begun and not proven and not others:
             raise PlainStore(
                 "keys= was given, and the threads of this store are not encrypted: copy them "
-                "into a new store (`port.copy`), or encrypt them here with "
-                "`rotate_keys(plain=True)`"
+                "into a new store (`port.copy`)"
             )
         if others and not proven:
             id = max(others)
@@ -180,8 +187,6 @@ class Access:
                 f"has only {', '.join(ring.ids)}",
                 key_id=id,
             )
-        if self.sealing_plain:
-            return None  # the key is marked when all is sealed
         if ring.newest in known and _opens(cipher, known[ring.newest]):
             return None
         return proof(cipher, ring.newest)
@@ -223,8 +228,6 @@ def _proven(
     proven: set[str] = set()
     others: set[str] = set()
     for id, held in known.items():
-        if id == SEALING:
-            continue
         try:
             sealed = ciphers.of_text(held)
             if not ciphers.id_of(ciphers.head_of(sealed)):
@@ -260,9 +263,8 @@ def serde_sealer(serde: Any) -> Sealer:
     """What seals rows through a serde: by its cipher, or (any other than JsonPlusSerializer, which
     counts as encrypting) by the serde itself."""
     if type(serde) is EncryptedSerializer:
-        return encryption.JointSealer(
-            ciphers.SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
-        )
+        cipher = ciphers.SerdeCipher(serde.cipher.encrypt, serde.cipher.decrypt)
+        return encryption.Sealer(cipher, _ROW_COST)
     texts: bool | None = None  # whether it takes bytes only as text, as a serde of JSON does
 
     def encrypt(data: bytes) -> tuple[str, bytes]:
@@ -276,7 +278,7 @@ def serde_sealer(serde: Any) -> Sealer:
         found = serde.loads_typed((tag, data))
         return b64decode(found, validate=True) if type(found) is str else found
 
-    return encryption.JointSealer(ciphers.SerdeCipher(encrypt, decrypt))
+    return encryption.Sealer(ciphers.SerdeCipher(encrypt, decrypt), _ROW_COST)
 
 
 def _takes_bytes(serde: Any) -> bool:
@@ -328,31 +330,6 @@ def _opens_any(sealer: Sealer) -> Script[bool]:
 
 
 # ---- connections
-
-
-class _Admitting:
-    """A driver whose connections are looked at before they are used."""
-
-    def __init__(self, inner: Any, access: Access) -> None:
-        self._inner = inner
-        self._access = access
-        self.dialect: str = inner.dialect
-        self.writers: int = inner.writers
-        self.readers: int = inner.readers
-        self.keeps_open: bool = inner.keeps_open
-        self.set_up = inner.set_up
-        self.gone = inner.gone
-        self.forget = inner.forget
-
-    def connect(self, *, writes: bool) -> Any:
-        connection = self._inner.connect(writes=writes)
-        try:
-            self._access.admit(connection, writes=writes)
-        except BaseException:
-            with suppress(Exception):
-                connection.close()
-            raise
-        return _Naming(connection) if self._access.encrypted else connection
 
 
 class _Naming:

@@ -9,7 +9,7 @@ are stored, so rows can be verified and repaired without keys.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import ormsgpack
 
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.storage.ciphers import TEXT, Cipher, NotOpened, NotSealed, as_text, of_text
-from langgraph_wyrd.storage.tables import THREADS, Table
+from langgraph_wyrd.storage.ciphers import Cipher, NotOpened, as_text, of_text
+from langgraph_wyrd.storage.tables import Table
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -66,10 +66,10 @@ def _columns(table: Table) -> Iterator[_Sealed]:
 class Sealer:
     """Seals and opens rows of declared tables with one cipher."""
 
-    row_cost = 0  # bytes of a delta that cost as much to read as to open one more row
-
-    def __init__(self, cipher: Cipher) -> None:
+    def __init__(self, cipher: Cipher, row_cost: int = 0) -> None:
+        """`row_cost`: bytes of a delta that cost as much to read as to open one more row."""
         self.cipher = cipher
+        self.row_cost = row_cost
         # A thread's title and reason are written at every step, and seldom change.
         self.seal_value = lru_cache(4096)(self._seal_value)
 
@@ -137,17 +137,14 @@ class Sealer:
         data = value if kind == "bytes" else value.encode("utf-8", "surrogatepass")
         return _stored(kind, self.cipher.seal(owner, place, data))
 
-    def _plain_of(self, table: Table, column: _Sealed, row: Any) -> Any:
-        place = column.label + _pack(column.bound(row))
-        owner, sealed = row[_OWNERS[table.name]], _raw(column.kind, row[column.at])
-        return _value(column.kind, self.cipher.open(owner, place, sealed))
-
     def _opened(self, table: Table, column: _Sealed, row: Any) -> Any:
         value = row[column.at]
         if value is None or (value == "" and not table.sums):
             return value
         try:
-            return self._plain_of(table, column, row)
+            place = column.label + _pack(column.bound(row))
+            plain = self.cipher.open(row[_OWNERS[table.name]], place, _raw(column.kind, value))
+            return plain if column.kind == "bytes" else plain.decode("utf-8", "surrogatepass")
         except KeyMissing as error:
             if not error.place:
                 key = [getattr(row, name) for name in table.key[1:]]
@@ -160,85 +157,10 @@ class Sealer:
             raise NotOpened(f"a row of {table.name} can't be opened: {error}") from error
 
 
-class JointSealer(Sealer):
-    """For ciphers that cost the same whatever the size: one call seals a row's columns together.
-
-    What is sealed stands in one of them, the others hold a mark. (pycryptodome's AES, which
-    `EncryptedSerializer` uses, takes 100 us to set up; a `put` has three encrypted columns.)
-    """
-
-    row_cost = 2048
-
-    def __init__(self, cipher: Cipher) -> None:
-        super().__init__(cipher)
-        self._last: tuple[Any, ...] = (None, None, None)  # of the row that was opened last
-
-    def seal(self, table: Table, row: R) -> R:
-        held: Any = row
-        plan = _plan(table)
-        there = [column for column in plan if held[column.at] is not None]
-        if not _is_joint(table, plan) or not there:
-            return super().seal(table, row)
-        values = [
-            value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-            for value in (held[column.at] for column in plan)
-        ]
-        anchor = next((c for c in reversed(there) if c.kind == "bytes"), there[0])
-        made: dict[str, Any] = {column.name: _MARKS[column.kind] for column in there}
-        sealed = self.cipher.seal(
-            held[_OWNERS[table.name]], _joint_place(table, row), _pack(values)
-        )
-        made[anchor.name] = _stored(anchor.kind, sealed)
-        return held._replace(**made)  # type: ignore[no-any-return]
-
-    def _plain_of(self, table: Table, column: _Sealed, row: Any) -> Any:
-        plan = _plan(table)
-        if not _is_joint(table, plan):
-            return super()._plain_of(table, column, row)
-        (anchor, *more) = [
-            c for c in plan if row[c.at] is not None and row[c.at] not in _ANY_MARK
-        ] or [column]
-        for each in more:  # something stands where a mark should
-            raise NotSealed(f"{each.name} is plain, and this store is encrypted")
-        sealed, place = _raw(anchor.kind, row[anchor.at]), _joint_place(table, row)
-        known, where, values = self._last
-        if known != sealed or where != place:
-            plain = self.cipher.open(row[_OWNERS[table.name]], place, sealed)
-            values = ormsgpack.unpackb(plain)
-            self._last = (sealed, place, values)
-        return _value(column.kind, values[plan.index(column)])
-
-
-_MARKS: dict[str, Any] = {"bytes": b"\xc1\0", "text": TEXT, "json": f'"{TEXT}"'}
-_ANY_MARK = frozenset(_MARKS.values())  # Postgres gives a JSON text without its quotes
-
-
-def _is_joint(table: Table, plan: Sequence[_Sealed]) -> bool:
-    """A thread's own texts are set one by one (`seal_value`)."""
-    return len(plan) > 1 and table is not THREADS
-
-
-def _joint_place(table: Table, row: Any) -> bytes:
-    """The place of a row's columns together: all that one of them is bound to."""
-    bound = _JOINT.get(table.name)
-    if bound is None:
-        covered = {name for held in table.sums.values() for name in held} or set(table.key)
-        names = [n for n in table.names if n in covered and n not in table.encrypted]
-        bound = _JOINT[table.name] = itemgetter(*map(table.names.index, names))
-    return table.name.encode() + b"\0" + _pack(bound(row))
-
-
-_JOINT: dict[str, Any] = {}
-
-
 def _stored(kind: str, sealed: bytes) -> Any:
     if kind == "bytes":
         return sealed
     return f'"{as_text(sealed)}"' if kind == "json" else as_text(sealed)
-
-
-def _value(kind: str, plain: bytes) -> Any:
-    return plain if kind == "bytes" else plain.decode("utf-8", "surrogatepass")
 
 
 def _raw(kind: str, value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The threads that own a database, and the way there and back.
 
-One thread writes (on Postgres: a few, each with its own share of the threads), others read. A
+One thread writes, others read. A
 caller hands a job over and gets its result back: two crossings, whatever the job does. A writer
 takes all that waits and stores it in one transaction; a write that fails is isolated, so that it
 costs the others nothing. No job ever waits for a caller, so a sync call on a running loop can't
@@ -60,12 +60,8 @@ class Driver(Protocol):
     """What opens connections to one database."""
 
     dialect: str
-    writers: int  # threads that write at the same time
     readers: int  # threads that read at the same time; 0: the writer reads as well
     keeps_open: bool  # whether connections stay open while the process forks
-
-    def set_up(self) -> None:
-        """Look at the database, and make what is missing."""
 
     def connect(self, *, writes: bool) -> Connection: ...
 
@@ -377,10 +373,10 @@ class Engine:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._ready = False
-        self._write_queues: list[SimpleQueue[list[Job] | None]] = []
+        self._write_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._read_queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._workers: list[_Worker] = []
-        self._most = self.driver.writers + self.driver.readers
+        self._most = 1 + self.driver.readers
         self._lingering: WeakKeyDictionary[Any, _Lingering] = WeakKeyDictionary()
         self._background = 0  # generators of scripts that were started and have not ended
         self._no_background = threading.Event()
@@ -493,13 +489,11 @@ class Engine:
         return job
 
     def send(self, jobs: list[Job]) -> None:
-        """Put jobs into the queue of their writer."""
+        """Put jobs into the writer's queue."""
         with self._guard:  # as in `post`
-            queues = self._write_queues
-            for at, queue in enumerate(queues):
-                if share := [job for job in jobs if hash(job.key) % len(queues) == at]:
-                    queue.put(share)
-        for job in () if queues else jobs:
+            if is_open := self._ready:
+                self._write_queue.put(jobs)
+        for job in () if is_open else jobs:
             job.end(None, _closed())
 
     # ---- life
@@ -514,10 +508,7 @@ class Engine:
                 raise _closed()
             if self._ready:
                 return
-            for _ in range(self.driver.writers):
-                queue: SimpleQueue[list[Job] | None] = SimpleQueue()
-                self._write_queues.append(queue)
-                self._add(_Worker(self, queue, writes=True))
+            self._add(_Worker(self, self._write_queue, writes=True))
             self._ready = True
             _ENGINES.add(self)
 
@@ -528,7 +519,7 @@ class Engine:
     def add_reader(self) -> None:
         """Start one more reader, once those that there are have a connection."""
         with self._guard:
-            readers = self._workers[len(self._write_queues) :]
+            readers = self._workers[1:]
             if (
                 self._ready
                 and len(self._workers) < self._most
@@ -539,7 +530,7 @@ class Engine:
     def leave(self, reader: _Worker) -> bool:
         """Go on with fewer readers where the server lets no more in; False if it is the last."""
         with self._guard:
-            others = [each for each in self._workers[len(self._write_queues) :] if each != reader]
+            others = [each for each in self._workers[1:] if each != reader]
             if reader not in self._workers or not any(each.is_connected for each in others):
                 return False
             self._workers.remove(reader)
@@ -547,15 +538,14 @@ class Engine:
             return True
 
     def is_writing(self) -> bool:
-        """Whether a writer has a connection, which can read as well."""
+        """Whether the writer has a connection, which can read as well."""
         with self._guard:
-            writers = self._workers[: len(self._write_queues)]
-            return any(each.is_connected for each in writers)
+            return bool(self._workers) and self._workers[0].is_connected
 
     def make_room(self, error: ConnectionLost) -> bool:
         """Have a reader give up its connection, so that a writer gets one; False if none has."""
         with self._guard:
-            readers = self._workers[len(self._write_queues) :]
+            readers = self._workers[1:]
             if isinstance(error, NoAnswer) or not any(each.is_connected for each in readers):
                 return False
         rested = threading.Event()
@@ -602,14 +592,12 @@ class Engine:
                 lingering.flush()
         with self._guard:
             workers, self._workers = self._workers, []
-            queues, self._write_queues = self._write_queues, []
-            for queue in queues:
-                queue.put(None)
-            for _ in workers[len(queues) :]:
+            self._write_queue.put(None)
+            for _ in workers[1:]:
                 self._read_queue.put(None)
             self._ready = False
-            self._read_queue = SimpleQueue()
-            self._most = self.driver.writers + self.driver.readers
+            self._write_queue, self._read_queue = SimpleQueue(), SimpleQueue()
+            self._most = 1 + self.driver.readers
         _ENGINES.discard(self)
         return workers
 
@@ -626,8 +614,7 @@ class Engine:
             paused.release()
             go_on.wait(timeout)
 
-        readers = len(self._workers) - len(self._write_queues)
-        queues = [*self._write_queues, *[self._read_queue] * readers]
+        queues = [self._write_queue, *[self._read_queue] * (len(self._workers) - 1)]
         for queue in queues:
             job = Job("pause", None, None, None)
             job.done = hold
@@ -682,7 +669,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     _PAUSED.clear()
     for engine in list(_ENGINES):
-        _INHERITED.append((engine._workers, engine._write_queues, engine._read_queue))
+        _INHERITED.append((engine._workers, engine._write_queue, engine._read_queue))
     _ENGINES.clear()
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from langgraph_wyrd.errors import PlainStore
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.scripts import Script
 
@@ -28,8 +25,7 @@ def enter(engine: Engine) -> None:
     """Open, also after a close; what can't be opened is left closed."""
     fresh = engine.reopened()
     try:
-        with suppress(PlainStore):  # `rotate_keys(plain=True)` encrypts a plain store
-            meet(engine)
+        meet(engine)
     except BaseException:
         if fresh:
             engine.close()
@@ -40,8 +36,7 @@ async def aenter(engine: Engine) -> None:
     """Async version of `enter`."""
     fresh = engine.reopened()
     try:
-        with suppress(PlainStore):
-            await ameet(engine)
+        await ameet(engine)
     except BaseException:
         if fresh:
             await engine.aclose()

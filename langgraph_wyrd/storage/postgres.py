@@ -12,35 +12,42 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
 
 from langgraph_wyrd.errors import (
+    BadUrl,
     ConnectionLost,
+    DatabaseBusy,
+    DatabaseDamaged,
+    DatabaseFull,
     InvalidInput,
     MissingExtra,
     NoAnswer,
+    ReadOnlyDatabase,
+    SchemaMissing,
+    StatementTimeout,
     StoreError,
     WyrdError,
 )
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.scripts import Clash, Query, Row, Script, Stale, Step
-from langgraph_wyrd.storage.tables import MIGRATIONS
+from langgraph_wyrd.storage.tables import MIGRATIONS, made_again
 from langgraph_wyrd.storage.url import Address
 
 try:
     import psycopg
     from psycopg import sql as quoting
     from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import Conninfo
     from psycopg.rows import tuple_row
     from psycopg.types.numeric import Int8BinaryDumper
 except ImportError as error:
     raise MissingExtra("Postgres needs psycopg: pip install 'langgraph-wyrd[postgres]'") from error
 
 from langgraph_wyrd.storage import postgres_watch
-from langgraph_wyrd.storage.postgres_errors import check_options, lost, said, translated
 from langgraph_wyrd.storage.postgres_pipeline import Pipeline, Rows
 
 T = TypeVar("T")
@@ -69,7 +76,6 @@ class PostgresDriver:
     """See `storage.engine.Driver`."""
 
     dialect = "postgres"
-    writers = 1
     keeps_open = True  # a forked child leaves the connections of its parent alone
 
     def __init__(
@@ -91,7 +97,7 @@ class PostgresDriver:
         self._timeout = timeout
         self._connect = connect
         pool = {name: options.pop(name) for name in _POOL if name in options}
-        self.readers = max(1, int(pool.get("max_size") or 8) - self.writers)
+        self.readers = max(1, int(pool.get("max_size") or 8) - 1)
         options.pop("row_factory", None)
         check_options(self._conninfo, options)
         self._options = {"autocommit": True, **options}
@@ -141,9 +147,6 @@ class PostgresDriver:
         return found
 
     # ---- opening
-
-    def set_up(self) -> None:
-        """Look at the database, and make what is missing."""
 
     def connect(self, *, writes: bool) -> PostgresConnection:
         raw = self._reached()
@@ -312,7 +315,7 @@ class PostgresDriver:
         with contextlib.suppress(psycopg.Error, ConnectionLost):
             raw = self._reached()
             try:
-                for _ in range(_ASKED):
+                for _ in range(_ASKED if xid else 0):
                     with raw.transaction():
                         row = raw.execute(_STATUS, (xid,), prepare=False).fetchone()
                     status, since = row or ("", "")
@@ -409,8 +412,9 @@ class PostgresConnection:
                         step = script.send(self._execute(step))
             except StopIteration as end:
                 result: T = end.value
-            if begin is _WRITE and not self._driver._portable:
-                rows = self._execute([Query(_XID)])[0]
+            if begin is _WRITE:
+                # Behind portable tables transactions have no numbers that could be asked about.
+                rows = [("", "")] if self._driver._portable else self._execute([Query(_XID)])[0]
                 if rows and rows[0][0] is not None:
                     self._ending = rows[0], result
         return result
@@ -483,3 +487,84 @@ def _not_a_connection(made: Any) -> InvalidInput:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat()
+
+
+# ---- errors: what Postgres refused, translated here and nowhere else
+
+_NOT_LIBPQ_S = {"cursor_factory", "context", "prepare_threshold", "autocommit"}
+
+
+def check_options(conninfo: str, options: Mapping[str, Any]) -> None:
+    """Refuse what can't be connected with, before anything is."""
+    told = {name: value for name, value in options.items() if name not in _NOT_LIBPQ_S}
+    if unknown := told.keys() - {each.keyword.decode() for each in Conninfo.get_defaults()}:
+        raise InvalidInput(f"unknown options for Postgres: {', '.join(sorted(unknown))}")
+    try:
+        conninfo_to_dict(conninfo, **told)
+    except psycopg.ProgrammingError as error:
+        raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
+
+
+def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
+    """The error of ours that says what the driver's means."""
+    text = said(error)
+    state = error.sqlstate or ""
+    if state == "55P03":
+        return DatabaseBusy(
+            f"{where}: somebody else held a lock for longer than the timeout of "
+            f"{timeout:g} s ({text})"
+        )
+    if state == "57014":
+        return StatementTimeout(
+            f"{where}: it took longer than the server, or the role, allows ({text}). Nothing of "
+            "it was stored: raise its statement_timeout, or ask for less at once"
+        )
+    if state in ("XX001", "XX002"):
+        damaged = DatabaseDamaged(
+            f"{where}: pages of it are damaged, and what they held can't be read ({text}). Other "
+            "threads may be whole: verify() says more. An index can be made anew with REINDEX; "
+            "else restore the database from a backup"
+        )
+        damaged.of, damaged.said = "the database", text
+        damaged.remedy = "restore the database from a backup; REINDEX does for an index"
+        return damaged
+    if state.startswith("53"):
+        what = f"{where}: no room left for this write, which was not stored ({text})"
+        if state != "53100":
+            return DatabaseBusy(what)
+        return DatabaseFull(f"{what}. Make room on the server's disk, and the same saver goes on")
+    if state == "25006":
+        return ReadOnlyDatabase(f"{where} can only be read ({text})")
+    if state in ("42P01", "3F000"):
+        remedy = made_again(text)
+        what = f"{where} does not have langgraph-wyrd's tables ({text})"
+        return SchemaMissing(f"{what}. {remedy}" if remedy else what)
+    if state == "42501":
+        return StoreError(
+            f"{where}: this role may not do that ({text}). Tables can be made by another "
+            'role: see WyrdSaver.ddl(), and setup="never"'
+        )
+    if state == "25P03":
+        return ConnectionLost(
+            f"{where}: the server ends a transaction that waits for us too soon, twice ({text}): "
+            "raise its idle_in_transaction_session_timeout"
+        )
+    if lost(error):
+        return ConnectionLost(f"{where}: the connection was lost, twice ({text})")
+    return StoreError(f"{where}: {text}")
+
+
+def lost(error: psycopg.Error) -> bool:
+    """Whether the connection, or the server, went away."""
+    state = error.sqlstate
+    if state is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return state.startswith("08") or state in ("57P01", "57P02", "57P03", "57P05", "25P03")
+
+
+def said(error: BaseException) -> str:
+    """The server's or the driver's words, on one line; without the statement."""
+    words = [str(error)]
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        words = [error.diag.message_primary, error.diag.message_detail or ""]
+    return " ".join(" ".join(words).split()) or type(error).__name__

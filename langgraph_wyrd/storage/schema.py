@@ -82,11 +82,8 @@ def statements(dialect: Dialect, placement: str | None = None) -> list[str]:
     for table in TABLES.values():
         made += _create(table, dialect, parts, portable=placement == "portable")
         for index in table.indexes:
-            unique = "UNIQUE " if index.unique else ""
             where = f" WHERE {index.where}" if index.where else ""
-            made.append(
-                f"CREATE {unique}INDEX {index.name} ON {table.name} ({index.columns}){where}"
-            )
+            made.append(f"CREATE INDEX {index.name} ON {table.name} ({index.columns}){where}")
         if table.fed:
             made += _feed(table, dialect)
     made.append("CREATE INDEX wyrd_threads_minute ON wyrd_threads (minute)")

@@ -35,7 +35,6 @@ class Index(NamedTuple):
     name: str
     columns: str
     where: str = ""
-    unique: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -458,7 +457,6 @@ class LeaseRow(NamedTuple):
     born: str
     since: float
     seen: float
-    wanted: int
     ended: str | None  # how a run ended that left something due; then nobody holds it
     head: str | None  # … and where
 

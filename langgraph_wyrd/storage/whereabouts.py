@@ -57,7 +57,7 @@ class Whereabouts:
             if held is None and found is not None:
                 self._beside[end] = found
             elif held != found:
-                self._taken = found is not None and _size(f"{self.path}{end}") > 0
+                self._taken = found is not None and size(f"{self.path}{end}") > 0
                 what = f"lost the {end} file beside it while it was open"
                 raise self._gone(what, _AGAIN, BesideGone)
         self.lost = False
@@ -101,7 +101,8 @@ def _id(path: str) -> _Id | None:
     return (found.st_dev, found.st_ino)
 
 
-def _size(path: str) -> int:
+def size(path: str) -> int:
+    """The bytes of a file; 0 where it is not seen."""
     try:
         return os.path.getsize(path)
     except OSError:
@@ -110,7 +111,7 @@ def _size(path: str) -> int:
 
 def lost_its_head(path: str) -> bool:
     """Whether a database is empty whose WAL is not: its first page is written before any WAL."""
-    return os.path.exists(path) and _size(path) == 0 < _size(f"{path}-wal")
+    return os.path.exists(path) and size(path) == 0 < size(f"{path}-wal")
 
 
 def needs_immutable(path: str) -> bool:

@@ -1,0 +1,179 @@
+"""Writes that change what is stored already, in a transaction of their own.
+
+A checkpoint that is put again with other content; task writes that say something about a checkpoint
+which is not what the cache stands at; answers, which are stored together and once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from langgraph_wyrd.checkpoints import path, put, search, states, user_values, working
+from langgraph_wyrd.checkpoints.cache import beginning
+from langgraph_wyrd.checkpoints.delete import between, lock, too_late
+from langgraph_wyrd.checkpoints.lookup import is_there, load, thread_row
+from langgraph_wyrd.checkpoints.restore import checked
+from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.storage import parity
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import delete, insert, summed, upsert
+from langgraph_wyrd.storage.scripts import Command, Query, Script
+from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, WRITES, WriteRow
+
+if TYPE_CHECKING:
+    from langgraph_wyrd.checkpoints.writing import Writing
+
+_CHILDREN = "SELECT ns, id FROM wyrd_checkpoints WHERE thread = ? AND built_on = ? AND ns = ?"
+
+
+# ---- a checkpoint that is put again
+
+
+def replaced(writing: Writing, codec: Codec, wanted: put.Put) -> Script[None]:
+    """Store a checkpoint in the place of the one that has its id; its children stay as they are."""
+    dialect, reader = writing._dialect, writing._reader
+    thread = yield from lock(dialect, wanted.thread_id)
+    if thread is None:
+        raise too_late(wanted.thread_id)
+    # Read first: rows that are stored anew differ from their parity until this transaction ends.
+    loaded = yield from load(dialect, codec, wanted, reader)
+    place = (thread.key, wanted.ns, wanted.id)
+    for ns, child in (yield Query(_CHILDREN, (thread.key, wanted.id, wanted.ns))):
+        found = yield from path.find(dialect, wanted.thread_id, ns, child)
+        if found.target is not None:
+            yield from _made_whole(codec, found)
+    space = beginning()  # whatever it builds on: it is stored whole
+    if loaded.space is not None:
+        space.state = loaded.space.state
+    steps, _ = put.planned(codec, reader, thread.writer, loaded.thread, wanted, space)
+    made = [step for step in steps if step.sql in (put.PUT_CHECKPOINT, user_values.PUT_USER)]
+    yield [
+        Command(delete(SNAPSHOTS, "thread", "ns", "checkpoint"), [place]),
+        Command(delete(CHECKPOINTS, "thread", "ns", "id"), [place]),
+        search.forget(thread.key),
+        *[Command(step.sql, [step.params]) for step in made],
+    ]
+    yield from user_values.settle(thread.key)
+    if reader is not None:
+        yield from states.show_again(dialect, codec, thread)
+
+
+def _made_whole(codec: Codec, found: path.Found) -> Script[None]:
+    """Store a checkpoint with all its channels; its stamp stays."""
+    row = checked(found.path[0])
+    data, held = between(codec, None, found)
+    row = codec.open(CHECKPOINTS, row)._replace(built_on=None, built_stamp=None, delta=data)
+    yield Command(upsert(CHECKPOINTS), [summed(CHECKPOINTS, row, codec.sealer)])
+    yield from user_values.replaced(codec, row.thread, row.stamp, held, put.now())
+
+
+# ---- task writes at an older checkpoint
+
+
+def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
+    """Have the cache know the thread's working state as of its head."""
+    dialect = writing._dialect
+    thread = yield from thread_row(dialect, wanted.thread_id)
+    yield from states.load_thread(dialect, codec, thread, ahead=True)
+    slot = writing._cache.slot(wanted.thread_id)
+    with slot.lock:
+        held = slot.thread
+        if held is None or held.version <= thread.version:
+            if held is not None and held.version == thread.version:
+                for ns, space in held.spaces.items():
+                    here = thread.spaces.get(ns)
+                    if space.known and here is not None and here.checkpoint == space.checkpoint:
+                        space.state = here.state
+                        thread.spaces[ns] = space
+            writing._cache.keep(wanted.thread_id, slot, thread)
+
+
+def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
+    """Store writes of a checkpoint that is history by now; the tables show history too."""
+    dialect, reader = writing._dialect, writing._reader
+    thread = yield from lock(dialect, wanted.thread_id, whole=False)
+    if thread is None:
+        raise too_late(wanted.thread_id)
+    yield Command(states.USED, [(put.now(), thread.key)])
+    put.refuse_others(thread, wanted.owner)
+    state = events = None
+    if reader is not None:
+        _, state = yield from states.load_namespace(
+            dialect, codec, thread, wanted.ns, wanted.checkpoint
+        )
+    if reader is not None and state is not None:
+        task, at = given(wanted.task), given(wanted.path)
+        made = [TaskWrite(task, at, channel, value) for channel, value in wanted.writes]
+        said = working.of_writes(
+            reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id), wanted.meta
+        )
+        events = working.pack_events_of(said)
+    row = WriteRow(
+        thread.key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
+        thread.version if events else None, 0, events, payload,
+    )  # fmt: skip
+    row = summed(WRITES, row, codec.sealer)
+    yield Command(insert(WRITES), [row])
+    if any(channel == "__resume__" for channel, _ in wanted.writes):
+        yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
+    if wanted.users:
+        yield Command(user_values.PUT_USER, put.user_rows(codec, thread.key, wanted))
+    if events is not None:
+        drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
+        yield Command(drop, [(thread.key, wanted.ns, wanted.checkpoint)])  # they hold later states
+        yield from user_values.settle(thread.key)
+        yield from states.show_again(dialect, codec, thread)
+
+
+# ---- answers
+
+
+_WROTE = (
+    "SELECT 1 FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint = ? AND task = ? LIMIT 1"
+)
+
+
+class Once(NamedTuple):
+    """The thread's state before the writes were stored, and with them."""
+
+    before: WorkingState
+    after: WorkingState
+
+
+def answered(writing: Writing, codec: Codec, calls: Sequence[put.PutWrites]) -> Script[Once | None]:
+    """Store calls of `put_writes` in one transaction, the first of which is at the thread's head:
+    an answer, and the note of who gave it.
+
+    None, and nothing is stored, where the task of the first one wrote there before, or where the
+    thread has another head by now. The thread's row is locked first, so of two writers the second
+    one sees what the first one stored.
+    """
+    from langgraph_wyrd.checkpoints import points
+    from langgraph_wyrd.checkpoints.writing import packed_writes
+
+    dialect, first = writing._dialect, calls[0]
+    thread = yield from lock(dialect, first.thread_id)
+    if thread is None:
+        raise too_late(first.thread_id)
+    wrote = yield Query(_WROTE, (thread.key, first.ns, first.checkpoint, first.task))
+    if wrote or thread.head != first.checkpoint:
+        return None
+    before = yield from points.state_at(dialect, codec, first.thread_id, None)
+    for call in calls:
+        call.seq = put.next_seq()
+        yield from stored(writing, codec, call, packed_writes(codec, call))
+    after = yield from points.state_at(dialect, codec, first.thread_id, None)
+    return Once(before, after)
+
+
+def has_checkpoint(
+    dialect: str, thread_id: str, ns: str, id: str | None, user: str | None
+) -> Script[bool]:
+    """Whether a checkpoint is stored, in one of the user's threads."""
+    thread = yield from thread_row(dialect, thread_id)
+    if user is not None and thread.user != user:
+        return False
+    return (yield from is_there(thread.key, ns, id or ""))
