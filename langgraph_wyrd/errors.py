@@ -35,6 +35,7 @@ __all__ = [
     "SaverClosed",
     "SchemaMissing",
     "SchemaTooNew",
+    "StatementTimeout",
     "StoreError",
     "ThreadDeleted",
     "ThreadNotFound",

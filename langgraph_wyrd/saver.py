@@ -156,6 +156,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """
         if on_damage not in ("heal", "raise"):
             raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
+        counts = {name: options.get(name) for name in ("readers", "max_size")}
+        opening.refuse(setup, timeout, connect, **counts)
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
         classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)

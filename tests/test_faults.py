@@ -736,6 +736,30 @@ def test_a_bad_url(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("url", ["sqlite:///x.db", "postgresql://localhost/db"])
+def test_options_that_can_t_be_used(url: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """They are refused by name where the saver is made: a typing error weakens nothing silently."""
+    monkeypatch.chdir(tmp_path)
+    wrong: dict[str, Any] = {
+        "setup": "maybe", "timeout": -1, "connect": "me", "max_size": 0, "readers": 0,
+        "on_damage": "shrug", "synchronus": "FULL",
+    }  # fmt: skip
+    if url.startswith("sqlite"):
+        wrong |= {"synchronous": "FUL", "schema": "agents"}
+    for name, value in [*wrong.items(), ("timeout", "5"), ("timeout", float("nan"))]:
+        with pytest.raises(errors.InvalidInput, match=name):
+            WyrdSaver.from_conn_string(url, **{name: value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_error_is_public() -> None:
+    """`from langgraph_wyrd.errors import *` brings all of them."""
+    every = {name for name, each in vars(errors).items() if isinstance(each, type)}
+    assert {name for name in every if issubclass(getattr(errors, name), Exception)} == {
+        *errors.__all__
+    }
+
+
 @pytest.mark.parametrize("url", ["postgresql://host/db?nonsense=1", "host=somewhere nonsense=1"])
 def test_a_bad_conninfo(url: str) -> None:
     """What libpq itself can't read is a BadUrl too, at the latest on first use."""

@@ -18,6 +18,7 @@ from langgraph_wyrd.errors import (
     DatabaseFull,
     DatabaseGone,
     ForeignDatabase,
+    InvalidInput,
     NotADatabase,
     ReadOnlyDatabase,
     SchemaMissing,
@@ -44,6 +45,7 @@ logger = logging.getLogger("langgraph_wyrd")
 _LEAST = 512  # bytes of a page, at least
 APPLICATION_ID = 0x57595244  # "WYRD": in the file's header
 _LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
+_CONNECT = {"autocommit", "cached_statements", "detect_types", "factory"}  # of sqlite3.connect
 
 
 class _Abandoned(DatabaseGone):
@@ -71,7 +73,11 @@ class SqliteDriver:
         self._setup = setup
         self._timeout = timeout
         self._connect = connect
-        self._synchronous = synchronous.upper()
+        self._synchronous = str(synchronous).upper()
+        if self._synchronous not in _LEVELS:
+            raise InvalidInput(f"synchronous={synchronous!r}: use {', '.join(_LEVELS)}")
+        if unknown := options.keys() - _CONNECT:
+            raise InvalidInput(f"unknown options for SQLite: {', '.join(sorted(unknown))}")
         self._options = options
         self._adopting = adopting
         self._where = (
