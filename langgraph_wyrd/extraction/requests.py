@@ -616,8 +616,6 @@ class Owed:
         more = not stems(turn.text) <= stems(about)
         if deed and more and len(called) >= len(asking.parts(about)):
             return True
-        if turn.reported and called and more:
-            return True  # "The tests are fixed. … Shall I commit them?"
         told = turn.done or (turn.long and asking.asks_to_know(about))
         return told and not share(turn.text, about)
 

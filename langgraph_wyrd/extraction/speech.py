@@ -52,7 +52,6 @@ class Turn(NamedTuple):
     numbers: frozenset[int] = frozenset()  # of a numbered list
     leave: bool = False  # whether all that they ask is leave to go on
     leaves: bool = False  # whether they leave it to the person what, or whether
-    reported: bool = False  # whether a report of what is done comes before they ask leave
 
 
 _QUOTES = re.compile(
@@ -174,12 +173,7 @@ def turn(text: str) -> Turn:
         leave = leave and not any(each.FAILED.search(line) for line in lines for each in tables)
         done = leave and _is_over(said[0], tables)
         text = " ".join((*asks, *proposes))
-        reported = (
-            leave and long and any(_reports(each, lowered(said[0], tables)) for each in tables)
-        )
-        return Turn(
-            form, text, done=done, reported=reported, informs=informs, long=long, leave=leave
-        )
+        return Turn(form, text, done=done, informs=informs, long=long, leave=leave)
     # What was announced before code is done in it.
     after = after_code.strip() if coded else words
     progress: Progress = "answers"
