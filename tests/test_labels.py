@@ -364,8 +364,24 @@ def test_a_list_that_is_given_up_is_not_done(backend: Backend) -> None:
     assert saver.thread("t").labels() == []
 
 
+def test_every_so_many(durable: Backend) -> None:
+    """A label at every Nth step of the thread, whichever process runs it; turns go on counting."""
+    with durable.open() as saver:
+        config = {"configurable": {"thread_id": "t"}}
+        for number in range(5):
+            with durable.open(labels=AutoLabels(every=4)) as other:
+                knowing(other).invoke({"city": f"town {number}"}, config)
+        found = {entry.checkpoint_id: entry.step for entry in saver.thread("t").history(limit=100)}
+        wanted = [id for id, step in found.items() if step and step > 0 and step % 4 == 0]
+        assert wanted
+        assert sorted(labelled(saver, "every-4")) == sorted(wanted)
+
+
 def test_what_can_not_be_watched(backend: Backend) -> None:
     """A policy that makes no sense is refused at once."""
+    for wrong in (0, -1, 1.5, True, "4"):
+        with pytest.raises(InvalidInput, match="whole number"):
+            AutoLabels(every=wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="pillars"):
         backend.open(labels=AutoLabels(interrupt=True), pillars=False)
     backend.open(labels=AutoLabels(), pillars=False).setup()

@@ -31,16 +31,23 @@ class AutoLabels:
         todos_completed: "todos-completed", where the last open todo was completed.
         interrupt: "interrupt", at a checkpoint that waits for an answer.
         run_end: "run-end", where a run left nothing to do.
+        every: "every-N", at each root checkpoint whose step is a multiple of N.
     """
 
     todos_completed: bool = False
     interrupt: bool = False
     run_end: bool = False
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        every = self.every
+        if every is not None and (type(every) is not int or every < 1):
+            raise InvalidInput(f"every={every!r}: use a whole number from 1 on, or None")
 
     @property
     def any(self) -> bool:
         """Whether there is anything to look out for."""
-        return self.todos_completed or self.interrupt or self.run_end
+        return self.todos_completed or self.interrupt or self.run_end or self.every is not None
 
 
 def watched(labels: AutoLabels, pillars: bool) -> AutoLabels | None:
@@ -58,6 +65,7 @@ def of_put(
     policy: AutoLabels,
     ns: str,
     source: str | None,
+    step: int | None,
     before: NamespaceState | None,
     after: NamespaceState,
     shown: WorkingState,
@@ -68,6 +76,8 @@ def of_put(
         names.append(TODOS_COMPLETED)
     if policy.run_end and ns == "" and not after.due and source not in _NOT_RUNS:
         names.append(RUN_END)
+    if policy.every is not None and ns == "" and step is not None and step > 0:
+        names += [] if step % policy.every else [f"every-{policy.every}"]
     return names
 
 

@@ -350,7 +350,9 @@ def _read(
         if early and shown.status in working.WAITS:
             steps.append(_all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
-            names = auto_labels.of_put(reader.labels, put.ns, put.source, before, state, shown)
+            names = auto_labels.of_put(
+                reader.labels, put.ns, put.source, put.step, before, state, shown
+            )
             names += auto_labels.of_writes(reader.labels, put.ns, [w.channel for w in early])
             steps += auto_labels.steps(
                 codec, thread.key, names, top, thread.version + 1, put.ts or now()
