@@ -257,7 +257,7 @@ class Admin(SaverBase):
             if latest_only:
                 yield from sweep.keep_latest(dialect, codec, new)
 
-        yield from self._write(script, old, new)
+        yield from self._write(self._of_thread(old, script, None), old, new)
 
     acopy_thread = asynchronous(copy_thread)
 
@@ -273,7 +273,8 @@ class Admin(SaverBase):
         """Run a script on each thread; the hooks are called with what went."""
         for name in names:
             self._forget(name)
-            count = yield from self._write(partial(script, name), name)
+            one = self._of_thread(name, partial(script, name), 0)
+            count = yield from self._write(one, name)
             yield Fire(self, _discarded(name, count, how, **detail))
 
     # ---- damage

@@ -371,6 +371,7 @@ class Queries(SaverBase):
         if unknown:
             names = ", ".join(names.__annotations__)
             raise TypeError(f"there is no filter {unknown[0]!r}: {names}")
+        given = {**given, "user_id": self._own_user(given.get("user_id"))}
         for name in ("thread_id", "user_id", "text"):
             if name in names.__annotations__:
                 own[name] = given.get(name)
@@ -473,7 +474,8 @@ class Queries(SaverBase):
     ainbox = asynchronous(inbox)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._where or 'a database'}>"
+        whose = "" if self._user is None else f" of user {self._own_user(None)!r}"
+        return f"<WyrdSaver{whose}: {self._where or 'a database'}>"
 
 
 @viewed("state", "resumed_html", "resumed_text")

@@ -51,7 +51,8 @@ from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.types.migrations import Classes, Migration
-from langgraph_wyrd.users.ownership import Ownership, Users
+from langgraph_wyrd.users.data import Users
+from langgraph_wyrd.users.ownership import Ownership, permit
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -397,7 +398,10 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         return self._made
 
     def _permit(self, config: RunnableConfig | None) -> None:
-        """Raise if this saver is not for what a config names. This one is for everything."""
+        """Raise if this saver is not for what a config names."""
+        if self._user is not None and config is not None:
+            is_run = "__pregel_runtime" in (config.get("configurable") or {})
+            permit(self._user, get_checkpoint_metadata(config, {}), is_run=is_run)
 
     def _incoming(
         self, config: Any, checkpoint: Any, metadata: Any, new_versions: ChannelVersions
@@ -408,6 +412,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         meta = dict(get_checkpoint_metadata(config, metadata))
         if self._redaction is not None:
             meta = self._redaction(meta)
+        if self._user is not None:
+            permit(self._user, meta, is_run=True)
         text, exact = self._codec.metadata(meta)
         step, source, run_id = meta.get("step"), meta.get("source"), meta.get("run_id")
         held: dict[str, Any] = dict(checkpoint)
@@ -476,6 +482,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         return meta if self._redaction is None else self._redaction(dict(meta))
 
     def _get(self, config: RunnableConfig) -> tuple[Reading, str]:
+        self._permit(config)
         thread_id, ns, id = stored_place(config)
         codec, dialect = self._codec, self._dialect
 
@@ -484,12 +491,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
                 return lenient.get(thread_id, ns, id)
             return read.get(dialect, codec, thread_id, ns, id, self._writing.absent)
 
-        return script, thread_id
+        return self._of_thread(thread_id, script, None), thread_id
 
     def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> tuple[Reading, str]:
+        self._permit(config)
         where = stored_place(config)
-        asked = (self._dialect, self._codec, *where, [*channels])
-        return partial(delta_channels.history, *asked), where[0]
+        script = partial(delta_channels.history, self._dialect, self._codec, *where, [*channels])
+        nothing: Any = {name: ([], []) for name in channels}
+        return self._of_thread(where[0], script, nothing), where[0]
 
     def _loaded(self, script: Reading, thread_id: str | None) -> Any:
         """What a script reads; where that is damaged, what can be healed, or read around it."""

@@ -16,7 +16,7 @@ from langgraph.types import Command
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import ThreadNotFound, UserMissing, WrongUser, WyrdError
 from langgraph_wyrd.middleware import WyrdMiddleware
-from langgraph_wyrd.users.scoped import REFUSED
+from langgraph_wyrd.users.ownership import REFUSED
 from tests.conftest import Backend
 from tests.handmade import put
 from tests.outside import raw

@@ -66,7 +66,7 @@ ON_DEMAND = (
     " recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
     " single_writer state.brief state.diff state.results state.value_diff"
     " storage.ciphers storage.encryption storage.keyring storage.postgres"
-    " storage.rotation thread transfer ui users.scoped views"
+    " storage.rotation thread transfer ui views"
 )
 
 

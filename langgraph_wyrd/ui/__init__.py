@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from langgraph_wyrd.saver import WyrdSaver
-    from langgraph_wyrd.users.scoped import UserSaver
 
 __all__ = ["app", "serve"]
 _LAST = 1  # seconds for open requests at the end: live updates never end by themselves
@@ -32,7 +31,7 @@ _HINT = "the web inspector needs Starlette and uvicorn: pip install 'langgraph-w
 
 
 def app(
-    saver: WyrdSaver | UserSaver,
+    saver: WyrdSaver,
     *,
     token: str | None = None,
     read_only: bool | None = None,
@@ -58,7 +57,7 @@ def app(
 
 
 def serve(
-    saver: WyrdSaver | UserSaver,
+    saver: WyrdSaver,
     *,
     host: str = "127.0.0.1",
     port: int = 8765,

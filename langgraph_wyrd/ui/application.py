@@ -28,7 +28,6 @@ from langgraph_wyrd.views.json_data import encoded
 
 if TYPE_CHECKING:
     from langgraph_wyrd.saver import WyrdSaver
-    from langgraph_wyrd.users.scoped import UserSaver
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -52,7 +51,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 
 def make(
-    saver: WyrdSaver | UserSaver,
+    saver: WyrdSaver,
     *,
     token: str | None,
     read_only: bool | None,

@@ -1,4 +1,4 @@
-"""Data that belongs to users: which of a run's values do, values of their own, and erasing it all.
+"""Whose a value is: which of a run's values belong to its user, and what one user's saver may.
 
 A channel is known by its name. LangGraph also hands whole states about under names of its own: the
 input of a graph or a subgraph, a Send, an interrupt. Where those hold an entry under the channel's
@@ -7,60 +7,26 @@ name, they belong to the user whole; what is stored for everybody is the rest wi
 
 from __future__ import annotations
 
-import builtins
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, get_checkpoint_metadata
 from langgraph.types import Interrupt, Send
 
 from langgraph_wyrd.checkpoints.user_values import NO_WRITES, is_empty, no_user
-from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.errors import InvalidInput, UserMissing, WrongUser
 from langgraph_wyrd.extraction.policy import Channels
-from langgraph_wyrd.hooks import Happening
-from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import (
-    Bound,
-    Fire,
-    Operation,
-    SaverBase,
-    ask,
-    asynchronous,
-    operation,
-)
-from langgraph_wyrd.state.wording import counted
 from langgraph_wyrd.storage.names import check_size, given, stored
-from langgraph_wyrd.storage.scripts import Script
-from langgraph_wyrd.storage.tables import TABLES, USER_DATA
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from langgraph_wyrd.checkpoints import erase
-    from langgraph_wyrd.users.scoped import UserSaver
-else:
-    erase = lazy("checkpoints.erase")
-
-T = TypeVar("T")
-_TRIES = 5  # looks for what runs that go on have written meanwhile
 _INPUT, _ROOT = "__start__", "__root__"
 _CONTROL = {*WRITES_IDX_MAP, "__pregel_tasks", NO_WRITES, "__error_source_node__"}
 
 
-class _Nothing:
-    """No value: there is no part that belongs to the user, or no other part."""
-
-    def __repr__(self) -> str:
-        return "NOTHING"
-
-
-NOTHING: Any = _Nothing()
-
-
-# ---- whose a value is
+NOTHING: Any = object()  # no part of a value belongs to the user, or no other part
 
 
 class Ownership:
@@ -188,191 +154,31 @@ def _with(held: Any, name: str, inside: Any) -> Any:
     return other
 
 
-# ---- values beside the threads
+# ---- a saver that is one user's
+
+# What goes across users, or belongs to who owns the database.
+REFUSED = (
+    "delete_for_runs", "adelete_for_runs", "erase_user", "aerase_user", "import_thread",
+    "aimport_thread", "rotate_keys", "arotate_keys", "size_report", "asize_report", "sweep",
+    "asweep", "setup", "asetup", "close", "aclose", "ddl", "for_user", "from_conn_string", "on",
+    "register_migration",
+)  # fmt: skip
 
 
-class UserData:
-    """Values that are kept for one user, beside all threads. Made by `saver.user`."""
-
-    def __init__(self, saver: Users, user: str) -> None:
-        self._saver = saver
-        self._user = user
-
-    @property
-    def id(self) -> str:
-        return given(self._user)
-
-    def __repr__(self) -> str:
-        return f"UserData({self.id!r})"
-
-    def _bound(self, script: Callable[..., Script[T]], *args: Any) -> Bound[T]:
-        return partial(script, self._saver._dialect, self._saver._codec, self._user, *args)
-
-    @operation
-    def set(self, key: str, value: Any) -> Operation[None]:
-        """Keep a value, in the place of what had this key."""
-        data = erase.packed_value(self._saver._codec, value, key)
-        yield from self._saver._write(self._bound(erase.set_value, _key(key), data))
-
-    aset = asynchronous(set)
-
-    @operation
-    def get(self, key: str, default: Any = None) -> Operation[Any]:
-        """The value of this key, or the default.
-
-        Raises:
-            CheckpointDamaged: It is not what was written.
-        """
-        found = yield from self._saver._read(self._bound(erase.values, False, _key(key)))
-        return found.get(key, default)
-
-    aget = asynchronous(get)
-
-    @operation
-    def delete(self, key: str) -> Operation[bool]:
-        """Delete a value; whether there was one."""
-        return (yield from self._saver._write(self._bound(erase.drop_value, _key(key))))
-
-    adelete = asynchronous(delete)
-
-    @operation
-    def items(self) -> Operation[dict[str, Any]]:
-        """All keys and values, sorted by key. A damaged one is left out, with a warning."""
-        saver = self._saver
-        return (yield from saver._read(self._bound(erase.values, saver._heals, None)))
-
-    aitems = asynchronous(items)
-
-    @operation
-    def list(self) -> Operation[builtins.list[str]]:
-        """The keys, sorted. No value is read."""
-        return (yield from self._saver._read(self._bound(erase.keys)))
-
-    alist = asynchronous(list)
+def refused(name: str, user: str, *args: Any, **kwargs: Any) -> NoReturn:
+    raise WrongUser(
+        f"{name} goes beyond user {user!r}, whose saver this is: call it on the saver that "
+        "for_user was called on"
+    )
 
 
-def _key(key: str) -> str:
-    if not isinstance(key, str):
-        raise InvalidInput(f"key {key!r} is no text")
-    return check_size(stored(key, "a key"), "key")
-
-
-# ---- erasing
-
-
-class Erased(dict[str, int]):
-    """How many rows went, by table; and in words a person would use.
-
-    `values`: how many values went; `threads`: in how many threads. `remains`: where text of this
-    user's threads is still stored: by thread, how many of what (`titles`, `loops`, `checkpoints`,
-    …). `redact=True` takes it out of all but the checkpoints, `threads=True` deletes the threads.
-    """
-
-    values_erased: int = 0
-    threads: int = 0
-    remains: Mapping[str, Mapping[str, int]] = {}
-
-    def __str__(self) -> str:
-        said = f"{_many(self.values_erased, 'value')} in {_many(self.threads, 'thread')} erased"
-        if not self.remains:
-            return said
-        left = "; ".join(
-            f"{id} ({', '.join(_many(n, what) for what, n in held.items())})"
-            for id, held in self.remains.items()
+def permit(owner: str, metadata: Mapping[str, Any], *, is_run: bool) -> None:
+    """Raise if this says that it is another user's; or if it is a run's, and says nothing."""
+    said, own = user_of(metadata), given(owner)
+    if said is not None and said != owner:
+        raise WrongUser(f"this saver is user {own!r}'s, and was asked for user {given(said)!r}")
+    if said is None and is_run:
+        raise UserMissing(
+            f"this saver is user {own!r}'s, and the run does not say that it is: pass "
+            f"{{'configurable': {{'thread_id': …, 'user_id': {own!r}}}}}. Nothing was stored."
         )
-        return f"{said}. Text of this user's threads remains: {left}"
-
-
-def _many(n: int, what: str) -> str:
-    if what == "context":
-        return f"{n} context {'entry' if n == 1 else 'entries'}"
-    return counted(n, what.removesuffix("s"))
-
-
-class Users(SaverBase):
-    """The part of a saver that knows whose data it holds."""
-
-    def user(self, user_id: str) -> UserData:
-        """What is kept for a user beside all threads: `set`, `get`, `delete`, `list`, `items`."""
-        return UserData(self, of_user(user_id))
-
-    def for_user(self, user_id: str) -> UserSaver:
-        """A saver that sees and writes only this user's threads: for the runs of one user.
-
-        Their configs must say whose they are: `{"configurable": {…, "user_id": …}}`.
-        """
-        from langgraph_wyrd.users.scoped import UserSaver
-
-        return UserSaver._of(self, of_user(user_id))
-
-    @operation
-    def erase_user(
-        self, user_id: str, *, threads: bool = False, redact: bool = False, vacuum: bool = True
-    ) -> Operation[Erased]:
-        """Erase all values that belong to a user, everywhere; how many rows went, by table.
-
-        These are the values of the channels in `Channels(user=…)` that runs with this `user_id`
-        wrote, and what `user` keeps. Their checkpoints stay and can be resumed: the channels are
-        absent. Nobody else's values are touched. What a run that is still going writes afterwards
-        is stored anew.
-
-        Args:
-            threads: Also delete the user's threads (those that `threads(user_id=…)` lists), as
-                `delete_thread` does.
-            redact: Also take the text out of what was read of the user's threads: titles, todos,
-                context, loops, intentions, the events that tell of them, what labels promoted and
-                the journal. That what was open stays known. The checkpoints stay as they are.
-            vacuum: Have the database forget the bytes, too. SQLite writes its file anew and empties
-                its WAL, which takes as long as copying it; Postgres vacuums the tables. False:
-                leave that for later.
-
-        Returns:
-            A dict of counts; its `remains` says where text of the user's threads still is.
-
-        Raises:
-            DatabaseBusy: All was erased, but somebody who reads kept SQLite's file from being
-                cleaned: erase again.
-        """
-        user, dialect = of_user(user_id), self._dialect
-        counts: Counter[str] = Counter({USER_DATA.name: 0})
-        deleted: list[tuple[str, int]] = []
-        erased = Erased()
-        erased.values_erased, erased.threads = yield from self._read(
-            partial(erase.counted, self._codec, user)
-        )
-        theirs = partial(erase.threads_of, user)
-        for _ in range(_TRIES):
-            before = counts.total()
-            for id in (yield from self._read(theirs)) if threads else ():
-                gone = yield from self._write(partial(erase.delete_thread, dialect, id, user), id)
-                counts.update(gone)
-                if gone:
-                    deleted.append((id, gone["wyrd_checkpoints"]))
-            for id in (yield from self._read(partial(erase.threads_with, user))):
-                script = partial(erase.erase_in, dialect, id, user)
-                counts[USER_DATA.name] += yield from self._write(script, id)
-            counts[USER_DATA.name] += yield from self._write(partial(erase.erase_outside, user))
-            if counts.total() == before:
-                break
-        remains = {}
-        for id in () if threads else (yield from self._read(theirs)):
-            if redact:
-                hide = partial(erase.redact, dialect, self._codec, id, user)
-                yield from self._write(hide, id)
-            found = yield from self._read(partial(erase.remaining, dialect, id))
-            if found:
-                remains[given(id)] = found
-        if vacuum:
-            tables = [*TABLES] if threads or redact else [USER_DATA.name]
-            yield ask(self._engine, "clean", tables)
-        for id, count in deleted:
-            how = {"how": "erase_user", "checkpoints": count}
-            yield Fire(self, (Happening("discard", given(id), detail=how),))
-        erased.update((n, count) for n, count in counts.items() if count or n == USER_DATA.name)
-        erased.remains = {
-            id: {what: n for what, n in held.items() if not redact or what == "checkpoints"}
-            for id, held in remains.items()
-        }
-        return erased
-
-    aerase_user = asynchronous(erase_user)
