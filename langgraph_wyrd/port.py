@@ -121,30 +121,26 @@ def _copy(
 ) -> Report:
     if isinstance(threads, str):
         raise InvalidInput("threads is one string: pass a list of ids")
-    wanted = source.threads()
+    wanted = dict(source.threads())
     if threads is not None:
-        counts = dict(wanted)
         chosen = list(dict.fromkeys(threads))
-        if missing := [id for id in chosen if id not in counts]:
+        if missing := [id for id in chosen if id not in wanted]:
             raise ThreadNotFound(f"the source has no thread {missing[0]!r}; nothing was copied")
-        wanted = [(id, counts[id]) for id in chosen]
-    done, total = 0, sum(count for _, count in wanted)
-    report = Report()
-    for id, count in wanted:
-        here = done
+        wanted = {id: wanted[id] for id in chosen}
+    done, total, report = 0, sum(wanted.values()), Report()
 
-        def tell(sent: int, here: int = here) -> None:
-            if progress is not None:
-                progress(min(here + sent, total), total)
+    def tell(sent: int) -> None:
+        if progress is not None:
+            progress(min(done + sent, total), total)
 
+    for id, count in wanted.items():
         try:
             report += copied(source, target, id, tell)
         except CheckpointDamaged as error:  # the others can be carried all the same
             logger.warning("thread %r is damaged, and was not copied to its end: %s", id, error)
             report += Report(left=((str(id), f"it is damaged: {error}"),))
         done += count
-        if progress is not None:
-            progress(done, total)
+        tell(0)
     return report
 
 

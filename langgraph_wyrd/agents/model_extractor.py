@@ -150,11 +150,11 @@ class ModelExtractor:
         asked = f"Known open items:\n{known or 'none'}\n\nMessages:\n{lines.text}"
         prompt = [SystemMessage(self._prompt), HumanMessage(asked)]
         said = yield ask(self._model, "invoke", prompt)
-        reading = _Reading(lines, state, self.author)
-        facts = [fact for fact in map(reading.fact, _entries(said, state)) if fact is not None]
+        facts = [lines.fact(each, state, self.author) for each in _entries(said, state)]
+        founded = tuple(fact for fact in facts if fact is not None)
         return model_report.Report(
-            tuple(facts), self.author, state.checkpoint_id, self._max_items, lines.print, 1,
-            reading.unfounded,
+            founded, self.author, state.checkpoint_id, self._max_items, lines.print, 1,
+            len(facts) - len(founded),
         )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def _entries(said: Any, state: WorkingState) -> list[_Entry]:
 
 
 class _Lines:
-    """The newest messages, numbered, within so many characters."""
+    """The newest messages, numbered, within so many characters; and what a quote of them proves."""
 
     def __init__(self, messages: Sequence[Any], last: int, most: int) -> None:
         self.shown: dict[int, tuple[str | None, str]] = {}  # number: message id, text
@@ -227,38 +227,26 @@ class _Lines:
         """The id, or else the number, of the message that has these words: the one that was named,
         or the newest."""
         words = plain(quote)
-        if not words:
-            return None
-        for place in (number, *self.shown):
+        for place in (number, *self.shown) if words else ():
             id, text = self.shown.get(place, (None, ""))
             if words == text or (len(words) >= _QUOTE and words in text):
                 return place if id is None else id
         return None
 
-
-class _Reading:
-    """Facts of what a model said, as far as its quotes hold."""
-
-    def __init__(self, lines: _Lines, state: WorkingState, author: str) -> None:
-        self.lines = lines
-        self.state = state
-        self.author = author
-        self.unfounded = 0
-
-    def fact(self, said: _Entry) -> Fact | None:
-        found = self.lines.quoted(said.quote, said.message)
+    def fact(self, said: _Entry, state: WorkingState, author: str) -> Fact | None:
+        """What a model said, as far as its quote holds."""
+        found = self.quoted(said.quote, said.message)
         if found is None:
-            self.unfounded += 1
             return None
         where = Source(
-            self.state.checkpoint_id, self.state.ns, channel="messages", rule=RULE,
-            message_id=found if isinstance(found, str) else None, author=self.author,
+            state.checkpoint_id, state.ns, channel="messages", rule=RULE,
+            message_id=found if isinstance(found, str) else None, author=author,
         )  # fmt: skip
         if isinstance(said, _Settled):
             outcome = shortened(said.outcome, _TEXT) or "settled"
             return Settles((), outcome, where, item=said.id)
-        words = shortened(said.text if isinstance(said, _Aim) else said.description, _TEXT)
-        words = words or shortened(said.quote, _TEXT)
+        quote = shortened(said.quote, _TEXT)
+        words = shortened(said.text if isinstance(said, _Aim) else said.description, _TEXT) or quote
         if isinstance(said, _Aim):
             return Wants(words, "request", where, "model")
-        return Opens(said.kind, words, where, None, {QUOTE: shortened(said.quote, _TEXT)}, "model")
+        return Opens(said.kind, words, where, None, {QUOTE: quote}, "model")

@@ -127,7 +127,10 @@ def carried(found: Carried, max_chars: int, now: datetime, *, listed: bool) -> s
         said.append(f"{len(found.decisions)} decisions {whose} Their outcome is not recorded.")
     if not said:
         return ""
-    lines = [_line(todo, now) for todo in found.todos]
+    lines = [
+        f"- {todo.status}: {shortened(todo.content, _TEXT)}{_age(since(todo), now)}"
+        for todo in found.todos
+    ]
     lines += [_decided(loop, now) for loop in found.decisions]
     return _fitted("\n".join([_CARRIED, *said]), lines, max_chars)
 
@@ -144,21 +147,15 @@ def begun_text(begun: Sequence[str], max_chars: int) -> str:
 
 
 def _decided(loop: OpenLoop, now: datetime) -> str:
-    age = _age(loop.opened_at, now)
     why = loop.context.get("rationale")
     said = f"- decided: {shortened(loop.description, _TEXT)}"
     said += f", because {shortened(str(why), _TEXT)}" if why else ""
-    return said + (f" ({age})" if age else "")
-
-
-def _line(todo: Todo, now: datetime) -> str:
-    age = _age(since(todo), now)
-    return f"- {todo.status}: {shortened(todo.content, _TEXT)}" + (f" ({age})" if age else "")
+    return said + _age(loop.opened_at, now)
 
 
 def _age(opened: str | None, now: datetime) -> str:
     at = moment(opened)
-    return "" if at is None else ago(max(now - at, timedelta()))
+    return "" if at is None else f" ({ago(max(now - at, timedelta()))})"
 
 
 def _fitted(lead: str, lines: Sequence[str], most: int) -> str:

@@ -6,13 +6,12 @@ answers tell the model what ids things have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from langgraph_wyrd.agents.place import place_of, state_at
 from langgraph_wyrd.extraction.declared import CLOSE, DECIDE, INTEND, OPEN, closable, opens
@@ -22,70 +21,56 @@ from langgraph_wyrd.state.model import WorkingState, shortened
 
 _SHOWN = 20  # ids that are named where one was not found
 
-Id = Annotated[str, Field(max_length=100)]
-
-
-class OpenLoop(BaseModel):
-    description: str = Field(description="What is unfinished, or waited for.")
-    id: Id | None = Field(None, description="A short name to close it by.")
-
-
-class CloseLoop(BaseModel):
-    id: Id = Field(description="The name you gave it, or the id in brackets from the brief.")
-    outcome: str = Field(description="What came of it.")
-
-
-class SetIntention(BaseModel):
-    intention: str = Field(description="The goal, in one sentence; empty to take it back.")
-
-
-class NoteDecision(BaseModel):
-    decision: str = Field(description="What was decided.")
-    rationale: str | None = Field(None, description="Why.")
-    outcome: str | None = Field(None, description="What came of it, once that is known.")
-    id: Id | None = Field(None, description="A short name, to note its outcome by later.")
+_NAME = "A short name for it, to settle it by later."
+_NAMED = "The name you gave it, or the id in brackets from the brief."
+_Id = Annotated[str | None, Field(max_length=100, description=_NAME)]
 
 
 def loop_tools(saver: WyrdSaver | None) -> list[BaseTool]:
     """`open_loop`, `close_loop`, `set_intention` and `note_decision`."""
 
-    def open_loop(description: str, runtime: ToolRuntime, id: str | None = None) -> str:
+    def open_loop(
+        description: Annotated[str, "What is unfinished, or waited for."],
+        runtime: ToolRuntime,
+        id: _Id = None,
+    ) -> str:
+        """Note what is unfinished or waited for: it outlives summaries and pauses."""
         return f"Noted as open: {id or runtime.tool_call_id}"
 
-    def close_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
+    def close_loop(
+        id: Annotated[str, Field(max_length=100, description=_NAMED)],
+        outcome: Annotated[str, "What came of it."],
+        runtime: ToolRuntime,
+    ) -> str | ToolMessage:
+        """Note that an open loop is settled, and how."""
         return run(_closing(saver, id, runtime))
 
     async def aclose_loop(id: str, outcome: str, runtime: ToolRuntime) -> str | ToolMessage:
         return await arun(_closing(saver, id, runtime))
 
-    def set_intention(intention: str) -> str:
+    def set_intention(
+        intention: Annotated[str, "The goal, in one sentence; empty to take it back."],
+    ) -> str:
+        """Note what this work is after, when that becomes clear or changes."""
         return "Noted." if intention.strip() else "Taken back."
 
     def note_decision(
-        decision: str,
+        decision: Annotated[str, "What was decided."],
         runtime: ToolRuntime,
-        rationale: str | None = None,
-        outcome: str | None = None,
-        id: str | None = None,
+        rationale: Annotated[str | None, "Why."] = None,
+        outcome: Annotated[str | None, "What came of it, once that is known."] = None,
+        id: _Id = None,
     ) -> str:
+        """Note a decision and why. It stays open until its outcome is noted."""
         named = id or runtime.tool_call_id
         return f"Noted: {named}" if outcome else f"Noted, its outcome is open: {named}"
 
-    tools: tuple[tuple[str, Any, Any, Any, str], ...] = (
-        (OPEN, OpenLoop, open_loop, None,
-         "Note something that is unfinished or waited for, so that it is not forgotten when the "
-         "conversation is summarised or picked up later."),
-        (CLOSE, CloseLoop, close_loop, aclose_loop, "Note that an open loop is settled, and how."),
-        (INTEND, SetIntention, set_intention, None,
-         "Note what this work is after, when that becomes clear or changes."),
-        (DECIDE, NoteDecision, note_decision, None,
-         "Note a decision and why. It stays open until its outcome is noted."),
-    )  # fmt: skip
+    made = StructuredTool.from_function
     return [
-        StructuredTool.from_function(
-            run, arun, name, description, args_schema=schema, infer_schema=False
-        )
-        for name, schema, run, arun, description in tools
+        made(open_loop, name=OPEN),
+        made(close_loop, aclose_loop, name=CLOSE),
+        made(set_intention, name=INTEND),
+        made(note_decision, name=DECIDE),
     ]
 
 
@@ -94,7 +79,7 @@ def _closing(
 ) -> Operation[str | ToolMessage]:
     """Whether there is such a loop: the model should know if it closed nothing."""
     said = f"Closed: {id}"
-    if id in _opened(_messages(runtime.state)):
+    if id in _opened(runtime.state):
         return said
     place = place_of(saver, runtime.config, runtime.execution_info)
     state = yield from state_at(place, None)
@@ -121,15 +106,11 @@ def _knows(state: WorkingState, id: str) -> bool:
     )
 
 
-def _messages(state: Any) -> Iterable[Any]:
+def _opened(state: Any) -> set[str]:
+    """What was opened in a run's messages, by name and by call: it may not be stored yet."""
     held = state.get("messages") if isinstance(state, dict) else getattr(state, "messages", state)
-    return held if isinstance(held, list) else ()
-
-
-def _opened(messages: Iterable[Any]) -> set[str]:
-    """What was opened in these messages, by name and by call: it may not be stored yet."""
     found: set[str] = set()
-    for message in messages:
+    for message in held if isinstance(held, list) else ():
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
             made = opens(call["name"], call["id"], call["args"])
             if made is not None:
