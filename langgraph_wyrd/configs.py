@@ -26,13 +26,9 @@ class Pages:
     """The pages of one `list` call."""
 
     def __init__(
-        self,
-        saver: WyrdSaver,
-        config: RunnableConfig | None,
-        filter: dict[str, Any] | None,
-        before: RunnableConfig | None,
-        limit: int | None,
-    ) -> None:
+        self, saver: WyrdSaver, config: RunnableConfig | None, filter: dict[str, Any] | None,
+        before: RunnableConfig | None, limit: int | None,
+    ) -> None:  # fmt: skip
         self._saver = saver
         self._given: Any = None  # the thread's id as the caller gave it
         self.thread_id: str | None = None  # … and as it is stored
@@ -40,51 +36,53 @@ class Pages:
         self._left = limit
         self._after: read.Page | None = None
         self.done = limit is not None and limit <= 0
-        where: list[tuple[str, tuple[Any, ...]]] = []
+        self._where: list[tuple[str, tuple[Any, ...]]] = []
         saver._permit(config)
         if saver._user is not None:
-            where.append(("t.user_id = ?", (saver._user,)))
+            self._narrow("t.user_id", saver._user)
         if config is not None:
             self._given, dialect = place(config)[0], saver._dialect
-            by = "t.key = ?" if dialect == "postgres" else "t.thread_id = ?"
             self.thread_id = stored(str(self._given), "thread_id")
-            where.append((by, (found_by(dialect, self.thread_id),)))
+            by = "t.key" if dialect == "postgres" else "t.thread_id"
+            self._narrow(by, found_by(dialect, self.thread_id))
             ns = config["configurable"].get("checkpoint_ns")
             if ns is not None:
-                where.append(("c.ns = ?", (stored(ns, "checkpoint_ns"),)))
+                self._narrow("c.ns", stored(ns, "checkpoint_ns"))
             if id := config["configurable"].get("checkpoint_id"):
-                where.append(("c.id = ?", (stored(id, "checkpoint_id"),)))
+                self._narrow("c.id", stored(id, "checkpoint_id"))
         if before is not None:
             id = before.get("configurable", {}).get("checkpoint_id")
             if not isinstance(id, str):
                 raise InvalidInput(
                     "before['configurable'] has no checkpoint_id: it says where to go on"
                 )
-            where.append(("c.id < ?", (stored(id, "before"),)))
+            self._narrow("c.id", stored(id, "before"), "<")
         # Columns only narrow the search; every row is compared as a whole below.
         for name in ("source", "run_id"):
             if isinstance(text := self._filter.get(name), str):
-                where.append((f"c.{name} = ?", (stored(text, f"filter[{name!r}]"),)))
+                self._narrow(f"c.{name}", stored(text, f"filter[{name!r}]"))
         step = self._filter.get("step")
         if type(step) is int and abs(step) < 1 << 62:
-            where.append(("c.step = ?", (step,)))
-        self._where = where
+            self._narrow("c.step", step)
+
+    def _narrow(self, column: str, value: Any, how: str = "=") -> None:
+        self._where.append((f"{column} {how} ?", (value,)))
 
     def script(self, lenient: Any = None) -> Any:
         size = _PAGE if self._left is None or self._filter else min(_PAGE, self._left)
-        saver = self._saver
-        found = yield from read.page(
-            saver._dialect, saver._codec, self._where, self._after, size, self._matches, lenient
-        )
+        dialect, codec, wanted = self._saver._dialect, self._saver._codec, self._filter
+
+        def matches(metadata: dict[str, Any]) -> bool:
+            return all(metadata.get(name) == value for name, value in wanted.items())
+
+        asked = (dialect, codec, self._where, self._after, size, matches, lenient)
+        found = yield from read.page(*asked)
         if not found[0] and self.thread_id is not None:  # both raise if its row is missing
             if lenient is None:
-                yield from thread_row(saver._dialect, self.thread_id)
+                yield from thread_row(dialect, self.thread_id)
             else:
                 yield from lenient.get(self.thread_id, "", None)
         return found
-
-    def _matches(self, metadata: dict[str, Any]) -> bool:
-        return all(metadata.get(name) == value for name, value in self._filter.items())
 
     def take(self, page: Any) -> list[CheckpointTuple]:
         found, self._after = page
@@ -97,12 +95,11 @@ class Pages:
 
 
 def history(found: Any) -> dict[str, DeltaChannelHistory]:
-    history: dict[str, DeltaChannelHistory] = {}
-    for name, (writes, seed) in found.items():
-        history[name] = {"writes": writes}
-        if seed:
-            history[name]["seed"] = seed[0]
-    return history
+    """LangGraph's form of what a delta channel is rebuilt from."""
+    return {
+        name: {"writes": writes, "seed": seed[0]} if seed else {"writes": writes}
+        for name, (writes, seed) in found.items()
+    }
 
 
 def place(config: RunnableConfig) -> tuple[Any, str, str | None]:
@@ -145,13 +142,8 @@ def config_of(
 ) -> RunnableConfig:
     """The config of a checkpoint; with `user`, it says whose it is."""
     thread_id, ns, own = place
-    made: RunnableConfig = {
-        "configurable": {
-            "thread_id": thread_id,
-            "checkpoint_ns": ns,
-            "checkpoint_id": own if id is None else id,
-        }
-    }
+    held = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": id or own}
+    made: RunnableConfig = {"configurable": held}
     return made if user is None else of_user(made, user)
 
 

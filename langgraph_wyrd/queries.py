@@ -131,13 +131,11 @@ class Queries(SaverBase):
             after: The `next` of the page before. A thread that moves on meanwhile moves to the
                 front, before the page.
             status: "idle", "interrupted", "error", "due", "done", "quiet" (nothing seems open) or
-                "unread" (not read yet); one or several. Where a lease or a `run_end` hook tells
-                why a thread is due, it is not "due" but "running", "killed", "cancelled",
-                "out_of_steps" or "paused" (at a breakpoint).
+                "unread" (not read yet); one or several. Where it is known why a thread is due:
+                "running", "killed", "cancelled", "out_of_steps" or "paused" instead.
             user_id: Of these users (`metadata["user_id"]` of their runs).
-            since: Only those where something was stored at this time or later: a `datetime`, or
-                ISO text. A time without a zone is local.
-            until: … at this time or before.
+            since, until: Only those where something was stored at this time or later, or before:
+                a `datetime`, or ISO text. A time without a zone is local.
             text: Only those with this in their title or reason, or with all of its words in one
                 of their messages: see `docs/messages.md`. Case and accents do not matter.
         """
@@ -222,9 +220,9 @@ class Queries(SaverBase):
         """Load what the graph would go on with, and say in the brief what is damaged of it."""
         if found.state.checkpoint_id is None and found.state.reason != LOST_REASON:
             return found
-        saver, config, said = cast("WyrdSaver", self), found.config, []
+        saver, said = cast("WyrdSaver", self), []
         try:
-            held = yield ask(saver, "get_tuple", config)
+            held = yield ask(saver, "get_tuple", found.config)
             if held is None or not held.checkpoint["channel_versions"]:
                 said.append("nothing of the graph's state can be read: it would start empty")
         except (CheckpointDamaged, KeyMissing) as error:
@@ -258,19 +256,14 @@ class Queries(SaverBase):
             status: "open", "closed" or "any".
             branch: What was declared on other branches of its thread is marked `elsewhere`:
                 "any" lists it too, "head" leaves it out, "elsewhere" lists nothing else.
-            thread_id: In these threads.
-            user_id: In the threads of these users.
-            node: Of these nodes.
+            thread_id, user_id: In these threads; in the threads of these users.
+            node, agent, author, run_id: Of these nodes or agents; declared by these; opened in
+                these runs.
             ns: Of these namespaces; "" is a graph's own, others are subgraphs'.
-            agent: Of these agents.
-            author: Declared by these.
-            run_id: Opened in these runs.
             confidence: "declared", "structural", "model" or "heuristic", one or several, or "any".
                 Without it, all but what was guessed from prose ("heuristic").
-            since: Opened at this time or later: a `datetime`, or ISO text. A time without a zone
-                is local.
-            until: Opened at this time or before.
-            closed_since: Closed at this time or later.
+            since, until, closed_since: Opened at this time or later, or before; closed then or
+                later: a `datetime`, or ISO text. A time without a zone is local.
             text: Only those with this in what they say, in upper or lower case.
         """
         return (yield from self._items(
@@ -464,8 +457,7 @@ class Queries(SaverBase):
                 several.
             user: In the threads of these users; also as `user_id`, as other listings have it.
             thread_id: In these threads.
-            node: Asked by these nodes.
-            agent: Asked by the agent of this name (`create_agent(name=…)`).
+            node, agent: Asked by these nodes; by the agent of this name.
             assigned_to: Assigned to this person, see `thread.assign`.
             older_than: Waiting for longer than this.
         """

@@ -89,8 +89,12 @@ def doomed(
     gone: set[Key] = set()
     for ns, held in _spaces(rows).items():
         if not is_call(ns):
-            held.sort(key=lambda row: row.id, reverse=True)
-            gone |= {row.key for row in _beyond(rule, held, now)} - labels
+            _, *others = sorted(held, key=lambda row: row.id, reverse=True)
+            for place, row in enumerate(others, 1):
+                many = rule.keep_last is not None and place >= rule.keep_last
+                old = rule.max_age is not None and is_before(row.ts, now - rule.max_age)
+                if (many or old) and row.key not in labels:
+                    gone.add(row.key)
     return gone | of_calls(rows, gone, starts)
 
 
@@ -116,15 +120,6 @@ def _spaces(rows: Iterable[Aged]) -> dict[str, list[Aged]]:
     for row in rows:
         spaces.setdefault(row.ns, []).append(row)
     return spaces
-
-
-def _beyond(rule: Retention, newest_first: Sequence[Aged], now: datetime) -> Iterable[Aged]:
-    for place, row in enumerate(newest_first):
-        if place and (
-            (rule.keep_last is not None and place >= rule.keep_last)
-            or (rule.max_age is not None and is_before(row.ts, now - rule.max_age))
-        ):
-            yield row
 
 
 def is_before(ts: str | None, moment: datetime) -> bool:

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langgraph_wyrd.checkpoints.leases import Run, beat, claimed, leave, refusal
 from langgraph_wyrd.errors import SaverClosed, WyrdError
@@ -113,8 +113,7 @@ class Leases:
     # ---- keeping it, and letting it go
 
     def _held(self) -> list[Run]:
-        with self._guard:
-            return [run for some in self._runs.values() for run in some if run.held]
+        return [run for some in self._runs.values() for run in some if run.held]
 
     def _attend(self) -> None:
         """Have signs of life left as long as there are leases."""
@@ -129,8 +128,7 @@ class Leases:
         stop = self._stop
         while not stop.wait(BEAT):
             with self._guard:
-                held = [run for some in self._runs.values() for run in some if run.held]
-                if not held:
+                if not (held := self._held()):
                     self._beats = False
                     return
             try:
@@ -152,7 +150,8 @@ class Leases:
     def give_back(self) -> Operation[None]:
         """Give all leases back: the database is being closed, and nobody may wait for us."""
         self._stop.set()
-        held: list[Any] = self._held() if self._pid == os.getpid() else []
+        with self._guard:
+            held = self._held() if self._pid == os.getpid() else []
         for run in held:
             run.held, run.closed = False, True
         if held:
