@@ -3,61 +3,39 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from langgraph_wyrd import errors
-from langgraph_wyrd.errors import WyrdError
+from langgraph_wyrd import errors as errors
+from langgraph_wyrd.errors import WyrdError as WyrdError
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.agents.message_repair import repair_messages
-    from langgraph_wyrd.agents.repair_node import repair_node
-    from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
-    from langgraph_wyrd.extraction.extracting import extract
-    from langgraph_wyrd.extraction.policy import Channels
-    from langgraph_wyrd.extraction.registry import Extractors
-    from langgraph_wyrd.hooks import Happening
-    from langgraph_wyrd.retention import Retention
-    from langgraph_wyrd.saver import WyrdSaver
-    from langgraph_wyrd.state.diff import StateDiff, apply, diff
-    from langgraph_wyrd.state.merge import merge
-    from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo, WorkingState
-    from langgraph_wyrd.state.results import HistoryEntry, InboxEntry, Label, Page, ThreadInfo
-    from langgraph_wyrd.storage.keyring import KeyRing
-    from langgraph_wyrd.thread import Thread
-    from langgraph_wyrd.types.kept import Kept
-    from langgraph_wyrd.types.migrations import Migration
+    from langgraph_wyrd.agents.message_repair import repair_messages as repair_messages
+    from langgraph_wyrd.agents.repair_node import repair_node as repair_node
+    from langgraph_wyrd.checkpoints.auto_labels import AutoLabels as AutoLabels
+    from langgraph_wyrd.extraction.extracting import extract as extract
+    from langgraph_wyrd.extraction.policy import Channels as Channels
+    from langgraph_wyrd.extraction.registry import Extractors as Extractors
+    from langgraph_wyrd.hooks import Happening as Happening
+    from langgraph_wyrd.retention import Retention as Retention
+    from langgraph_wyrd.saver import WyrdSaver as WyrdSaver
+    from langgraph_wyrd.state.diff import StateDiff as StateDiff
+    from langgraph_wyrd.state.diff import apply as apply
+    from langgraph_wyrd.state.diff import diff as diff
+    from langgraph_wyrd.state.merge import merge as merge
+    from langgraph_wyrd.state.model import ContextItem as ContextItem
+    from langgraph_wyrd.state.model import Intention as Intention
+    from langgraph_wyrd.state.model import OpenLoop as OpenLoop
+    from langgraph_wyrd.state.model import Todo as Todo
+    from langgraph_wyrd.state.model import WorkingState as WorkingState
+    from langgraph_wyrd.state.results import HistoryEntry as HistoryEntry
+    from langgraph_wyrd.state.results import InboxEntry as InboxEntry
+    from langgraph_wyrd.state.results import Label as Label
+    from langgraph_wyrd.state.results import Page as Page
+    from langgraph_wyrd.state.results import ThreadInfo as ThreadInfo
+    from langgraph_wyrd.storage.keyring import KeyRing as KeyRing
+    from langgraph_wyrd.thread import Thread as Thread
+    from langgraph_wyrd.types.kept import Kept as Kept
+    from langgraph_wyrd.types.migrations import Migration as Migration
 
     __version__: str
-
-__all__ = [
-    "AutoLabels",
-    "Channels",
-    "ContextItem",
-    "Extractors",
-    "Happening",
-    "HistoryEntry",
-    "InboxEntry",
-    "Intention",
-    "Kept",
-    "KeyRing",
-    "Label",
-    "Migration",
-    "OpenLoop",
-    "Page",
-    "Retention",
-    "StateDiff",
-    "Thread",
-    "ThreadInfo",
-    "Todo",
-    "WorkingState",
-    "WyrdError",
-    "WyrdSaver",
-    "apply",
-    "diff",
-    "errors",
-    "extract",
-    "merge",
-    "repair_messages",
-    "repair_node",
-]
 
 # Where each is: it is imported when it is first asked for, so that `--version` is quick.
 _HOMES = {
@@ -89,6 +67,8 @@ _HOMES = {
     "repair_messages": "agents.message_repair",
     "repair_node": "agents.repair_node",
 }
+
+__all__ = [*_HOMES, "WyrdError", "errors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,47 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-__all__ = [
-    "AlreadyAnswered",
-    "AnswerNotAllowed",
-    "BadUrl",
-    "CheckpointDamaged",
-    "ConcurrentRun",
-    "ConnectionLost",
-    "CopyDiffers",
-    "DatabaseBusy",
-    "DatabaseDamaged",
-    "DatabaseFull",
-    "DatabaseGone",
-    "EditConflict",
-    "FileDamaged",
-    "ForeignDatabase",
-    "InvalidInput",
-    "InvalidTransition",
-    "ItemNotFound",
-    "KeyMissing",
-    "MigrationFailed",
-    "MissingExtra",
-    "NoAnswer",
-    "NotADatabase",
-    "PayloadTooNew",
-    "PlainStore",
-    "QuestionExpired",
-    "ReadOnlyDatabase",
-    "SaverClosed",
-    "SchemaMissing",
-    "SchemaTooNew",
-    "StatementTimeout",
-    "StoreError",
-    "ThreadDeleted",
-    "ThreadNotFound",
-    "Unserialisable",
-    "UnusableAnswer",
-    "UserMissing",
-    "WrongUser",
-    "WyrdError",
-]
-
 
 class WyrdError(Exception):
     """The root of all errors of this library. What one tells beside its message are attributes."""
@@ -257,3 +216,7 @@ class ConnectionLost(StoreError):
 
 class NoAnswer(ConnectionLost):
     """The server, or the way to it, has been silent for `timeout`: see docs/doctor.md."""
+
+
+_HELD = [each for each in globals().values() if isinstance(each, type)]
+__all__ = [each.__name__ for each in _HELD if issubclass(each, WyrdError)]

@@ -286,17 +286,13 @@ def _enum(kind: type, value: Any, module: str, name: str) -> Any:
 # ---- messages: reducers, models and the pillars know how to deal with them
 
 _MESSAGES: dict[str, type[lc.BaseMessage]] = {
-    "human": lc.HumanMessage,
-    "ai": lc.AIMessage,
-    "system": lc.SystemMessage,
-    "tool": lc.ToolMessage,
-    "function": lc.FunctionMessage,
-    "chat": lc.ChatMessage,
-    "HumanMessageChunk": lc.HumanMessageChunk,
-    "AIMessageChunk": lc.AIMessageChunk,
-    "SystemMessageChunk": lc.SystemMessageChunk,
-    "ToolMessageChunk": lc.ToolMessageChunk,
-}
+    cls.model_fields["type"].default: cls
+    for cls in (
+        lc.HumanMessage, lc.AIMessage, lc.SystemMessage, lc.ToolMessage, lc.FunctionMessage,
+        lc.ChatMessage, lc.HumanMessageChunk, lc.AIMessageChunk, lc.SystemMessageChunk,
+        lc.ToolMessageChunk,
+    )
+}  # fmt: skip
 _OF_A_MESSAGE = {"content", "type", "id", "additional_kwargs", "response_metadata"}
 
 

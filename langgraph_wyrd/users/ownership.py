@@ -157,11 +157,13 @@ def _with(held: Any, name: str, inside: Any) -> Any:
 # ---- a saver that is one user's
 
 # What goes across users, or belongs to who owns the database.
+_REFUSED = (
+    "close", "delete_for_runs", "erase_user", "import_thread", "rotate_keys", "setup",
+    "size_report", "sweep",
+)  # fmt: skip
 REFUSED = (
-    "delete_for_runs", "adelete_for_runs", "erase_user", "aerase_user", "import_thread",
-    "aimport_thread", "rotate_keys", "arotate_keys", "size_report", "asize_report", "sweep",
-    "asweep", "setup", "asetup", "close", "aclose", "ddl", "for_user", "from_conn_string", "on",
-    "register_migration",
+    *_REFUSED, *(f"a{name}" for name in _REFUSED),
+    "ddl", "for_user", "from_conn_string", "on", "register_migration",
 )  # fmt: skip
 
 
