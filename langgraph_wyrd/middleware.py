@@ -14,6 +14,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langgraph_wyrd.agents import prompt
 from langgraph_wyrd.agents.message_repair import fitted, form_of, repair_messages
 from langgraph_wyrd.agents.place import (
     Place,
@@ -22,17 +23,6 @@ from langgraph_wyrd.agents.place import (
     place_of,
     served,
     state_at,
-)
-from langgraph_wyrd.agents.prompt import (
-    Carried,
-    CarryFrom,
-    begun_text,
-    carried,
-    open_before,
-    orders_text,
-    standing,
-    take_over,
-    with_block,
 )
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
 from langgraph_wyrd.agents.tools import loop_tools
@@ -63,7 +53,7 @@ class _ToTell:
     """What the next model call of a thread gets to read."""
 
     standing: str = ""
-    carried: Carried | None = None
+    carried: prompt.Carried | None = None
 
 
 class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -104,7 +94,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools: bool = True,
         repair: bool = True,
         once: bool | Collection[str] = True,
-        carry_from: CarryFrom = None,
+        carry_from: prompt.CarryFrom = None,
     ) -> None:
         super().__init__()
         names_threads = isinstance(carry_from, str | Mapping | None) or callable(carry_from)
@@ -154,9 +144,9 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 text = yield from self._standing(place, before.checkpoint["id"])
                 tell = _ToTell(text)
             else:
-                found = yield from open_before(self._carry_from, place, config)
+                found = yield from prompt.open_before(self._carry_from, place, config)
                 if found is not None:
-                    yield from take_over(place, found)
+                    yield from prompt.take_over(place, found)
                     if state.get("todos"):
                         found = replace(found, todos=())
                     elif found.todos:
@@ -202,14 +192,16 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if tell.carried is not None:
             names = {getattr(tool, "name", None) for tool in request.tools}
             listed = "write_todos" in names
-            text = carried(tell.carried, self._max_chars, now(), listed=listed)
+            text = prompt.carried(tell.carried, self._max_chars, now(), listed=listed)
         pillars = place.saver._reader is not None
         if pillars and self._max_chars and not tell.standing:  # else they are in the brief
             orders = yield ask(place.saver.thread(place.thread_id), "standing_orders")
-            said = orders_text(orders, self._max_chars)
+            said = prompt.orders_text(orders, self._max_chars)
             text = "\n\n".join(filter(None, (said, text)))
         if text:
-            request = request.override(system_message=with_block(request.system_message, text))
+            request = request.override(
+                system_message=prompt.with_block(request.system_message, text)
+            )
         if self._repair:
             repaired = fitted(repair_messages(request.messages), form_of(request.model))
             if differ(request.messages, repaired):
@@ -277,9 +269,9 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._max_chars:
             return ""
         state = yield from state_at(place, checkpoint_id)
-        text = standing(state, self._max_chars, now(), tools=bool(self.tools))
+        text = prompt.standing(state, self._max_chars, now(), tools=bool(self.tools))
         begun = yield ask(place.saver.thread(place.thread_id), "begun_ahead")
-        return "\n\n".join(filter(None, (text, begun_text(begun, self._max_chars))))
+        return "\n\n".join(filter(None, (text, prompt.begun_text(begun, self._max_chars))))
 
 
 def _config() -> RunnableConfig | None:

@@ -47,19 +47,16 @@ class _Listener(BaseCallbackHandler):
 
     @property
     def on_chain_end(self) -> Any:
-        return partial(_aended if _in_loop() else _ended, False)
+        return _at_end(False)
 
     @property
     def on_chain_error(self) -> Any:
-        return partial(_aended if _in_loop() else _ended, True)
+        return _at_end(True)
 
 
-def _in_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+def _at_end(failed: bool) -> Any:
+    """What LangChain calls: it awaits what is known as async."""
+    return partial(_ended if asyncio._get_running_loop() is None else _aended, failed)
 
 
 def _ended(failed: bool, given: Any, *, run_id: UUID, **_: Any) -> None:

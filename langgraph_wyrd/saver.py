@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
-from langgraph_wyrd import operations
+from langgraph_wyrd import configs, operations
 from langgraph_wyrd.admin import Admin, Keeper
 from langgraph_wyrd.checkpoints import changes, delta_channels, read
 from langgraph_wyrd.checkpoints.cache import Cache
@@ -28,16 +28,7 @@ from langgraph_wyrd.checkpoints.put import Put, PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.configs import (
-    Pages,
-    addressed,
-    config_of,
-    history,
-    named,
-    place,
-    stored_place,
-    tuple_of,
-)  # fmt: skip
+from langgraph_wyrd.configs import config_of, place, stored_place
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
@@ -264,7 +255,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def thread(self, thread_id: str | RunnableConfig) -> Thread:
         """The handle on one conversation, by its id or a config that names it."""
-        return threads.Thread(self, named(thread_id))
+        return threads.Thread(self, configs.named(thread_id))
 
     # ---- storing
 
@@ -351,7 +342,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints, newest first, a page at a time: nothing is held open between two of them."""
-        pages = Pages(self, config, filter, before, limit)
+        pages = configs.Pages(self, config, filter, before, limit)
         while not pages.done:
             yield from pages.take(self._loaded(pages.script, pages.thread_id))
 
@@ -364,7 +355,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async version of `list`."""
-        pages = Pages(self, config, filter, before, limit)
+        pages = configs.Pages(self, config, filter, before, limit)
         while not pages.done:
             for found in pages.take(await self._aloaded(pages.script, pages.thread_id)):
                 yield found
@@ -373,13 +364,13 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        return history(self._loaded(*self._delta(config, channels)))
+        return configs.history(self._loaded(*self._delta(config, channels)))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
-        return history(await self._aloaded(*self._delta(config, channels)))
+        return configs.history(await self._aloaded(*self._delta(config, channels)))
 
     # ---- versions
 
@@ -447,7 +438,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             new_versions=new_versions,
             seen=held.pop("versions_seen", {}),
             rest=held,
-            addressed=parent is not None and addressed(config) == parent,
+            addressed=parent is not None and configs.addressed(config) == parent,
         )
 
     def _written(
@@ -563,7 +554,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         if found is None:
             return None
         asked = config["configurable"].get("checkpoint_id")
-        return tuple_of(found, place(config)[0], config if asked else None, self._user)
+        return configs.tuple_of(found, place(config)[0], config if asked else None, self._user)
 
 
 class _Ready:

@@ -8,7 +8,6 @@ import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
 from operator import add
 from typing import Any
 
@@ -68,14 +67,13 @@ def _between(source: Ours, target: Ours, id: Any) -> Report | None:
     if not codec.splits or not saver._codec.splits:
         return None
     name = stored(str(id), "thread_id")
-    found = source.run(partial(files.stored_rows, source.saver._dialect, name))
+    found = source.run(files.stored_rows, source.saver._dialect, name)
     if found is None:
         return Report()
     if found.thread.status is None and saver._reader is not None:
         return None
     carried = copy.opened(codec, found)
-    script = partial(copy.arrive, saver._dialect, saver._codec, name, carried)
-    made = target.run(script, writes=True)
+    made = target.run(copy.arrive, saver._dialect, saver._codec, name, carried, writes=True)
     saver._cache.drop(name)
     if made.why is not None:
         return _left(id, made.why)

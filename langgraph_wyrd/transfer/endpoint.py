@@ -160,37 +160,49 @@ class Ours(Endpoint):
 
     knows_paths = True
 
-    def run(self, script: Callable[[], Script[T]], *, writes: bool = False) -> T:
+    def run(self, script: Callable[..., Script[T]], *args: Any, writes: bool = False) -> T:
         """Run a script on the saver's database."""
-        found: T = self.saver._engine.run(script, writes=writes)
+        found: T = self.saver._engine.run(partial(script, *args), writes=writes)
         return found
 
     def threads(self) -> list[tuple[Any, int]]:
         made: list[tuple[str, int]] = []
-        while page := self.run(partial(files.threads, made[-1][0] if made else "")):
+        while page := self.run(files.threads, made[-1][0] if made else ""):
             made += page
         return [(given(name), count) for name, count in made if count]
 
     def parents(self, thread_id: Any) -> Parents:
-        return self.run(partial(_parents, self.saver._dialect, _stored(thread_id)))
+        return {
+            (given(ns), given(id)): parent and given(parent)
+            for ns, id, parent, _ in self.run(_outline, self.saver._dialect, _stored(thread_id))
+        }
 
     def _write_places(self, thread_id: Any, key: Key, writes: Sequence[Any]) -> list[WritePlace]:
         if not writes:
             return []
-        place = (_stored(thread_id), *(stored(each, "an id") for each in key))
-        return self.run(partial(_places, self.saver._dialect, self.saver._codec, *place))
+        ids = (_stored(thread_id), *(stored(each, "an id") for each in key))
+        found = self.run(find, self.saver._dialect, *ids)
+        held = merged(self.saver._codec, found.writes)
+        return [WritePlace(given(w.path), given(w.task), w.idx) for w in held]
 
     def stored(self, metadata: Any) -> Any:
         redaction = self.saver._redaction
         return metadata if redaction is None else redaction(metadata)
 
     def expect(self, thread_id: Any) -> None:
+        """A person may bring back what was deleted: it is not refused."""
         name = _stored(thread_id)
-        self.run(partial(_expect, name), writes=True)
+        self.run(_changed, _REVIVED, name, writes=True)
         self.saver._cache.drop(name)
 
     def arrived(self, thread_id: Any) -> None:
-        self.run(partial(_timed, self.saver._dialect, _stored(thread_id)), writes=True)
+        """The thread's times are those of its checkpoints, not of their arrival."""
+        name = _stored(thread_id)
+        rows = self.run(_outline, self.saver._dialect, name)
+        moments = [moment(given(ts)) for *_, ts in rows if ts]
+        times = sorted(at.astimezone(timezone.utc).isoformat() for at in moments if at)
+        if times:
+            self.run(_changed, _TIMED, times[0], times[-1], name, writes=True)
         if self.saver._reader is not None:  # the order in which tasks wrote matters to it
             self.call("reextract", thread_id)
 
@@ -199,42 +211,21 @@ def _stored(thread_id: Any) -> str:
     return stored(str(thread_id), "thread_id")
 
 
-_OF_THREAD = {
-    "sqlite": "FROM wyrd_checkpoints "
-    "WHERE thread = (SELECT key FROM wyrd_threads WHERE thread_id = ?)",
-    "postgres": "FROM wyrd_checkpoints WHERE thread = ?",
-}
+_REVIVED = (
+    "UPDATE wyrd_threads SET buried = NULL, deleted_at = NULL, version = version + 1 "
+    "WHERE thread_id = ? AND buried IS NOT NULL"
+)
+_TIMED = "UPDATE wyrd_threads SET created = ?, updated = ? WHERE thread_id = ?"
+_OF = {"sqlite": "(SELECT key FROM wyrd_threads WHERE thread_id = ?)", "postgres": "?"}
 
 
-def _parents(dialect: str, thread_id: str) -> Script[Parents]:
-    by = (found_by(dialect, thread_id),)
-    rows = yield Query(f"SELECT ns, id, parent {_OF_THREAD[dialect]}", by)
-    return {(given(ns), given(id)): parent and given(parent) for ns, id, parent in rows}
+def _outline(dialect: str, thread_id: str) -> Script[list[Any]]:
+    sql = f"SELECT ns, id, parent, ts FROM wyrd_checkpoints WHERE thread = {_OF[dialect]}"
+    return [*(yield Query(sql, (found_by(dialect, thread_id),)))]
 
 
-def _places(dialect: str, codec: Any, thread_id: str, ns: str, id: str) -> Script[list[WritePlace]]:
-    found = yield from find(dialect, thread_id, ns, id)
-    return [WritePlace(given(w.path), given(w.task), w.idx) for w in merged(codec, found.writes)]
-
-
-def _expect(thread_id: str) -> Script[None]:
-    """A person may bring back what was deleted: it is not refused."""
-    yield Command(
-        "UPDATE wyrd_threads SET buried = NULL, deleted_at = NULL, version = version + 1 "
-        "WHERE thread_id = ? AND buried IS NOT NULL",
-        [(thread_id,)],
-    )
-
-
-def _timed(dialect: str, thread_id: str) -> Script[None]:
-    """The thread's times are those of its checkpoints, not of their arrival."""
-    rows = yield Query(f"SELECT ts {_OF_THREAD[dialect]}", (found_by(dialect, thread_id),))
-    times = [at.astimezone(timezone.utc) for (ts,) in rows if ts and (at := moment(given(ts)))]
-    if times:
-        yield Command(
-            "UPDATE wyrd_threads SET created = ?, updated = ? WHERE thread_id = ?",
-            [(min(times).isoformat(), max(times).isoformat(), thread_id)],
-        )
+def _changed(sql: str, *values: Any) -> Script[None]:
+    yield Command(sql, [values])
 
 
 # ---- LangGraph's own

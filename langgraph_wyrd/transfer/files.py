@@ -34,20 +34,12 @@ from langgraph_wyrd.errors import (
 from langgraph_wyrd.recovery import rows as recovered_rows
 from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.state.codec import to_dict
+from langgraph_wyrd.storage import tables
 from langgraph_wyrd.storage.ciphers import NotOpened
 from langgraph_wyrd.storage.names import given, has_surrogate, stored
 from langgraph_wyrd.storage.parity import PROTECTED
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    HEALS,
-    LABELS,
-    TABLES,
-    WRITES,
-    CheckpointRow,
-    ThreadRow,
-)
 
 FORMAT = "langgraph-wyrd thread"
 SCHEMA = 1
@@ -134,7 +126,7 @@ def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
         raise CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
-    if row.head is not None and not any(each.ns == "" for each in found.sound[CHECKPOINTS]):
+    if row.head is not None and not any(each.ns == "" for each in found.sound[tables.CHECKPOINTS]):
         raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more")
     rows = {}
     for table in copy.COPIED:
@@ -169,7 +161,7 @@ class Export(NamedTuple):
 
 def export(dialect: str, codec: Codec, thread_id: str) -> Script[Export | None]:
     carried = yield from stored_rows(dialect, thread_id)
-    if carried is None or not carried.rows[CHECKPOINTS.name]:
+    if carried is None or not carried.rows[tables.CHECKPOINTS.name]:
         return None
     state, messages = yield from declare.to_read(dialect, codec, thread_id)
     return Export(carried, state, messages)
@@ -193,10 +185,10 @@ def _data(codec: Codec, found: Export, payloads: bool) -> dict[str, Any]:
         **{name: _json(getattr(thread, name)) for name in _OF_THREAD if payloads or name != "key"},
         "payloads": payloads, "in_the_clear": clear, "sealed": sealed,
         "working_state": to_dict(found.state, compact=True),
-        "labels": [_label(row) for row in opened.rows[LABELS.name]],
+        "labels": [_label(row) for row in opened.rows[tables.LABELS.name]],
         "heals": [
             {name: value for name, value in row._asdict().items() if name != "thread"}
-            for row in opened.rows[HEALS.name]
+            for row in opened.rows[tables.HEALS.name]
         ],
         "messages": [*map(shown, found.messages)],
         "history": [*_history(codec, found.carried)],
@@ -210,10 +202,10 @@ def _data(codec: Codec, found: Export, payloads: bool) -> dict[str, Any]:
 def _history(codec: Codec, carried: Carried) -> Iterator[dict[str, Any]]:
     """The checkpoints for reading, parents before children."""
     written: dict[tuple[str, str], list[Any]] = {}
-    for row in carried.rows[WRITES.name]:
+    for row in carried.rows[tables.WRITES.name]:
         written.setdefault((row.ns, row.checkpoint), []).append(row)
-    places: dict[tuple[str, str], CheckpointRow] = {
-        (row.ns, row.id): row for row in carried.rows[CHECKPOINTS.name]
+    places: dict[tuple[str, str], tables.CheckpointRow] = {
+        (row.ns, row.id): row for row in carried.rows[tables.CHECKPOINTS.name]
     }
     for place, row in sorted(places.items(), key=lambda each: (each[0][1], each[0][0])):
         by_task: dict[str, list[str]] = {}
@@ -311,12 +303,12 @@ def _checked(name: str, data: Mapping[str, Any]) -> Carried:
             if unsound(table, row):
                 raise FileDamaged(f"{name!r}: a row of {table.name} fails its checksum")
             made.append(row)
-    unknown = data["rows"].keys() - TABLES.keys()
+    unknown = data["rows"].keys() - tables.TABLES.keys()
     if unknown:
         raise FileDamaged(f"{name!r} has rows of {', '.join(sorted(unknown))}")
     head = {each: data[each] for each in _OF_THREAD}
-    blank = dict.fromkeys(ThreadRow._fields)
-    thread = ThreadRow(**{
+    blank = dict.fromkeys(tables.ThreadRow._fields)
+    thread = tables.ThreadRow(**{
         **blank, **head, "key": key, "thread_id": stored(data["thread_id"], "thread_id"),
     })  # fmt: skip
     return Carried(thread, held)

@@ -36,22 +36,9 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd.errors import MigrationFailed
+from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.classes import Gone, NoData, found
-from langgraph_wyrd.types.kept import (
-    ARGUMENTS,
-    FIELDS,
-    METHOD,
-    ONE_ARGUMENT,
-    PYDANTIC_V1,
-    PYDANTIC_V2,
-    Kept,
-    KeptWhole,
-    Kind,
-    Stored,
-    is_changed,
-    kept_of,
-    stored_of,
-)
+from langgraph_wyrd.types.kept import Kept, KeptWhole, Stored
 from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
 from langgraph_wyrd.types.pieces import walk
 from langgraph_wyrd.types.python_types import MADE_OF, MARKED, advice
@@ -62,15 +49,24 @@ S = TypeVar("S")
 Key = tuple[str, str, int]  # module, name, and how it was packed
 
 _COLLECTIONS = (set, frozenset, deque, list, tuple, dict)
-_OURS = frozenset((ONE_ARGUMENT, ARGUMENTS, FIELDS, METHOD, PYDANTIC_V1, PYDANTIC_V2))
+_OURS = frozenset(
+    (
+        kept.ONE_ARGUMENT,
+        kept.ARGUMENTS,
+        kept.FIELDS,
+        kept.METHOD,
+        kept.PYDANTIC_V1,
+        kept.PYDANTIC_V2,
+    )
+)
 _SNAPSHOT = 7
 
 
 def _built(code: int, cls: Any, payload: Any, method: list[Any]) -> Any:
     """The object. Fallbacks that are not named above are LangGraph's."""
-    if code == ONE_ARGUMENT:
+    if code == kept.ONE_ARGUMENT:
         return _of_one(cls, payload)
-    if code == ARGUMENTS:
+    if code == kept.ARGUMENTS:
         if not isinstance(payload, list | tuple):
             raise NoData("arguments that are no list")
         if len(payload) == 3 and isinstance(cls, type):
@@ -79,16 +75,16 @@ def _built(code: int, cls: Any, payload: Any, method: list[Any]) -> Any:
             if issubclass(cls, timedelta):  # pandas' takes them by name only
                 return cls(days=payload[0], seconds=payload[1], microseconds=payload[2])
         return cls(*payload)
-    if code == METHOD:
+    if code == kept.METHOD:
         if method != ["fromisoformat"]:
             raise NoData(f"{cls.__name__}.{method[0] if method else ''} is no way to read a date")
         return cls.fromisoformat(payload)
-    if code == FIELDS:
+    if code == kept.FIELDS:
         return _of_fields(cls, payload)
     try:
         return _model(cls, payload)
     except Exception:
-        return (cls.construct if code == PYDANTIC_V1 else cls.model_construct)(**payload)
+        return (cls.construct if code == kept.PYDANTIC_V1 else cls.model_construct)(**payload)
 
 
 def _of_one(cls: Any, payload: Any) -> Any:
@@ -249,7 +245,7 @@ class _Rebuilder:
     def _object(self, code: int, data: bytes) -> Any:
         try:
             module, name, payload, *method = self._unpacked(data)
-            if code == ONE_ARGUMENT and method and type(method[0]) is int:
+            if code == kept.ONE_ARGUMENT and method and type(method[0]) is int:
                 payload = Marked(method[0], payload)
             key = (module, name, code)
             known = MADE_OF.get(key)
@@ -264,7 +260,7 @@ class _Rebuilder:
             return _built(code, cls, bare(current), method)
         except Exception as error:
             kind, why = self._why(error, key)
-            return kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
+            return kept.kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
 
     def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
@@ -303,7 +299,7 @@ class _Rebuilder:
             "compiled graph allows the classes that its state's annotations name, for itself"
         )
 
-    def _why(self, error: Exception, key: Key) -> tuple[Kind, str]:
+    def _why(self, error: Exception, key: Key) -> tuple[kept.Kind, str]:
         """Why a value was not rebuilt, and what would help."""
         module, name, _ = key
         if isinstance(error, _NotAllowed):
@@ -337,7 +333,7 @@ class _NotAllowed(Exception):
 
 
 def _unknown(code: int, data: bytes) -> Any:
-    return kept_of(Stored(code, data, "", "", None, "unsafe", ""))
+    return kept.kept_of(Stored(code, data, "", "", None, "unsafe", ""))
 
 
 def _warn_as_langgraph_does(module: str, name: str) -> None:
@@ -360,7 +356,7 @@ def _keeping_pickles(serde: JsonPlusSerializer) -> Callable[[tuple[str, bytes]],
     def loads_typed(data: tuple[str, bytes]) -> Any:
         if data[0] != "pickle":
             return loads(data)
-        kind: Kind = "pickle"
+        kind: kept.Kind = "pickle"
         why = (
             "it is a pickle, which runs whatever it says as it is loaded. If nobody else can write "
             "to the database, load it with serde=JsonPlusSerializer(pickle_fallback=True)"
@@ -407,13 +403,13 @@ def kept_in(value: Any) -> Iterator[Any]:
 
 def refused(value: Any, error: Exception) -> str:
     """Why a value can't be stored: the serializer does not say what a placeholder told it."""
-    for kept in kept_in(value):
-        if isinstance(kept, KeptWhole):
-            return f"{kept!r} is a value of its own, and goes into no other ({kept.kept_why})"
-        if is_changed(kept):
+    for each in kept_in(value):
+        if isinstance(each, KeptWhole):
+            return f"{each!r} is a value of its own, and goes into no other ({each.kept_why})"
+        if kept.is_changed(each):
             return (
-                f"{kept.kept_type} is kept as it is stored, and was changed in place: put "
-                f"something in its stead, as dict(kept) ({kept.kept_why})"
+                f"{each.kept_type} is kept as it is stored, and was changed in place: put "
+                f"something in its stead, as dict(kept) ({each.kept_why})"
             )
     return advice(str(error)) or str(error)
 
@@ -427,11 +423,11 @@ def log_kept(
         MigrationFailed: A migration raised, and nothing is to be healed.
     """
     for channel, value in held:
-        for kept in kept_in(value):
+        for each in kept_in(value):
             kind, what = "unknown", "an unknown kind"
             why = "no serializer of this LangGraph packs such bytes"
-            if isinstance(kept, Kept):
-                kind, what, why = stored_of(kept).kind, kept.kept_type, kept.kept_why
+            if isinstance(each, Kept):
+                kind, what, why = kept.stored_of(each).kind, each.kept_type, each.kept_why
             of = f" of namespace {ns!r}" if ns else ""
             place = f"thread {thread_id!r}, checkpoint {checkpoint}{of}, channel {channel!r}"
             if kind == "migration" and not classes.heals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -117,7 +117,7 @@ class Erased(dict[str, int]):
 
     values_erased: int = 0
     threads: int = 0
-    remains: Mapping[str, Mapping[str, int]] = {}
+    remains: dict[str, dict[str, int]]
 
     def __str__(self) -> str:
         said = f"{_many(self.values_erased, 'value')} in {_many(self.threads, 'thread')} erased"
@@ -187,44 +187,40 @@ class Users(SaverBase):
         """
         user, dialect = of_user(user_id), self._dialect
         counts: Counter[str] = Counter({USER_DATA.name: 0})
-        deleted: list[tuple[str, int]] = []
         erased = Erased()
         erased.values_erased, erased.threads = yield from self._read(
             partial(erase.counted, self._codec, user)
         )
         theirs = partial(erase.threads_of, user)
+        deleted: list[Happening] = []
         for _ in range(_TRIES):
             before = counts.total()
             for id in (yield from self._read(theirs)) if threads else ():
                 gone = yield from self._write(partial(erase.delete_thread, dialect, id, user), id)
                 counts.update(gone)
                 if gone:
-                    deleted.append((id, gone["wyrd_checkpoints"]))
+                    how = {"how": "erase_user", "checkpoints": gone["wyrd_checkpoints"]}
+                    deleted.append(Happening("discard", given(id), detail=how))
             for id in (yield from self._read(partial(erase.threads_with, user))):
                 script = partial(erase.erase_in, dialect, id, user)
                 counts[USER_DATA.name] += yield from self._write(script, id)
             counts[USER_DATA.name] += yield from self._write(partial(erase.erase_outside, user))
             if counts.total() == before:
                 break
-        remains = {}
+        erased.remains = {}
         for id in () if threads else (yield from self._read(theirs)):
             if redact:
                 hide = partial(erase.redact, dialect, self._codec, id, user)
                 yield from self._write(hide, id)
             found = yield from self._read(partial(erase.remaining, dialect, id))
+            left = {k: n for k, n in found.items() if not redact or k == "checkpoints"}
             if found:
-                remains[given(id)] = found
+                erased.remains[given(id)] = left
         if vacuum:
             tables = [*TABLES] if threads or redact else [USER_DATA.name]
             yield ask(self._engine, "clean", tables)
-        for id, count in deleted:
-            how = {"how": "erase_user", "checkpoints": count}
-            yield Fire(self, (Happening("discard", given(id), detail=how),))
+        yield Fire(self, tuple(deleted))
         erased.update((n, count) for n, count in counts.items() if count or n == USER_DATA.name)
-        erased.remains = {
-            id: {what: n for what, n in held.items() if not redact or what == "checkpoints"}
-            for id, held in remains.items()
-        }
         return erased
 
     aerase_user = asynchronous(erase_user)
