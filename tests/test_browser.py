@@ -165,7 +165,7 @@ def test_jupyters_rules_for_tables_do_not_apply(shown: Any) -> None:
 def test_a_long_history_fits(shown: Any) -> None:
     """Forty forks side by side run into one another rather than out of the page."""
     from langgraph_wyrd.state.model import WorkingState
-    from langgraph_wyrd.views.thread import thread_html
+    from langgraph_wyrd.views.state import thread_html
 
     entries = [entry(f"f{n:02}", "e0", summary="word " * 40) for n in range(40, 0, -1)]
     cell = thread_html(WorkingState("t"), [*entries, entry("e0", None)])

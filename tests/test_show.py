@@ -42,8 +42,8 @@ from langgraph_wyrd.views.history import (
 )
 from langgraph_wyrd.views.html import folded, where
 from langgraph_wyrd.views.lists import page_text
+from langgraph_wyrd.views.state import MOST, thread_html
 from langgraph_wyrd.views.text import Column, ago, fitted, line, outline, plain, size, table, width
-from langgraph_wyrd.views.thread import MOST, thread_html
 from tests.conftest import Backend
 from tests.scripted_agents import Scripted, calls, search
 from tests.test_inbox import RULES, asks, cleaner, graph_of
