@@ -283,8 +283,8 @@ def test_a_short_value_is_not_folded() -> None:
 
 def test_a_deep_value_says_that_it_goes_on() -> None:
     """What is cut is said to be."""
-    assert "deeper" in outline(deep(500))
-    assert "… 400 more" in outline(list(range(500)))
+    assert "nested too deeply" in outline(deep(500))
+    assert "… (400 more entries)" in outline(list(range(500)))
     assert outline({"a": [1, None, True], "b": {}}) == (
         '{\n  "a": [\n    1,\n    null,\n    true\n  ],\n  "b": {}\n}'
     )

@@ -18,7 +18,6 @@ _SHORT = 240  # characters that are seen of a text without unfolding it
 _LONG = 20_000  # … and of what is unfolded
 _WORD = 20  # characters that a column can be wide
 _TINY = 12  # … and that stay together
-_INDENT = re.compile(r"([{\[]?)\n *([}\]]?)")
 _BREAK = re.compile(r"[\s-]+")
 
 
@@ -66,7 +65,7 @@ def folded(value: Any) -> Markup:
             return tag("span", flat, class_="w-lines")
     else:
         text = outline(value)
-        flat, most = _flat(text), _SHORT // 2
+        flat, most = outline(value, None)[: 8 * _SHORT], _SHORT // 2
     if len(text) <= 8 * _SHORT and len(flat) <= most:
         return words(flat)
     size = tag("small", f" {count(len(text), 'character')}")
@@ -91,13 +90,6 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
         for row in rows
     ]
     return tag("div", tag("table", tag("thead", head), tag("tbody", body)), class_="w-wide")
-
-
-def _flat(outlined: str) -> str:
-    """The beginning of an outlined value on one line."""
-    return _INDENT.sub(
-        lambda at: f"{at[1]}{at[2]}" if at[1] or at[2] else " ", outlined[: 8 * _SHORT]
-    )
 
 
 def whole(value: Any) -> Markup:

@@ -9,20 +9,19 @@ from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
 
-_DEEPEST = 200  # levels; deeper values are given as text
 _EXACT = 2**53  # integers beyond are text: JavaScript would round them
-_ITEMS = 500  # of a list or an object that is cut
 
 
 class Plain:
     """Makes plain JSON data of a value.
 
-    With `cut`, text longer than that many characters, and lists and objects of more than 500
-    entries, are shortened and end with a note of what is missing; `was_cut` is then True.
+    With `cut`, text longer than that many characters, and lists and objects of more than `items`
+    entries, are shortened and end with a note of what is missing; `was_cut` is then True. What is
+    below `deepest` levels is given as text.
     """
 
-    def __init__(self, cut: int | None = None) -> None:
-        self._cut = cut
+    def __init__(self, cut: int | None = None, items: int = 500, deepest: int = 200) -> None:
+        self._cut, self._items, self._deepest = cut, items, deepest
         self.was_cut = False
 
     def of(self, value: Any, depth: int = 0) -> Any:
@@ -34,7 +33,7 @@ class Plain:
             return int(value) if -_EXACT < value < _EXACT else str(value)
         if isinstance(value, float):
             return value if isfinite(value) else str(value)
-        if depth > _DEEPEST:
+        if depth > self._deepest:
             return self._text(f"… ({type(value).__name__}, nested too deeply to show)")
         if isinstance(value, Mapping):
             return self._object(value, depth)
@@ -60,20 +59,20 @@ class Plain:
         return f"{text[: self._cut]}… ({len(text) - self._cut:,} more characters)"
 
     def _list(self, values: Any, depth: int) -> list[Any]:
-        if self._cut is None or len(values) <= _ITEMS:
+        if self._cut is None or len(values) <= self._items:
             return [self.of(each, depth + 1) for each in values]
         self.was_cut = True
         return [
-            *(self.of(each, depth + 1) for each in values[:_ITEMS]),
-            f"… ({len(values) - _ITEMS:,} more entries)",
+            *(self.of(each, depth + 1) for each in values[: self._items]),
+            f"… ({len(values) - self._items:,} more entries)",
         ]
 
     def _object(self, values: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in values.items():
-            if self._cut is not None and len(found) == _ITEMS:
+            if self._cut is not None and len(found) == self._items:
                 self.was_cut = True
-                found["…"] = f"{len(values) - _ITEMS:,} more entries"
+                found["…"] = f"{len(values) - self._items:,} more entries"
                 break
             found[self._text(key if isinstance(key, str) else str(key))] = self.of(value, depth + 1)
         return found

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from langgraph_wyrd.state import wording
 from langgraph_wyrd.state.wording import moment
+from langgraph_wyrd.views.json_data import Plain
 
 # Control characters move a terminal's cursor, direction marks reorder what is read, and tags and
 # zero-width characters hide text. Joiners (U+200C, U+200D) stay: words and emoji need them.
@@ -49,13 +49,13 @@ def line(text: str, most: int = 0) -> str:
     return one if not most or len(one) <= most else one[: most - 1].rstrip() + "…"
 
 
-def outline(value: Any) -> str:
+def outline(value: Any, indent: int | None = 2) -> str:
     """A value to read: text as it is, anything else as JSON, bounded in depth and length."""
     if isinstance(value, str):
         return value
-    parts: list[str] = []
-    _outline(value, 0, parts, [_MOST])
-    return "".join(parts)
+    data = Plain(_MOST, items=_EACH, deepest=_LEVELS).of(value)
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
 def json_text(data: Any, indent: int | None = None) -> str:
@@ -161,51 +161,6 @@ def _spelt(found: re.Match[str]) -> str:
     return (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
     )
-
-
-def _outline(value: Any, depth: int, parts: list[str], left: list[int]) -> None:
-    if left[0] <= 0:
-        if parts[-1] != " …":
-            parts.append(" …")
-        return
-    if isinstance(value, Mapping) and value:
-        pairs = ((f"{_scalar(str(key))}: ", each) for key, each in value.items())
-        _level("{}", pairs, len(value), depth, parts, left)
-    elif isinstance(value, (list, tuple)) and value:
-        _level("[]", (("", each) for each in value), len(value), depth, parts, left)
-    else:
-        said = _scalar(value)
-        parts.append(said[: left[0]] + " …" if len(said) > left[0] else said)
-        left[0] -= len(said)
-
-
-def _level(
-    marks: str, pairs: Any, size: int, depth: int, parts: list[str], left: list[int]
-) -> None:
-    if depth >= _LEVELS:
-        parts.append(f"{marks[0]}… {count(size, 'entry', 'entries')} deeper{marks[1]}")
-        return
-    inner = "\n" + "  " * (depth + 1)
-    parts.append(marks[0])
-    for n, (key, each) in enumerate(islice(pairs, _EACH)):
-        if left[0] <= 0:
-            break
-        parts.append(("," if n else "") + inner + key[: left[0]])
-        left[0] -= len(inner) + len(key)
-        _outline(each, depth + 1, parts, left)
-    else:
-        if size > _EACH:
-            parts.append(f"{inner}… {size - _EACH:,} more")
-    parts.append("\n" + "  " * depth + marks[1])
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value[:_MOST], ensure_ascii=False)
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
 
 
 _GOOD = 24  # columns that a long text should have
