@@ -70,7 +70,7 @@ def test_sides_are_alike(states: list[WorkingState]) -> None:
     held = [getattr(each, name) for each in states for name in PILLARS]
     assume(all(len({item.id for item in items}) == len(items) for items in held))
     one, other = merge(b, o, t), merge(b, t, o)
-    swapped = [each.invert() for each in other.conflicts]
+    swapped = [replace(each, ours=each.theirs, theirs=each.ours) for each in other.conflicts]
     assert sorted(map(repr, one.conflicts)) == sorted(map(repr, swapped))
     but = {(each.pillar, each.id) for each in one.conflicts}
     assert fields(one.state, but) == fields(other.state, but)

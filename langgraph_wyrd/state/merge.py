@@ -60,10 +60,6 @@ class Conflict:
     ours: Any
     theirs: Any
 
-    def invert(self) -> Conflict:
-        """As the other side sees it."""
-        return replace(self, ours=self.theirs, theirs=self.ours)
-
     def __str__(self) -> str:
         what = " ".join(filter(None, (self.pillar, self.id, self.field)))
         if self.field is not None:

@@ -147,9 +147,18 @@ def _read_thread(path: str, *query: Field) -> Callable[[Run], Run]:
     return _read(f"/thread{path}", _needed("id"), *query)
 
 
-def _change(path: str, *body: Field) -> Callable[[Run], Run]:
+def _change(
+    path: str, about: str, say: Callable[..., Awaitable[Any]],
+    answer: Callable[[Any], dict[str, Any]], *body: Field,
+) -> None:  # fmt: skip
+    """Declare a change of a thread: what it says of it, and what of its result is answered."""
+
+    async def run(call: Call) -> Any:
+        return {"thread_id": call.id, **answer(await say(call.thread, **call.body))}
+
+    run.__name__, run.__doc__ = path[1:], about
     query = (_needed("id"),)
-    return _operation("POST", f"/thread{path}", query=query, body=body, changes=True)
+    OPERATIONS.append(Operation("POST", f"/thread{path}", run, query, body, changes=True))
 
 
 _LIMIT = Field("limit", "integer", least=1, most=1000)
@@ -326,65 +335,49 @@ async def login(call: Call) -> Response:
     return call.access.log_in(call.request, call.body["token"])
 
 
-@_change("/answer", *_texts("loop by"), Field("value", "any", required=True), _flag("replace"))
-async def answer(call: Call) -> Any:
-    """Answer an interrupt: the next run goes on with it."""
-    return {"thread_id": call.id, "answers": await call.thread.aanswer(**call.body)}
-
-
-@_change("/assign", *_texts("loop to expires_at by"))
-async def assign(call: Call) -> Any:
-    """Say whose question an interrupt is, and until when."""
-    await call.thread.aassign(**call.body)
-    return {"thread_id": call.id}
-
-
-async def _said(call: Call, verb: str, what: str) -> dict[str, Any]:
-    """Say something of an item; the item then."""
-    asked = dict(call.body)
-    made = await getattr(call.thread, verb)(asked.pop(what), **asked)
-    return {"thread_id": call.id, what: record(made)}
-
-
-@_change("/resolve", _needed("loop"), *_texts("outcome by"))
-async def resolve(call: Call) -> Any:
-    """Say that an open loop is over."""
-    return await _said(call, "aresolve_open_loop", "loop")
-
-
-@_change("/complete", _needed("todo"), *_texts("by"))
-async def complete(call: Call) -> Any:
-    """Say that a todo is done."""
-    return await _said(call, "acomplete_todo", "todo")
-
-
-@_change("/reopen", _needed("todo"), *_texts("by"))
-async def reopen(call: Call) -> Any:
-    """Make a finished todo pending again."""
-    return await _said(call, "areopen_todo", "todo")
-
-
-@_change("/label", _needed("name"), *_texts("at"))
-async def label(call: Call) -> Any:
-    """Name a checkpoint."""
-    made = await call.thread.alabel(**call.body)
-    return {"thread_id": call.id, "name": made.name, "checkpoint_id": made.checkpoint_id}
-
-
-@_change("/unlabel", _needed("name"), *_texts("at"))
-async def unlabel(call: Call) -> Any:
-    """Take a label away."""
-    return {"thread_id": call.id, "removed": await call.thread.aunlabel(**call.body)}
-
-
-@_change("/rewind", _needed("to"))
-async def rewind(call: Call) -> Any:
-    """Make an older point the head again. Nothing is deleted."""
-    config = await call.thread.arewind(call.body["to"])
-    return {"thread_id": call.id, "checkpoint_id": config["configurable"]["checkpoint_id"]}
-
-
-@_change("/fork", _needed("new_thread_id"), *_texts("at"))
-async def fork(call: Call) -> Any:
-    """Make a new thread with this one's past up to a point."""
-    return {"thread_id": (await call.thread.afork(**call.body)).id}
+_change(
+    "/answer", "Answer an interrupt: the next run goes on with it.",
+    lambda thread, **said: thread.aanswer(**said), lambda made: {"answers": made},
+    *_texts("loop by"), Field("value", "any", required=True), _flag("replace"),
+)  # fmt: skip
+_change(
+    "/assign", "Say whose question an interrupt is, and until when.",
+    lambda thread, **said: thread.aassign(**said), lambda made: {},
+    *_texts("loop to expires_at by"),
+)  # fmt: skip
+_change(
+    "/resolve", "Say that an open loop is over.",
+    lambda thread, loop, **said: thread.aresolve_open_loop(loop, **said),
+    lambda made: {"loop": record(made)}, _needed("loop"), *_texts("outcome by"),
+)  # fmt: skip
+_change(
+    "/complete", "Say that a todo is done.",
+    lambda thread, todo, **said: thread.acomplete_todo(todo, **said),
+    lambda made: {"todo": record(made)}, _needed("todo"), *_texts("by"),
+)  # fmt: skip
+_change(
+    "/reopen", "Make a finished todo pending again.",
+    lambda thread, todo, **said: thread.areopen_todo(todo, **said),
+    lambda made: {"todo": record(made)}, _needed("todo"), *_texts("by"),
+)  # fmt: skip
+_change(
+    "/label", "Name a checkpoint.",
+    lambda thread, **said: thread.alabel(**said),
+    lambda made: {"name": made.name, "checkpoint_id": made.checkpoint_id},
+    _needed("name"), *_texts("at"),
+)  # fmt: skip
+_change(
+    "/unlabel", "Take a label away.",
+    lambda thread, **said: thread.aunlabel(**said), lambda made: {"removed": made},
+    _needed("name"), *_texts("at"),
+)  # fmt: skip
+_change(
+    "/rewind", "Make an older point the head again. Nothing is deleted.",
+    lambda thread, to: thread.arewind(to),
+    lambda made: {"checkpoint_id": made["configurable"]["checkpoint_id"]}, _needed("to"),
+)  # fmt: skip
+_change(
+    "/fork", "Make a new thread with this one's past up to a point.",
+    lambda thread, **said: thread.afork(**said), lambda made: {"thread_id": made.id},
+    _needed("new_thread_id"), *_texts("at"),
+)  # fmt: skip

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from os.path import commonprefix
 from typing import Any
 
 from langgraph_wyrd.state import wording
@@ -90,14 +91,10 @@ def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
     order = sorted(set(ids))
     for n, id in enumerate(order):
         near = (*order[max(n - 1, 0) : n], *order[n + 1 : n + 2])
-        common = max((_alike(id, each) for each in near), default=0)
+        begins = [commonprefix([id, each]) for each in near]  # noqa: RUF071 - of texts, not paths
+        common = max(map(len, begins), default=0)
         found[id] = id[: max(least, common + 1)].rstrip("-") if common + 1 < len(id) else id
     return found
-
-
-def _alike(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 
 def ago(ts: str | None, now: datetime | None = None) -> str:
