@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.diff import StateDiff, diff
+from langgraph_wyrd.state.diff import StateDiff, diff, diff_values
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
 from langgraph_wyrd.state.model import (
     ContextItem,
@@ -22,7 +22,6 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from langgraph_wyrd.state.value_diff import diff_values
 from tests.test_pillars import WORDS, Story, asks, call, folded, plan, seen, stories
 
 ids = st.sampled_from(("x1", "x2", "x3", "x4", "x5", "x6"))

@@ -23,10 +23,10 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver, apply, diff, merge
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.state.matching import PILLARS, Change
-from langgraph_wyrd.state.model import Item, WorkingState
+from langgraph_wyrd.state.diff import diff_values, is_same_at, is_users, keys_of
+from langgraph_wyrd.state.matching import Change
+from langgraph_wyrd.state.model import PILLARS, Item, WorkingState
 from langgraph_wyrd.state.results import HistoryEntry, Tree
-from langgraph_wyrd.state.value_diff import diff_values, is_same_at, is_users, keys_of
 from tests import handmade
 from tests.conftest import Backend
 from tests.programs import share

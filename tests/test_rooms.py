@@ -64,7 +64,7 @@ ON_DEMAND = (
     " checkpoints.listing checkpoints.outline checkpoints.reextract"
     " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
     " recovery.load recovery.mend recovery.rows recovery.verify redaction retention"
-    " single_writer state.brief state.diff state.results state.value_diff"
+    " single_writer state.brief state.diff state.results"
     " storage.ciphers storage.encryption storage.keyring storage.postgres"
     " storage.rotation thread transfer ui views"
 )

@@ -22,11 +22,18 @@ from langgraph_wyrd.codec.delta import Operation, Value
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction import messages
-from langgraph_wyrd.state.diff import StateDiff, diff
-from langgraph_wyrd.state.matching import PILLARS, Change
-from langgraph_wyrd.state.model import Item, WorkingState
+from langgraph_wyrd.state.diff import (
+    NOTHING,
+    StateDiff,
+    diff,
+    diff_values,
+    is_same_at,
+    is_users,
+    keys_of,
+)
+from langgraph_wyrd.state.matching import Change
+from langgraph_wyrd.state.model import PILLARS, Item, WorkingState
 from langgraph_wyrd.state.results import HistoryEntry
-from langgraph_wyrd.state.value_diff import NOTHING, diff_values, is_same_at, is_users, keys_of
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import fetch
 from langgraph_wyrd.storage.scripts import Query, Script

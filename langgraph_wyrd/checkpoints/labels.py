@@ -23,9 +23,9 @@ from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec, bare
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.state import codec as plain
+from langgraph_wyrd.state.diff import is_users
 from langgraph_wyrd.state.model import ContextItem
 from langgraph_wyrd.state.results import Label
-from langgraph_wyrd.state.value_diff import is_users
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Script

@@ -17,7 +17,7 @@ from langgraph_wyrd.codec.delta import REF, Operation
 from langgraph_wyrd.codec.payload import Delta
 from langgraph_wyrd.codec.values import Codec, counted, map_header
 from langgraph_wyrd.errors import CheckpointDamaged
-from langgraph_wyrd.state.value_diff import is_users
+from langgraph_wyrd.state.diff import is_users
 from langgraph_wyrd.storage.tables import CheckpointRow
 
 

@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of
 from langgraph_wyrd.checkpoints import past_writes
+from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of
 from langgraph_wyrd.conversation.approvals import answer as fitted
 from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.errors import (

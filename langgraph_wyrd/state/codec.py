@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state.model import (
+    PILLARS,
     Aim,
     Confidence,
     ContextItem,
@@ -39,9 +40,7 @@ M = TypeVar("M")
 
 # What makes a state's payload of one schema one of the next, by the older one's number.
 _STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-LISTS: dict[str, type[Any]] = {
-    "todos": Todo, "context": ContextItem, "loops": OpenLoop, "intentions": Intention, "due": Due,
-}  # fmt: skip
+LISTS: dict[str, type[Any]] = {**PILLARS, "due": Due}
 _MODELS = (Source, WorkingState, *LISTS.values())
 _NEEDED_ONE = object()  # the default of a field that has none: no value equals it
 

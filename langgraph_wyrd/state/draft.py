@@ -15,6 +15,8 @@ from langgraph_wyrd.state.events import Event, Moment, Pillar, unpacked
 from langgraph_wyrd.state.model import (
     FINISHED,
     LEFT,
+    ONE,
+    PILLARS,
     ContextItem,
     Intention,
     OpenLoop,
@@ -255,13 +257,8 @@ class Todos(Items[Todo]):
         return tuple(self.items[id] for id in ids)
 
 
-# Of each pillar of events: the field of the state, what holds its items, their class.
-_PILLARS: dict[str, tuple[str, type[Any]]] = {
-    "loop": ("loops", OpenLoop),
-    "todo": ("todos", Todo),
-    "context": ("context", ContextItem),
-    "intention": ("intentions", Intention),
-}
+# Of each pillar of events: the field of the state, the class of its items.
+_PILLARS = {ONE[name]: (name, cls) for name, cls in PILLARS.items()}
 _HOLDERS: dict[str, type[Any]] = {
     "loops": Loops, "todos": Todos, "context": Context, "intentions": Intentions
 }  # fmt: skip

@@ -31,6 +31,7 @@ from langgraph_wyrd.state.matching import Change, is_open, text_of
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
     FINISHED,
+    PILLARS,
     ContextItem,
     Intention,
     Item,
@@ -57,7 +58,7 @@ Notes = Mapping[str, Any] | str | None  # what goes with a loop or a context ent
 T = TypeVar("T", Todo, OpenLoop)
 Priority = Literal["low", "medium", "high", "critical"]
 _PRIORITIES = get_args(Priority)
-_GROUPS = {"t": "todos", "c": "context", "l": "loops", "i": "intentions"}
+_GROUPS = {name[0]: name for name in PILLARS}
 
 
 def task_of(ts: str, token: str) -> str:

@@ -11,12 +11,6 @@ from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 
-PILLARS: dict[str, type[Item]] = {
-    "todos": Todo,
-    "context": ContextItem,
-    "loops": OpenLoop,
-    "intentions": Intention,
-}
 # Fields that say where and when, or how something is kept, not what it is.
 SILENT_OF_STATE = frozenset(("thread_id", "checkpoint_id", "ts", "ns", "reason"))
 STATE_FIELDS = (*sorted(SILENT_OF_STATE), "title", "status", "due", "extra")

@@ -16,7 +16,6 @@ from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
 from langgraph_wyrd.state.matching import (
     ORIGIN,
-    PILLARS,
     SILENT,
     SILENT_OF_STATE,
     STATE_FIELDS,
@@ -28,7 +27,7 @@ from langgraph_wyrd.state.matching import (
     related,
     text_of,
 )
-from langgraph_wyrd.state.model import Item, WorkingState, shortened
+from langgraph_wyrd.state.model import PILLARS, Item, WorkingState, shortened
 from langgraph_wyrd.state.wording import counted
 
 if TYPE_CHECKING:

@@ -214,6 +214,11 @@ class Intention(_Opened):
 
 
 Item = Todo | ContextItem | OpenLoop | Intention
+PILLARS: dict[str, type[Item]] = {
+    "todos": Todo, "context": ContextItem, "loops": OpenLoop, "intentions": Intention,
+}  # fmt: skip
+# One of them, as events call it.
+ONE = {"todos": "todo", "context": "context", "loops": "loop", "intentions": "intention"}
 
 
 @quick

@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
-from langgraph_wyrd.state.matching import PILLARS
 from langgraph_wyrd.state.model import (
+    PILLARS,
     ContextItem,
     Due,
     Source,
