@@ -103,9 +103,9 @@ class Loops(Items[OpenLoop]):
 
     def close_one(self, id: str, outcome: str | None, at: Moment) -> None:
         held = self.items.get(id)
-        if held is None or held.resolved:
+        if held is None or held.closed_at is not None or held.closed_in is not None:
             return
-        if not held.left:
+        if held.source.rule != LEFT or not held.elsewhere:
             self.keys.pop(loop_key(held.kind, held.ref, held.description), None)
         # Written out, as it is made at every put: `replace` takes three times as long.
         self.items[id] = OpenLoop(
@@ -278,13 +278,10 @@ class Draft:
     intentions: Intentions
 
     def __init__(self, before: WorkingState) -> None:
-        self._start(before)
-
-    def _start(self, before: WorkingState) -> None:
-        self.__dict__.clear()
-        self.before, self.title, self.extra, self.touched = (
-            before, before.title, before.extra, set(),
-        )  # fmt: skip
+        self.before = before
+        self.title = before.title
+        self.extra = before.extra
+        self.touched = set()
 
     def __getattr__(self, name: str) -> Any:
         """A pillar that was not looked at yet."""
@@ -336,7 +333,8 @@ class Draft:
     def _of_thread(self, event: Event) -> None:
         if event.op == "base":
             state = codec.from_dict(WorkingState, event.body)
-            self._start(replace(state, thread_id=self.before.thread_id))
+            begun = Draft(replace(state, thread_id=self.before.thread_id))
+            self.__dict__ = begun.__dict__
         elif event.op == "change" and isinstance(more := event.body.get("extra"), Mapping):
             self.extra = {**self.extra, **more}
 

@@ -109,8 +109,9 @@ def packed(source: Source, at: Moment, opening: bool = False) -> dict[str, Any]:
         out["ns"] = source.ns
     for name in _WHOSE if opening else _WHERE:
         value = getattr(source, name)
-        if value is not None:
-            out[name] = word(value)
+        if value is not None:  # nothing is called for what is plain ASCII, as nearly all of it is
+            is_plain = type(value) is str and value.isascii() and "\0" not in value
+            out[name] = value if is_plain else word(value)
     if source.extra:
         out.update((name, value) for name, value in plain(source.extra).items() if name not in out)
     return out

@@ -91,7 +91,7 @@ def _status(
     paused_before: Sequence[str], ran: bool,
 ) -> tuple[Status, str]:  # fmt: skip
     every = open_of(held)
-    loops = by_weight([loop for loop in every if not loop.elsewhere])
+    loops = by_weight([loop for loop in every if not (loop.extra and loop.elsewhere)])
     asking = [loop for loop in loops if loop.kind == "interrupt"] if loops else []
     if asking:
         return "interrupted", _who(asking, "asks", "waits for a person")
