@@ -10,7 +10,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
 import pytest
 
 from langgraph_wyrd.extraction.languages import LATIN, _grouped, plain_latin
-from langgraph_wyrd.state.quick import quick
+from langgraph_wyrd.state.model import quick
 from tests.spoken import cuts
 
 

@@ -22,10 +22,9 @@ from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View, without_left
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState
+from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState, quick
 from langgraph_wyrd.state.namespaces import join
 from langgraph_wyrd.state.pending import advance, is_edit, overlaid, rank
-from langgraph_wyrd.state.quick import quick
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.names import given
 

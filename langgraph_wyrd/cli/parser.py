@@ -13,10 +13,18 @@ from argparse import (
 )
 from collections.abc import Iterator, Sequence
 
-from langgraph_wyrd.cli import database, serve, threads  # noqa: F401 - they declare commands
-from langgraph_wyrd.cli.command import FINE, GROUPS, WRONG, Asked, Command, argument, command
+from langgraph_wyrd.cli import database, threads  # noqa: F401 - they declare commands
+from langgraph_wyrd.cli.command import (
+    FINE,
+    GROUPS,
+    WRONG,
+    Asked,
+    Command,
+    argument,
+    command,
+    screen,
+)
 from langgraph_wyrd.cli.main import version
-from langgraph_wyrd.cli.terminal import screen
 from langgraph_wyrd.errors import (
     InvalidInput,
     MissingExtra,

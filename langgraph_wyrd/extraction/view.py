@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.state.model import LEFT, Due, Source, WorkingState
-from langgraph_wyrd.state.quick import quick
+from langgraph_wyrd.state.model import LEFT, Due, Source, WorkingState, quick
 
 AGENT = "lc_agent_name"  # in the metadata: LangChain's name of an agent
 

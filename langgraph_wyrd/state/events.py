@@ -9,8 +9,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from langgraph_wyrd.state import codec
-from langgraph_wyrd.state.model import Source, WorkingState
-from langgraph_wyrd.state.quick import quick
+from langgraph_wyrd.state.model import Source, WorkingState, quick
 
 Pillar = Literal["todo", "context", "loop", "intention", "thread"]
 Op = Literal["open", "change", "close", "drop", "base", "failed", "fork"]

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Source, TodoStatus
-from langgraph_wyrd.state.quick import quick
+from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Source, TodoStatus, quick
 
 
 @quick

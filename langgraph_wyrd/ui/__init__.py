@@ -115,21 +115,11 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that is bound already: whoever gets the address can connect."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        (family, kind, number, _, address), *_ = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        return socket.create_server((host, port), family=family, backlog=128)
     except socket.gaierror as error:
         raise InvalidInput(f"host={host!r} is no address of this machine: {error}") from error
-    made = socket.socket(family, kind, number)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(128)
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 def _missing(error: ModuleNotFoundError) -> Exception:

@@ -21,8 +21,8 @@ from starlette.routing import Route
 
 from langgraph_wyrd import errors
 from langgraph_wyrd.errors import InvalidInput, WyrdError
-from langgraph_wyrd.ui import feed, openapi
-from langgraph_wyrd.ui.api import EVENTS_LISTED, OPERATIONS, Call, Operation, checked
+from langgraph_wyrd.ui import feed
+from langgraph_wyrd.ui.api import EVENTS_LISTED, OPERATIONS, Call, Operation, checked, document
 from langgraph_wyrd.ui.security import Access, Guard, Refused
 from langgraph_wyrd.views.json_data import encoded
 
@@ -206,7 +206,7 @@ def _events(saver: WyrdSaver, access: Access, listed: Endpoint) -> Endpoint:
 
 async def _document(request: Request) -> Response:
     operations = [*OPERATIONS, EVENTS_LISTED]
-    return await _json(openapi.document(operations, request.scope.get("root_path", "")))
+    return await _json(document(operations, request.scope.get("root_path", "")))
 
 
 _TYPES = {
