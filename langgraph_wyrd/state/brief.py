@@ -102,24 +102,21 @@ def _line(id: str, says: str, about: Iterable[str]) -> str:
     return f"- [{id}] {says}" + (f" ({behind})" if behind else "")
 
 
-def _loop(loop: OpenLoop, ages: _Ages) -> str:
-    says = f"{KINDS.get(loop.kind, loop.kind)}: {shortened(loop.description, _TEXT)}"
-    about = ["on another branch"] if loop.elsewhere else []
-    about += ages.age(loop.opened_at, loop.changed_at)
-    return _line(loop.id, says, [*about, place(loop.source, messages=False)])
-
-
-def _todo(todo: Todo, ages: _Ages) -> str:
-    says = f"{_STATUS.get(todo.status, todo.status)}: {shortened(todo.content, _TEXT)}"
-    about = [f"{todo.priority} priority"] if todo.priority in _PRIORITIES else []
-    about += ages.age(todo.opened_at, todo.changed_at)
-    about += [place(todo.source, messages=False) if todo.source.ns else ""]
-    return _line(todo.id, says, about)
-
-
-def _wanted(intention: Intention, ages: _Ages) -> str:
-    about = [intention.aim, *ages.age(intention.opened_at), place(intention.source, messages=False)]
-    return _line(intention.id, shortened(intention.text, _INTENTION), about)
+def _item(item: Todo | OpenLoop | Intention, ages: _Ages) -> str:
+    text = shortened(item.words, _INTENTION if isinstance(item, Intention) else _TEXT)
+    changed = None if isinstance(item, Intention) else item.changed_at
+    where = place(item.source, messages=False)
+    about: list[str]
+    if isinstance(item, OpenLoop):
+        text = f"{KINDS.get(item.kind, item.kind)}: {text}"
+        about = ["on another branch"] if item.elsewhere else []
+    elif isinstance(item, Todo):
+        text = f"{_STATUS.get(item.status, item.status)}: {text}"
+        about = [f"{item.priority} priority"] if item.priority in _PRIORITIES else []
+        where = where if item.source.ns else ""
+    else:
+        about = [item.aim]
+    return _line(item.id, text, [*about, *ages.age(item.opened_at, changed), where])
 
 
 def entry(item: ContextItem) -> str:
@@ -151,9 +148,9 @@ def _past(state: WorkingState) -> list[str]:
 
 def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]:
     """Most important first."""
-    loops = [_loop(loop, ages) for loop in by_weight(state.open_loops)]
+    loops = [_item(loop, ages) for loop in by_weight(state.open_loops)]
     open_todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
-    todos = [_todo(todo, ages) for todo in open_todos]
+    todos = [_item(todo, ages) for todo in open_todos]
     doing = [n for n, todo in enumerate(open_todos) if todo.status == "in_progress"]
     waiting = [n for n, todo in enumerate(open_todos) if todo.status != "in_progress"]
     first = waiting[::-1] + doing[::-1]
@@ -176,10 +173,10 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
 
 
 def _guessed(state: WorkingState, ages: _Ages) -> list[str]:
-    lines = [_loop(loop, ages) for loop in by_weight(state.guessed_loops)]
-    lines += [_todo(todo, ages) for todo in state.open_todos if todo.confidence == "heuristic"]
+    lines = [_item(loop, ages) for loop in by_weight(state.guessed_loops)]
+    lines += [_item(todo, ages) for todo in state.open_todos if todo.confidence == "heuristic"]
     guessed = (each for each in state.intentions if each.open and each.confidence == "heuristic")
-    return [*lines, *(_wanted(each, ages) for each in guessed)]
+    return [*lines, *(_item(each, ages) for each in guessed)]
 
 
 def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> list[str]:
@@ -192,7 +189,7 @@ def _head(state: WorkingState, ages: _Ages, sections: Sequence[_Section]) -> lis
     if state.title is not None and not (wanted and text.startswith(state.title.removesuffix("…"))):
         head.append(f"Title: {state.title}")
     if wanted is not None:
-        head.append(f"Intention: {_wanted(wanted, ages)[2:]}")
+        head.append(f"Intention: {_item(wanted, ages)[2:]}")
     elif (last := _last_wanted(state)) is not None:
         said = [last.outcome or "over", *ages.age(last.closed_at)[:1]]
         head.append(f"Intention: none now; last: {shortened(last.text, _TEXT)} ({', '.join(said)})")

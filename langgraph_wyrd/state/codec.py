@@ -295,13 +295,12 @@ def recover(payload: Any) -> Recovered:
 
 
 _DEEPEST = 64  # levels of nested data that are followed
-_SAYS = {Todo: "content", ContextItem: "key", OpenLoop: "description", Intention: "text"}
 _WORDS: dict[tuple[type[Any], str], tuple[str, ...]] = {
     (Todo, "status"): get_args(TodoStatus),
     (OpenLoop, "kind"): get_args(LoopKind),
     (Intention, "aim"): get_args(Aim),
     (WorkingState, "status"): get_args(Status),
-    **{(cls, "confidence"): get_args(Confidence) for cls in _SAYS},
+    **{(cls, "confidence"): get_args(Confidence) for cls in PILLARS.values()},
 }
 _TIMES = ("ts", "opened_at", "changed_at", "closed_at")
 
@@ -353,7 +352,7 @@ class _Check:
             self.errors.append(f"{name}: a {type(held).__name__}, not a list")
             return
         seen: set[str] = set()
-        says = _SAYS.get(cls, "node")
+        says = getattr(cls, "SAYS", "node")
         for place, each in enumerate(held):
             path = f"{name}[{place}]"
             if not isinstance(each, Mapping):
@@ -363,7 +362,7 @@ class _Check:
             if says not in item:
                 self.errors.append(f"{path}.{says}: missing")
                 continue
-            if cls in _SAYS:
+            if says != "node":
                 if not item[says]:
                     self.warnings.append(f"{path}.{says}: empty")
                 if cls is OpenLoop and "kind" not in item:

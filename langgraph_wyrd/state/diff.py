@@ -18,7 +18,7 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.matching import STATE_FIELDS, Change, equal, matched, related, text_of
+from langgraph_wyrd.state.matching import STATE_FIELDS, Change, equal, matched, related
 from langgraph_wyrd.state.merge import Merged, applied
 from langgraph_wyrd.state.model import (
     ONE,
@@ -239,7 +239,7 @@ def _written(change: Change) -> dict[str, Any]:
 
 def _line(pillar: str, verb: str, change: Change) -> str:
     item = change.item
-    text = shortened(text_of(item), LINE)
+    text = shortened(item.words, LINE)
     said: list[str] = []
     if isinstance(item, (OpenLoop, Intention)):
         text += f" ({item.kind if isinstance(item, OpenLoop) else item.aim})"

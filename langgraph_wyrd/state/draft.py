@@ -321,10 +321,9 @@ class Draft:
             return
         getattr(self, _PILLARS[pillar][0]).add(item)
         if self.title is None and item.confidence != "heuristic":
-            if pillar == "loop" and item.kind == "request":
-                self.title = shortened(item.description, TITLE) or None
-            elif pillar == "intention" and item.aim == "request":
-                self.title = shortened(item.text, TITLE) or None
+            kind = item.kind if pillar == "loop" else getattr(item, "aim", None)
+            if kind == "request":
+                self.title = shortened(item.words, TITLE) or None
 
     def close_loop(self, item: str, outcome: str | None, at: Moment) -> None:
         self.touched.add("loop")

@@ -27,7 +27,7 @@ from langgraph_wyrd.state.events import (
     same,
 )
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
-from langgraph_wyrd.state.matching import Change, is_open, text_of
+from langgraph_wyrd.state.matching import Change
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
     FINISHED,
@@ -447,10 +447,10 @@ _OF_PILLAR: dict[str, Any] = {
 def _same(items: tuple[Item, ...], item: Item) -> Item | None:
     """The item that is meant: by its id, else by what it says, an open one first."""
     same = [each for each in items if each.id == item.id]
-    same += [each for each in items if _says(each) == _says(item) and is_open(each)]
+    same += [each for each in items if _says(each) == _says(item) and each.open]
     same += [each for each in items if _says(each) == _says(item)]
     return same[0] if same else None
 
 
 def _says(item: Item) -> tuple[str | None, str]:
-    return item.kind if isinstance(item, OpenLoop) else None, text_of(item)
+    return item.kind if isinstance(item, OpenLoop) else None, item.words

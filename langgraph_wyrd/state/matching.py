@@ -19,21 +19,6 @@ SILENT = frozenset((*ORIGIN, "changed_at", "closed_at", "closed_in", "listed"))
 Fields = dict[str, Any]
 
 
-def is_open(item: Item) -> bool:
-    if isinstance(item, OpenLoop):
-        return not item.resolved
-    return True if isinstance(item, ContextItem) else item.open
-
-
-def text_of(item: Item) -> str:
-    """What a person knows an item by."""
-    if isinstance(item, Todo):
-        return item.content
-    if isinstance(item, ContextItem):
-        return item.key
-    return item.description if isinstance(item, OpenLoop) else item.text
-
-
 def equal(one: Item, other: Item) -> bool:
     """Equal to the last field: 1, 1.0 and True are three values."""
     return one is other or same(codec.write(one), codec.write(other))
@@ -69,7 +54,7 @@ def _keys(item: Item, kin: bool, added: bool) -> tuple[Hashable, ...]:
     id = None if added else item.id or None
     if isinstance(item, ContextItem):
         return id, (item.key, item.source.ns), item.key
-    text, still = " ".join(text_of(item).casefold().split()).rstrip(".!"), is_open(item)
+    text, still = " ".join(item.words.casefold().split()).rstrip(".!"), item.open
     if isinstance(item, Intention):
         return id, (item.aim, text, still), None if kin else (item.aim, text)
     if isinstance(item, OpenLoop):
@@ -167,13 +152,13 @@ class Change:
             if isinstance(old, OpenLoop):
                 return None if old.resolved else "resolved"
             stood = isinstance(old, Todo) and old.listed
-            return "removed" if stood or is_open(old) else None
-        if is_open(new) != is_open(old) and not isinstance(new, Todo):
+            return "removed" if stood or old.open else None
+        if new.open != old.open and not isinstance(new, Todo):
             closed = "resolved" if isinstance(new, OpenLoop) else "closed"
-            return "reopened" if is_open(new) else closed
+            return "reopened" if new.open else closed
         fields = self.fields
         if isinstance(new, Todo) and "status" in fields:
-            if is_open(new) and not is_open(old):
+            if new.open and not old.open:
                 return "reopened"
             word: str = new.status
             return {"in_progress": "started", "pending": "changed"}.get(word, word)

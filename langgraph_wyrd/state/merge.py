@@ -25,7 +25,6 @@ from langgraph_wyrd.state.matching import (
     item_fields,
     matched,
     related,
-    text_of,
 )
 from langgraph_wyrd.state.model import PILLARS, Item, WorkingState, shortened
 from langgraph_wyrd.state.wording import counted
@@ -64,7 +63,7 @@ class Conflict:
         if self.field is not None:
             return f"{what} is {self.ours!r}, not {self.base!r}"
         did = "is not there" if self.ours is None else "was changed"
-        return f"{what} ({shortened(text_of(self.base), 60)}) {did}"
+        return f"{what} ({shortened(self.base.words, 60)}) {did}"
 
 
 class Merged(NamedTuple):

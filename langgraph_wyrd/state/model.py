@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from langgraph_wyrd.lazy import lazy
 
@@ -121,11 +121,17 @@ class Source:
     run_id: str | None = None
 
 
-class _Opened:
-    """What every item of a pillar tells of its time."""
+class _Shared:
+    """What every item of a pillar tells."""
 
     __slots__ = ()
+    SAYS: ClassVar[str]  # the field that a person knows it by
     opened_at: str | None
+
+    @property
+    def words(self) -> str:
+        """What a person knows it by: a todo's content, a loop's description, …"""
+        return str(getattr(self, self.SAYS))
 
     @property
     def age(self) -> timedelta | None:
@@ -137,9 +143,10 @@ class _Opened:
 @viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class Todo(_Opened):
+class Todo(_Shared):
     """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
 
+    SAYS = "content"
     id: str
     content: str
     status: TodoStatus = "pending"
@@ -163,9 +170,10 @@ class Todo(_Opened):
 @viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class ContextItem(_Opened):
+class ContextItem(_Shared):
     """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
 
+    SAYS = "key"
     id: str
     key: str
     value: Any = None
@@ -177,6 +185,8 @@ class ContextItem(_Opened):
     extra: Mapping[str, Any] = field(default_factory=dict)
     thread_id: str | None = None  # where it was listed across threads; a state's items have none
 
+    open = True  # as long as it is there
+
     @property
     def pinned(self) -> bool:
         """Whether it is a standing order: whoever picks the thread up is told it first, in full."""
@@ -186,9 +196,10 @@ class ContextItem(_Opened):
 @viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class OpenLoop(_Opened):
+class OpenLoop(_Shared):
     """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
 
+    SAYS = "description"
     id: str
     kind: LoopKind
     description: str
@@ -209,6 +220,10 @@ class OpenLoop(_Opened):
         return self.closed_at is not None or self.closed_in is not None
 
     @property
+    def open(self) -> bool:
+        return not self.resolved
+
+    @property
     def elsewhere(self) -> bool:
         """Whether it was declared on a branch that the thread has left."""
         return self.extra.get(ELSEWHERE) is True
@@ -222,9 +237,10 @@ class OpenLoop(_Opened):
 @viewed("lists", "item_html", "item_text")
 @quick
 @dataclass(frozen=True, slots=True)
-class Intention(_Opened):
+class Intention(_Shared):
     """What the agent is after. A later one of the same aim supersedes it."""
 
+    SAYS = "text"
     id: str
     text: str
     aim: Aim = "request"

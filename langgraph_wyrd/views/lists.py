@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.state.matching import text_of
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo
 from langgraph_wyrd.state.results import (
     FeedEvent,
@@ -129,8 +128,7 @@ def _long(name: str, text: Text, *, spare: bool = False) -> Field:
 
 
 def _over(item: OpenLoop | Intention) -> str:
-    open = not item.resolved if isinstance(item, OpenLoop) else item.open
-    return "" if open else item.outcome or "over"
+    return "" if item.open else item.outcome or "over"
 
 
 _THREAD = Field(
@@ -319,11 +317,11 @@ def item_text(item: Item) -> str:
     """One item in a line, with its id."""
     if isinstance(item, Todo):
         mark = html.TODO_MARKS.get(item.status, "·")
-        said, about = f"{mark} {text_of(item)}", item.status.replace("_", " ")
+        said, about = f"{mark} {item.words}", item.status.replace("_", " ")
     elif isinstance(item, OpenLoop):
-        said, about = f"{item.kind}: {text_of(item)}", _over(item) or "open"
+        said, about = f"{item.kind}: {item.words}", _over(item) or "open"
     elif isinstance(item, Intention):
-        said, about = f"{item.aim}: {text_of(item)}", _over(item) or "open"
+        said, about = f"{item.aim}: {item.words}", _over(item) or "open"
     else:
         said = f"{item.key} = {value_text(item.value)}"
         about = "pinned" if item.pinned else "context"

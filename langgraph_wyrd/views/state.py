@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.state.diff import StateDiff
-from langgraph_wyrd.state.matching import Change, text_of
+from langgraph_wyrd.state.matching import Change
 from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.results import Heal, HistoryEntry
 from langgraph_wyrd.state.wording import by_weight, listing, nodes, value_text
@@ -157,7 +157,7 @@ def _change(found: tuple[str, Change]) -> Markup:
     if change.old is None or change.new is None:
         return listed(_sign("+" if change.old is None else "-", verb), html.details(item))
     name = [html.kind(item.kind), " "] if isinstance(item, OpenLoop) else []
-    text = tag("span", folded(text_of(item)), class_="w-text")
+    text = tag("span", folded(item.words), class_="w-text")
     outcome = item.outcome if isinstance(item, (OpenLoop, Intention)) else None
     small = tag("small", f" {verb}" + (f": {line(outcome, 120)}" if outcome else ""))
     fields = [pair for pair in change.fields.items() if pair[0] not in _TOLD]
@@ -217,7 +217,7 @@ def _todo(todo: Todo) -> Row:
 
 
 def _says(item: Item) -> str:
-    return text_of(item)[:_READ]
+    return item.words[:_READ]
 
 
 def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) -> list[str]:
