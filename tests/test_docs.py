@@ -21,7 +21,7 @@ import pytest
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.cli import parser
-from tests.chromium import BINARY, Chromium
+from tests.chromium import Chromium
 from tests.outside import SERVING, python
 from tests.scripted_agents import asks, plan
 from tests.test_middleware import Strict, search
@@ -241,15 +241,6 @@ def test_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert todos == [("t1", 1)]
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Chromium]:
-    with Chromium(tmp_path / "chromium") as made:
-        yield made
-
-
-@pytest.mark.skipif(
-    BINARY is None and not os.environ.get("CI"), reason="no Chromium: apt-get install chromium"
-)
 def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
     """The newcomer's path: the program is killed, its brief says where it stood, it goes on and
     asks, a person answers in the browser, and the next run goes on with the answer."""

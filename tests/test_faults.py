@@ -45,7 +45,7 @@ from tests.outside import (
     write_lock,
 )
 
-pytestmark = [pytest.mark.timeout(120, method="thread"), pytest.mark.empty]
+pytestmark = pytest.mark.timeout(120, method="thread")
 
 WRITTEN = ("wyrd_threads", "wyrd_checkpoints")
 
@@ -206,12 +206,12 @@ async def test_busy_for_many_at_once(durable: Any) -> None:
     saver = durable.open(timeout=0.2)
     append(saver, "t", "a")
     with write_lock(durable.url):
-        calls = [saver.aput(*next_step(saver, None, f"t{n}", "a")) for n in range(10)]
+        calls = [saver.aput(*next_step(saver, None, f"t{n}", "a")) for n in range(4)]
         results = await asyncio.gather(*calls, return_exceptions=True)
         assert {type(found) for found in results} == {errors.DatabaseBusy}
-    assert all(saver.get_tuple(config(f"t{n}")) is None for n in range(10))
-    await asyncio.gather(*(aappend(saver, f"t{n}", "b") for n in range(10)))
-    assert all(head_tokens(saver, f"t{n}") == ["b"] for n in range(10))
+    assert all(saver.get_tuple(config(f"t{n}")) is None for n in range(4))
+    await asyncio.gather(*(aappend(saver, f"t{n}", "b") for n in range(4)))
+    assert all(head_tokens(saver, f"t{n}") == ["b"] for n in range(4))
     at_rest(durable.url)
 
 
@@ -562,6 +562,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.empty
 @pytest.mark.parametrize("kind", list(FOREIGN))
 async def test_foreign_tables_of_our_names(durable: Any, kind: str, call: Any) -> None:
     """They are refused before anything is touched, by every call, whatever `setup` says."""
@@ -628,6 +629,7 @@ def test_tables_of_other_names_are_neighbours(durable: Any) -> None:
         assert connection.execute("SELECT * FROM customers").fetchall() == [("Ada",)]
 
 
+@pytest.mark.empty
 def test_foreign_tables_in_another_schema(postgres: Any) -> None:
     """What lies in one schema does not stop a saver that was given another."""
     with outsider(postgres.url) as connection:
@@ -686,6 +688,7 @@ async def test_a_schema_newer_than_the_library(durable: Any, call: Any) -> None:
     at_rest(durable.url)
 
 
+@pytest.mark.empty
 async def test_setup_never_on_an_empty_database(durable: Any, call: Any) -> None:
     """SchemaMissing, and no table is made; set up by somebody else, the same saver works."""
     with outsider(durable.url) as connection:

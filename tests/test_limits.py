@@ -351,8 +351,6 @@ def test_tables_that_were_dropped(postgres: Any) -> None:
 CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
     "put": lambda saver: append(saver, "t", "b"),
     "get_tuple": lambda saver: saver.get_tuple(config("t")),
-    "delete_thread": lambda saver: saver.delete_thread("t"),
-    "verify": lambda saver: saver.verify(),
 }
 
 
@@ -370,7 +368,7 @@ def way(postgres: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Relay,
     at_rest(postgres.url)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", CALLS)  # a writer's connection, and a reader's
 def test_a_server_that_falls_silent(way: tuple[Relay, WyrdSaver], name: str) -> None:
     """ConnectionLost after the limit, then on each call; it speaks again, and the saver goes on."""
     relay, saver = way
@@ -420,7 +418,7 @@ def test_a_server_at_work_is_waited_for(postgres: Any, way: tuple[Relay, WyrdSav
     with raw(postgres.url) as admin:
         admin.execute(
             "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$"
+            "$$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$"
         )
         admin.execute(
             "CREATE TRIGGER slowly BEFORE INSERT ON wyrd_checkpoints "
@@ -428,7 +426,7 @@ def test_a_server_at_work_is_waited_for(postgres: Any, way: tuple[Relay, WyrdSav
         )
         began = time.monotonic()
         append(saver, "t", "b")
-        assert time.monotonic() - began > 2
+        assert time.monotonic() - began > 1
         admin.execute("DROP FUNCTION slowly CASCADE")
     assert head_tokens(saver, "t") == [*"ab"]
 

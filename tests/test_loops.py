@@ -191,21 +191,21 @@ def test_nodes_in_executor_threads_use_the_saver(saver: Any) -> None:
 
 
 def test_many_threads(saver: Any) -> None:
-    """24 threads append to threads of their own and to one they share; nothing is lost."""
+    """12 threads append to threads of their own and to one they share; nothing is lost."""
 
     def work(name: int) -> None:
         for step in range(5):
             append(saver, f"own-{name}", f"{step}")
             append(saver, "shared", f"{name}/{step}")
 
-    with ThreadPoolExecutor(24) as pool:
-        list(pool.map(work, range(24)))
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(work, range(12)))
 
-    for name in range(24):
+    for name in range(12):
         assert head_tokens(saver, f"own-{name}") == ["0", "1", "2", "3", "4"]
     logs = tree(saver, "shared")
     added = [log[-1] for log in logs.values()]
-    same(added, [f"{name}/{step}" for name in range(24) for step in range(5)])
+    same(added, [f"{name}/{step}" for name in range(12) for step in range(5)])
 
 
 async def test_many_tasks(saver: Any) -> None:
@@ -338,11 +338,11 @@ async def give_up(call: Coroutine[Any, Any, Any], dice: random.Random) -> None:
 
 
 async def test_a_cancelled_put_leaves_all_of_it_or_nothing(backend: Any) -> None:
-    """Cancelled at 80 points: the checkpoint is whole or absent, and the next call works."""
+    """Cancelled at 40 points: the checkpoint is whole or absent, and the next call works."""
     saver = backend.open()
     dice = random.Random(7)
     await aappend(saver, "t", "start")
-    for number in range(80):
+    for number in range(40):
         head = await saver.aget_tuple(config("t"))
         step = next_step(saver, head, "t", f"lost-{number}")
         await give_up(saver.aput(*step), dice)
@@ -355,7 +355,7 @@ async def test_a_cancelled_put_leaves_all_of_it_or_nothing(backend: Any) -> None
         assert tokens(await saver.aget_tuple(config("t"))) == [*tokens(head), f"kept-{number}"]
     same(
         [name for name in head_tokens(saver, "t") if name.startswith("kept")],
-        [f"kept-{number}" for number in range(80)],
+        [f"kept-{number}" for number in range(40)],
     )
     tree(saver, "t")
     at_rest(backend.url)

@@ -301,17 +301,17 @@ async def test_a_model_call_that_fails_is_told_again(sqlite: Backend, turn: Turn
     assert ["Picked up" in text for text in heard] == [True, True, False]
 
 
-async def test_500_open_items(durable: Backend, turn: Turn) -> None:
+async def test_500_open_items(sqlite: Backend, turn: Turn) -> None:
     """The block is never longer than `max_chars`, and says how many it leaves out; with room, all
     500 are in it. What stands before it is sent as it is without it."""
     calls = [(f"c{n}", "open_loop", {"description": f"thing {n:03}"}) for n in range(500)]
     noted = [ToolMessage("ok", tool_call_id=id) for id, _, _ in calls]
-    agent, _ = an_agent(durable.open())
+    agent, _ = an_agent(sqlite.open())
     history = [HumanMessage("note them"), asks(*calls), *noted, AIMessage("done")]
     await agent.aupdate_state(config("t"), {"messages": history}, as_node="__start__")
 
     async def told(**options: Any) -> list[BaseMessage]:
-        agent, model = an_agent(durable.open(), provider="anthropic", **options)
+        agent, model = an_agent(sqlite.open(), provider="anthropic", **options)
         await turn(agent, person(), config("t"))
         await turn(agent, person(), config("t"))
         with_it, without = model.heard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +26,33 @@ def kinds(cell: Any) -> list[str]:
     return found
 
 
-def executed(notebook: Path, folder: Path) -> Any:
-    """Run a notebook from top to bottom, in a folder of its own."""
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelManager]:
+    """A kernel that one notebook after the other is run in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        manager = KernelManager(kernel_name="python3")
+        manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
+def executed(notebook: Path, folder: Path, kernel: KernelManager | None = None) -> Any:
+    """Run a notebook from top to bottom, in a folder of its own and with no names of others; in a
+    kernel of its own, unless one is given."""
     run = nbformat.read(notebook, as_version=4)
-    where = {"metadata": {"path": str(folder)}}
-    NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
+    begin = nbformat.v4.new_code_cell(f"import os\nos.chdir({str(folder)!r})\n%reset -f")
+    run.cells.insert(0, begin)
+    NotebookClient(run, km=kernel, timeout=60, kernel_name="python3").execute(reset_kc=True)
+    del run.cells[0]
     return run
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs(notebook: Path, tmp_path: Path, kernel: KernelManager) -> None:
     """From top to bottom without an error; each cell gives what the committed one gave."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     committed = nbformat.read(notebook, as_version=4)
-    run = executed(notebook, tmp_path)
+    run = executed(notebook, tmp_path, kernel)
     for was, now in zip(committed.cells, run.cells, strict=True):
         assert kinds(now) == kinds(was), was["source"]
 
@@ -80,6 +93,9 @@ def test_a_kernel_that_is_interrupted_and_restarted(
             content = message["content"]
             said.append(content.get("ename") or content.get("text") or "")
             said.append(content.get("data", {}).get("text/plain", ""))
+            if content.get("text") == "begun\n":
+                said.clear()
+                manager.interrupt_kernel()
 
         client.execute_interactive(code, output_hook=take, timeout=60)
         return "".join(said).strip()
@@ -95,9 +111,13 @@ def test_a_kernel_that_is_interrupted_and_restarted(
             "'interrupted'"
         )
         assert cell("(await saver.thread('t1').aworking_state()).status") == "'interrupted'"
-        timer = threading.Timer(0.7, manager.interrupt_kernel)
-        timer.start()
-        assert cell("for n in range(10**6): booked(saver, f'n{n}')") == "KeyboardInterrupt"
+        assert (
+            cell(
+                "booked(saver, 'n')\nprint('begun', flush=True)\n"
+                "for n in range(10**6): booked(saver, f'n{n}')"
+            )
+            == "KeyboardInterrupt"
+        )
         assert cell(
             "booked(saver, 't2', done=True)\nsaver.thread('t2').working_state().status"
         ) == ("'idle'")

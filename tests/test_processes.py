@@ -24,7 +24,7 @@ from tests.handmade import (
 )
 from tests.outside import Peer, at_rest, is_postgres, raw, run, tables
 
-pytestmark = [pytest.mark.timeout(150, method="thread"), pytest.mark.empty]
+pytestmark = pytest.mark.timeout(150, method="thread")
 
 
 @pytest.fixture(scope="module")
@@ -427,6 +427,7 @@ def test_setup_by_many_at_once_on_postgres(postgres: Any, all_peers: list[Peer])
     begin_together(postgres.url, all_peers, {})
 
 
+@pytest.mark.empty
 def test_setup_by_many_at_once_in_a_schema(postgres: Any, all_peers: list[Peer]) -> None:
     """The same with `schema=` that does not exist yet; odd names are quoted, others untouched."""
     for schema in ("one", "Two words", 'a"quote'):
@@ -551,7 +552,7 @@ import sys, time
 from tests.outside import write_lock
 with write_lock(sys.argv[1]):
     print("held", flush=True)
-    time.sleep(1.5)
+    time.sleep(0.8)
     print("released", flush=True)
 """
 

@@ -346,7 +346,7 @@ def test_a_long_thread_is_rewoven_page_by_page(
 
     def fill(saver: WyrdSaver) -> None:
         head, said = None, []
-        for n in range(160):
+        for n in range(110):
             said = [
                 *said,
                 HumanMessage(f"please do {n}", id=f"h{n}"),

@@ -25,7 +25,7 @@ from tests.conftest import Backend
 from tests.damage import age, spoil
 from tests.handmade import checkpoint, config, new_id, put
 from tests.outside import path_of, raw, tables
-from tests.programs import MORE, assert_nothing_over, counting, played, seen, talk
+from tests.programs import MORE, assert_nothing_over, counting, played, seen, share, talk
 from tests.scripted_agents import APPROVE, CONFIG, decide, firm
 from tests.story import Teller, first_difference, tell, without_loop
 from tests.tables import check_tables, rows_of
@@ -106,7 +106,7 @@ def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int)
     import asyncio
 
     # 817: a question inside a call of a subgraph that lives on, while the root goes on.
-    for seed in {817, *range(800, 800 + 3 * MORE)}:
+    for seed in {817, *share(range(800, 800 + 4 * MORE), backend)}:
         told = []
         for each, between in ((InMemorySaver(), None), (saver, swept)):
             story = tell(seed, each, asynchronous=asynchronous, history=False, between=between)
@@ -127,7 +127,7 @@ def test_what_is_kept_loads_as_before(
     metadata, writes, deltas and working state, whether it went in one step or in many; strands hold
     nothing more; a dry run had said what would go."""
     saver = durable.open()
-    for seed in range(900, 900 + 3 * MORE):
+    for seed in share(range(900, 900 + 4 * MORE), durable):
         thread = played(seed, [saver], asynchronous=False).thread
         before = seen(saver, thread)
         roots = sorted(id for ns, id in before if not ns)
