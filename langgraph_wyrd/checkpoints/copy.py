@@ -13,22 +13,20 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints import search, states, user_values
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import lock, locked
-from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
 from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.checkpoints.restore import metadata_of
 from langgraph_wyrd.codec.payload import pack_delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput
-from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, insert, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import fetch, insert, key_of, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     HEALS,
     LABELS,
     TABLES,
-    THREADS,
     USER_DATA,
     WRITES,
     CheckpointRow,
@@ -75,13 +73,12 @@ def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script
     Raises:
         CheckpointDamaged: A row is damaged, or one that others build on is missing.
     """
-    by = "key" if dialect == "postgres" else "thread_id"
-    threads = yield from fetch(THREADS, **{by: found_by(dialect, thread_id)})
-    if not threads or threads[0].deleted_at is not None:
+    thread = yield from stored_row(dialect, thread_id)
+    if thread is None or thread.deleted_at is not None:
         return None
     made = {}
     for table in COPIED:
-        rows = yield from fetch(table, thread=threads[0].key)
+        rows = yield from fetch(table, thread=thread.key)
         if around_damage and table is CHECKPOINTS:
             rows = _restorable(rows)
         if any(unsound(table, row) for row in rows):
@@ -97,9 +94,9 @@ def read(dialect: str, thread_id: str, *, around_damage: bool = False) -> Script
                 f"thread {given(thread_id)!r}: checkpoint {given(row.built_on)}, which "
                 f"{given(row.id)} builds on, is missing: verify() tells"
             )
-    if threads[0].head is not None and not any(row.ns == "" for row in every):
+    if thread.head is not None and not any(row.ns == "" for row in every):
         raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells")
-    return Carried(threads[0], made)
+    return Carried(thread, made)
 
 
 def _restorable(rows: list[CheckpointRow]) -> list[CheckpointRow]:
@@ -209,13 +206,13 @@ def _renamed(codec: Codec, row: CheckpointRow, source: str, target: str) -> Chec
 
 def _insert(codec: Codec, table: Table, key: Key, rows: Sequence[Any]) -> Script[int]:
     """Insert the rows that are not there; how many that were."""
-    held = {_key(table, row): row for row in (yield from fetch(table, thread=key))}
-    new = [row for row in rows if _key(table, row) not in held]
+    held = {key_of(table, row): row for row in (yield from fetch(table, thread=key))}
+    new = [row for row in rows if key_of(table, row) not in held]
     text = insert(table)
     if table in _RENEWED:
         text, new = upsert(table), []
         for row in rows:
-            old = held.get(_key(table, row))
+            old = held.get(key_of(table, row))
             old = None if old is None else codec.open(table, old)
             if table is HEALS and old is not None:  # who has seen it, has seen it
                 row = row._replace(acknowledged_at=row.acknowledged_at or old.acknowledged_at)
@@ -225,10 +222,6 @@ def _insert(codec: Codec, table: Table, key: Key, rows: Sequence[Any]) -> Script
         some = new[start : start + _AT_ONCE]
         yield Command(text, [summed(table, row, codec.sealer) for row in some])
     return len(new)
-
-
-def _key(table: Table, row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in table.key)
 
 
 def _plain(table: Table, row: Any) -> Any:

@@ -21,7 +21,7 @@ from langgraph_wyrd.checkpoints import (
     working,
 )
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
-from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
 from langgraph_wyrd.checkpoints.read import headed, not_stored
 from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
@@ -31,20 +31,20 @@ from langgraph_wyrd.errors import CheckpointDamaged, ThreadDeleted
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
-from langgraph_wyrd.storage.keys import found_by
+from langgraph_wyrd.storage.keys import LOOKED_UP, found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import delete, fetch, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     LABELS,
-    LOST,
     OPEN_LOOPS,
     SNAPSHOTS,
     TABLES,
     THREADS,
     WRITES,
     CheckpointRow,
+    ThreadRow,
 )
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ logger = logging.getLogger("langgraph_wyrd")
 Place = tuple[str, str]  # namespace, id
 
 _LOCK = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ? "
-    "WHERE {} = ? AND deleted_at IS NULL RETURNING key, version, head, buried, user_id"
+    "UPDATE wyrd_threads SET version = version + 1, writer = ? WHERE {} = ? "
+    f"AND deleted_at IS NULL RETURNING {', '.join(THREADS.names)}"
 )
 _REVIVED = (
     "UPDATE wyrd_threads SET version = version + 1, writer = ?, deleted_at = NULL WHERE key = ? "
@@ -99,10 +99,6 @@ class Light:
         return self.ns, self.id
 
 
-def _by(dialect: str) -> str:
-    return "key" if dialect == "postgres" else "thread_id"
-
-
 def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread | None]:
     """A thread that nobody else changes until this transaction ends; its version is moved on.
 
@@ -111,16 +107,15 @@ def lock(dialect: str, thread_id: str, *, whole: bool = True) -> Script[Thread |
     Looking after a thread is no use of it: the time of its last use stays. The row's writer is
     nobody: a write that this process planned before, and that fails now, must leave no doubt.
     """
-    writer = new_writer()
-    rows = yield Query(_LOCK.format(_by(dialect)), (writer, found_by(dialect, thread_id)))
+    by = found_by(dialect, thread_id)
+    rows = yield Query(_LOCK.format(LOOKED_UP[dialect]), (new_writer(), by))
     if not rows:
         yield from not_stored(dialect, thread_id)
         return None
-    key, version, head, buried, user = rows[0]
+    row = ThreadRow._make(rows[0])
     if whole:
-        yield from headed(key, head)
-    lost = head == LOST
-    return Thread(key, thread_id, version, writer, head or None, buried, user=user, lost=lost)
+        yield from headed(row.key, row.head)
+    return thread_of(dialect, thread_id, row)
 
 
 def locked(dialect: str, thread_id: str, *, revived: bool = False) -> Script[Thread | None]:

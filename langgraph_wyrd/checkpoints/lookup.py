@@ -21,9 +21,10 @@ from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged
 from langgraph_wyrd.extraction.due import JOIN
-from langgraph_wyrd.storage.keys import found_by, new_key
+from langgraph_wyrd.storage.keys import LOOKED_UP, found_by, new_key
+from langgraph_wyrd.storage.rows import fetch
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import LOST
+from langgraph_wyrd.storage.tables import LOST, THREADS, WRITES, ThreadRow
 
 
 @dataclass(slots=True)
@@ -43,32 +44,26 @@ def thread_of(dialect: str, thread_id: str, row: Any) -> Thread:
     if row is None:
         return Thread(new_key(dialect, thread_id), thread_id, 0, 0, None, None)
     return Thread(
-        row.key, row.thread_id, row.version, row.writer, row.head or None, row.buried,
+        row.key, thread_id, row.version, row.writer, row.head or None, row.buried,
         deleted=row.deleted_at is not None, user=row.user_id,
         unread=bool(row.head) and row.status is None, waits=row.status in working.WAITS,
         lost=row.head == LOST, read_by=row.read_by,
     )  # fmt: skip
 
 
-_THREAD = (
-    "SELECT key, version, writer, head, buried, deleted_at, user_id, status, read_by "
-    "FROM wyrd_threads WHERE "
-)
+def stored_row(dialect: str, thread_id: str) -> Script[ThreadRow | None]:
+    """The row of a thread; None where there is none."""
+    by = {LOOKED_UP[dialect]: found_by(dialect, thread_id)}
+    rows = yield from fetch(THREADS, **by)
+    return rows[0] if rows else None
 
 
 def thread_row(dialect: str, thread_id: str) -> Script[Thread]:
     """A thread as its row says."""
-    by = "key" if dialect == "postgres" else "thread_id"
-    rows = yield Query(f"{_THREAD}{by} = ?", (found_by(dialect, thread_id),))
-    if not rows:
+    row = yield from stored_row(dialect, thread_id)
+    if row is None:
         yield from read.not_stored(dialect, thread_id)
-        return thread_of(dialect, thread_id, None)
-    key, version, writer, head, buried, deleted_at, user, status, read_by = rows[0]
-    return Thread(
-        key, thread_id, version, writer, head or None, buried, deleted=deleted_at is not None,
-        user=user, unread=bool(head) and status is None, waits=status in working.WAITS,
-        lost=head == LOST, read_by=read_by,
-    )  # fmt: skip
+    return thread_of(dialect, thread_id, row)
 
 
 def is_there(key: Any, ns: str, id: str) -> Script[bool]:
@@ -81,15 +76,10 @@ def is_there(key: Any, ns: str, id: str) -> Script[bool]:
 
 def are_stored(dialect: str, writes: PutWrites, tried: Sequence[int]) -> Script[bool]:
     """Whether this very call's writes are stored, under one of these numbers."""
-    by = found_by(dialect, writes.thread_id)
-    column = "key" if dialect == "postgres" else "thread_id"
-    marks = ", ".join("?" * len(tried))
-    rows = yield Query(
-        f"SELECT 1 FROM wyrd_writes w JOIN wyrd_threads t ON t.key = w.thread WHERE t.{column} = ? "
-        f"AND w.ns = ? AND w.checkpoint = ? AND w.task = ? AND w.seq IN ({marks})",
-        (by, writes.ns, writes.checkpoint, writes.task, *tried),
-    )
-    return bool(rows)
+    thread = yield from thread_row(dialect, writes.thread_id)
+    seqs = f"AND seq IN ({', '.join('?' * len(tried))})"
+    place = {"ns": writes.ns, "checkpoint": writes.checkpoint, "task": writes.task}
+    return bool((yield from fetch(WRITES, seqs, *tried, thread=thread.key, **place)))
 
 
 _STAMP = "SELECT stamp FROM wyrd_checkpoints WHERE thread = ? AND ns = ? AND id = ?"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states
-from langgraph_wyrd.checkpoints.lookup import thread_row
+from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
@@ -25,14 +25,13 @@ from langgraph_wyrd.recovery.rows import (
     Recovered,
     flipped_back,
     is_write,
-    key_of,
     known,
     recovered,
 )
-from langgraph_wyrd.storage.keys import found_by, random_bits, thread_key
+from langgraph_wyrd.storage.keys import random_bits, thread_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED, place_of, regroup, tags_of
-from langgraph_wyrd.storage.rows import delete, fetch, insert, summed, unsound
+from langgraph_wyrd.storage.rows import delete, fetch, insert, key_of, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -67,8 +66,7 @@ class Place(NamedTuple):
 
 def located(dialect: str, thread_id: str) -> Script[Place | None]:
     """The key of a thread, also where its own row is missing or says something else."""
-    by = "key" if dialect == "postgres" else "thread_id"
-    row = next(iter((yield from fetch(THREADS, **{by: found_by(dialect, thread_id)}))), None)
+    row = yield from stored_row(dialect, thread_id)
     if dialect == "postgres":
         return Place(thread_key(thread_id), row)
     named = yield from fetch(PARITY, name=thread_id)

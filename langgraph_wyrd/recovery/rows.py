@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.parity import PIECE, PROTECTED, SIZES, mark, packed, tag, unpacked
-from langgraph_wyrd.storage.rows import delete, select, unsound
+from langgraph_wyrd.storage.rows import delete, key_of, select, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import PARITY, SNAPSHOTS, Key, ParityRow, Table, ThreadRow
 
@@ -106,10 +106,6 @@ class Recovered:
         if table in PROTECTED:
             number = PROTECTED.index(table)
             self.tagged[tag(number, new)] = (number, new)
-
-
-def key_of(table: Table, row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in table.key)
 
 
 def read(dialect: str, key: Key, thread_id: str, row: ThreadRow | None) -> Script[Stored]:

@@ -34,12 +34,12 @@ from langgraph_wyrd.recovery.mend import (
     ungrouped,
 )
 from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write, key_of
+from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -54,6 +54,7 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
+from langgraph_wyrd.views.text import count
 
 RIGHT = "can be restored to the byte"
 ANEW = "a repair makes it again from what it is derived of"
@@ -123,10 +124,6 @@ class Report:
         if done:
             head += f", {len(done)} repaired"
         return "\n".join([head, *(f"- {each}" for each in (*left, *done, *notes))])
-
-
-def count(n: int, one: str) -> str:
-    return f"{n:,} {one}" if n == 1 else f"{n:,} {one}s"
 
 
 Flow = Generator[Any, Any, Any]

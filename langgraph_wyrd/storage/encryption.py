@@ -9,7 +9,7 @@ are stored, so rows can be verified and repaired without keys.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -39,28 +39,25 @@ class _Sealed(NamedTuple):
     bound: Callable[[Any], Any]
 
 
-def _plan(table: Table) -> tuple[_Sealed, ...]:
-    found = _PLANS.get(table.name)
-    if found is None:
-        found = _PLANS[table.name] = tuple(_columns(table))
-        _OWNERS[table.name] = table.names.index(table.key[0])
-    return found
-
-
-_PLANS: dict[str, tuple[_Sealed, ...]] = {}
-_OWNERS: dict[str, int] = {}
-
-
-def _columns(table: Table) -> Iterator[_Sealed]:
+@lru_cache
+def _plan(table: Table) -> list[_Sealed]:
     fields = table.names
+    plan = []
     for column in table.columns:
-        if column.name not in table.encrypted:
-            continue
-        covered = next((held for held in table.sums.values() if column.name in held), table.key)
-        bound = [fields.index(each) for each in covered if each not in table.encrypted]
-        label = f"{table.name}.{column.name}\0".encode()
-        at = fields.index(column.name)
-        yield _Sealed(column.name, at, column.kind, label, itemgetter(*bound))
+        if column.name in table.encrypted:
+            held = (held for held in table.sums.values() if column.name in held)
+            covered = next(held, table.key)
+            bound = [fields.index(each) for each in covered if each not in table.encrypted]
+            label = f"{table.name}.{column.name}\0".encode()
+            at = fields.index(column.name)
+            plan.append(_Sealed(column.name, at, column.kind, label, itemgetter(*bound)))
+    return plan
+
+
+@lru_cache
+def _owner(table: Table) -> int:
+    """Where in a row its first key column stands: what the row's subkey is made for."""
+    return table.names.index(table.key[0])
 
 
 class Sealer:
@@ -77,7 +74,7 @@ class Sealer:
         """The row with its `encrypted` columns sealed; a null stays one. Checksums come after."""
         held: Any = row
         plan, made = _plan(table), {}
-        owner = held[_OWNERS[table.name]]
+        owner = held[_owner(table)]
         for column in plan:
             value = held[column.at]
             if value is not None:
@@ -143,13 +140,13 @@ class Sealer:
             return value
         try:
             place = column.label + _pack(column.bound(row))
-            plain = self.cipher.open(row[_OWNERS[table.name]], place, _raw(column.kind, value))
+            plain = self.cipher.open(row[_owner(table)], place, _raw(column.kind, value))
             return plain if column.kind == "bytes" else plain.decode("utf-8", "surrogatepass")
         except KeyMissing as error:
             if not error.place:
                 key = [getattr(row, name) for name in table.key[1:]]
                 error.place = f"{table.name} {tuple(key)}"
-                error.owner = row[_OWNERS[table.name]]
+                error.owner = row[_owner(table)]
             raise
         except NotOpened as error:
             raise type(error)(f"a row of {table.name} can't be opened: {error}") from error

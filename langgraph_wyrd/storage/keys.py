@@ -41,3 +41,6 @@ def new_key(dialect: str, thread_id: str) -> Key:
 def found_by(dialect: str, thread_id: str) -> Key | str:
     """What a thread's row is looked up by."""
     return thread_key(thread_id) if dialect == "postgres" else thread_id
+
+
+LOOKED_UP = {"postgres": "key", "sqlite": "thread_id"}  # the column of that

@@ -253,7 +253,9 @@ class PostgresDriver:
                     run(schema.placed(statement, self._prefix))
                 for each in wanted:
                     record = self.text(schema.RECORD)
-                    psycopg.RawCursor(raw).execute(record, (*each, _now()), prepare=False)
+                    psycopg.RawCursor(raw).execute(
+                        record, (*each, datetime.now(timezone.utc).isoformat()), prepare=False
+                    )
         if official and not self._adopting:
             with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
                 if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
@@ -483,10 +485,6 @@ def _not_a_connection(made: Any) -> InvalidInput:
         f"connect= made a {type(made).__name__}: it must return a psycopg.Connection, as "
         "psycopg.connect does, or a connection string"
     )
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat()
 
 
 # ---- errors: what Postgres refused, translated here and nowhere else

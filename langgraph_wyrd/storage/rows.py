@@ -25,22 +25,13 @@ _digest = xxhash.xxh3_64_intdigest
 
 
 @lru_cache
-def _summed(table: str, columns: tuple[str, ...], fields: tuple[str, ...]) -> tuple[int, Any]:
-    return xxhash.xxh3_64_intdigest(table.encode()), itemgetter(*map(fields.index, columns))
-
-
 def _plans(table: Table) -> list[tuple[str, int, Any, int]]:
     """Of each checksum: its column, its seed, what it covers, and where it stands in a row."""
-    found = _PLANS.get(table.name)
-    if found is None:
-        found = _PLANS[table.name] = [
-            (name, *_summed(table.name, columns, table.names), table.names.index(name))
-            for name, columns in table.sums.items()
-        ]
-    return found
-
-
-_PLANS: dict[str, list[tuple[str, int, Any, int]]] = {}
+    seed, at = _digest(table.name.encode()), table.names.index
+    return [
+        (name, seed, itemgetter(*map(at, columns)), at(name))
+        for name, columns in table.sums.items()
+    ]
 
 
 def summed(table: Table, row: R, sealer: Sealer | None = None) -> R:
@@ -63,6 +54,10 @@ def unsound(table: Table, row: Any) -> tuple[str, ...]:
         except (TypeError, ValueError):  # a column of another type than it had
             wrong.append(name)
     return tuple(wrong)
+
+
+def key_of(table: Table, row: Any) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in table.key)
 
 
 # ---- statements
