@@ -320,7 +320,7 @@ class Admin(SaverBase):
     def rotate_keys(self, *, progress: Progress | None = None) -> Operation[Rotation]:
         """Encrypt everything that is stored anew, under the newest key of the ring.
 
-        Afterwards no other key is needed. It goes on in short transactions, while others read and
+        Afterwards no other key is needed. Each thread is one transaction, so others read and
         write; stopped, it can be run again, and does what is left to do.
 
         Raises:

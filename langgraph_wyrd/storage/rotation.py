@@ -1,12 +1,12 @@
 """Encrypting what is stored anew, under the newest key: one loop over the declarations.
 
-Each step is a short transaction that holds the thread's row, so others read and write meanwhile.
+Each thread is a transaction, so others read and write meanwhile.
 Rows under the newest key are passed over: a rotation that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -19,7 +19,6 @@ from langgraph_wyrd.storage.tables import TABLES, Table
 
 Progress = Callable[[int, int], object]
 Steps = Generator[Callable[[], Script[Any]], Any, Any]
-_ROWS = 50  # in one transaction: whoever writes to the thread waits for no more
 _ENCRYPTED = [table for table in TABLES.values() if table.encrypted]
 
 
@@ -45,74 +44,54 @@ def rotation(
 ) -> Steps:
     """Yields the scripts of a rotation, each to be run as a write; receives their results."""
     rows = left = 0
-
-    def renewed(table: Table, *owner: Any) -> Steps:
-        nonlocal rows, left
-        end: Sequence[Any] | None = ()
-        while end is not None:
-            made, bad, end = yield partial(_page, dialect, sealer, table, owner, end)
-            rows, left = rows + made, left + bad
-
-    keys = yield _threads
-    for done, key in enumerate(keys, 1):
-        if mend is not None:  # a damaged row would stay under the old key
-            yield partial(mend, key)
-        for table in _ENCRYPTED:
-            if table.key[0] == table.placed_by:
-                yield from renewed(table, key)
-        if progress is not None:
-            progress(done, len(keys))
-    for table in _ENCRYPTED:
-        if table.key[0] != table.placed_by:
-            yield from renewed(table)
-    return Rotation(len(keys), rows, left)
+    threads, others = yield _keys
+    for done, key in enumerate([*threads, *others], 1):
+        made, damaged = yield partial(_renewed, dialect, sealer, key, mend)
+        rows, left = rows + made, left + damaged
+        if progress is not None and done <= len(threads):
+            progress(done, len(threads))
+    return Rotation(len(threads), rows, left)
 
 
-def _threads() -> Script[list[Any]]:
-    rows = yield Query("SELECT key FROM wyrd_threads WHERE deleted_at IS NULL ORDER BY key")
-    return [row[0] for row in rows]
+def _keys() -> Script[tuple[list[Any], list[Any]]]:
+    """The keys of all threads, and others under which there are values of users."""
+    alive, users = yield [
+        Query("SELECT key FROM wyrd_threads WHERE deleted_at IS NULL ORDER BY key"),
+        Query("SELECT DISTINCT thread FROM wyrd_user_data"),
+    ]
+    threads = [row[0] for row in alive]
+    return threads, sorted({row[0] for row in users}.difference(threads))
 
 
-def _page(
-    dialect: str, sealer: Sealer, table: Table, owner: Sequence[Any], after: Sequence[Any]
-) -> Script[tuple[int, int, Sequence[Any] | None]]:
-    """Encrypt a page of rows anew: of one thread, or (no `owner`) of the whole table.
-
-    How many were, how many are damaged, and the key to go on behind (None: it was the last page).
-    """
+def _renewed(
+    dialect: str, sealer: Sealer, key: Any, mend: Callable[[Any], Script[Any]] | None
+) -> Script[tuple[int, int]]:
+    """Encrypt the rows of a thread anew: how many were, and how many are damaged."""
     lock = " FOR UPDATE" if dialect == "postgres" else ""
-    if owner and not (yield Query(f"SELECT 1 FROM wyrd_threads WHERE key = ?{lock}", owner)):
-        return 0, 0, None  # deleted meanwhile
-    found = yield Query(_select(table, bool(owner), bool(after)) + lock, (*owner, *after))
-    made, left = [], 0
-    for row in map(table.row._make, found):
-        try:
-            if unsound(table, row):
+    yield Query(f"SELECT 1 FROM wyrd_threads WHERE key = ?{lock}", (key,))
+    if mend is not None:  # a damaged row would stay under the old key
+        yield from mend(key)
+    count = left = 0
+    for table in _ENCRYPTED:
+        made = []
+        for row in map(table.row._make, (yield Query(f"{_select(table)}{lock}", (key,)))):
+            try:
+                if unsound(table, row):
+                    left += 1
+                elif not sealer.is_newest(table, row):
+                    made.append(summed(table, sealer.open(table, row), sealer))
+            except NotOpened:
                 left += 1
-            elif not sealer.is_newest(table, row):
-                made.append(summed(table, sealer.open(table, row), sealer))
-        except NotOpened:
-            left += 1
-    if made:
-        yield Command(upsert(table), made)
-    if len(found) < _ROWS:
-        return len(made), left, None
-    return len(made), left, [getattr(row, name) for name in table.key[len(owner) :]]
+        if made:
+            yield Command(upsert(table), made)
+        count += len(made)
+    return count, left
 
 
 @lru_cache
-def _select(table: Table, of_owner: bool, behind: bool) -> str:
+def _select(table: Table) -> str:
     columns = [
         f"CAST({column.name} AS TEXT)" if column.kind == "json" else column.name
         for column in table.columns
     ]
-    order = table.key[1:] if of_owner else table.key
-    where = [f"{table.key[0]} = ?"] if of_owner else []
-    if behind:
-        where.append(f"({', '.join(order)}) > ({', '.join('?' * len(order))})")
-    text = f"SELECT {', '.join(columns)} FROM {table.name}"
-    if where:
-        text += f" WHERE {' AND '.join(where)}"
-    if order:
-        text += f" ORDER BY {', '.join(order)}"
-    return f"{text} LIMIT {_ROWS}"
+    return f"SELECT {', '.join(columns)} FROM {table.name} WHERE {table.placed_by} = ?"
