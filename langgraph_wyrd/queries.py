@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -86,7 +85,6 @@ class ItemFilters(TypedDict, total=False):
 
 
 _FEW = 8
-_A_MOMENT = 0.05  # seconds that others wait for, while the search's index is brought up to date
 
 
 class InboxFilters(TypedDict, total=False):
@@ -402,14 +400,11 @@ class Queries(SaverBase):
             return asked
         dialect, codec, text = self._dialect, self._codec, asked.text
         left = yield from self._read(search.stale)
-        many, alone = 10, False  # a thread that others hold is waited for
         try:
             while left:
-                some, start = left[: 1 if alone else many], time.monotonic()
-                done = yield from self._write(partial(search.indexed, dialect, codec, some, alone))
-                left = [key for key in left if key not in done]
-                alone, quick = not done, time.monotonic() - start < _A_MOMENT
-                many = min(many * 2, search.AT_ONCE) if quick else max(many // 2, 1)
+                some = left[: search.AT_ONCE]
+                yield from self._write(partial(search.indexed, dialect, codec, some))
+                left = left[search.AT_ONCE :]
             more = yield from self._read(partial(search.behind, dialect))
             while more:
                 more = yield from self._write(partial(search.filled, dialect))

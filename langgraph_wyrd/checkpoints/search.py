@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from langgraph_wyrd.codec.payload import Delta, unpack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import ReadOnlyDatabase
 from langgraph_wyrd.extraction import messages
-from langgraph_wyrd.storage.rows import delete, insert, select, summed, unsound
+from langgraph_wyrd.storage.rows import delete, fetch, insert, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -39,8 +39,7 @@ from langgraph_wyrd.storage.tables import (
     WriteRow,
 )
 
-AT_ONCE = 100  # threads in one transaction, at most: others write between two
-_ROWS = 200  # checkpoints of a thread in one transaction
+AT_ONCE = 20  # threads in one transaction: others write between two
 _FILLED = 5000  # rows that SQLite's table of words takes over in one transaction
 _WORDS = 10_000  # in one row: Postgres counts places up to 16,383
 _LONGEST = 64  # characters of a word that are kept
@@ -186,8 +185,6 @@ _STALE = (
     "AND s.seq = t.version) ORDER BY t.key"
 )
 _READ = "SELECT thread, seq FROM wyrd_search WHERE id = '' AND thread IN ({})"
-_NEW = f"{select(CHECKPOINTS, 'thread')} AND seq > ? ORDER BY seq LIMIT {_ROWS}"
-_WROTE = select(WRITES, "thread", "ns", "checkpoint")
 _ADD = f"{insert(SEARCH)} ON CONFLICT (thread, id) DO NOTHING"
 _MARKED = (
     f"{insert(SEARCH)} ON CONFLICT (thread, id) DO UPDATE SET seq = excluded.seq, "
@@ -219,58 +216,36 @@ def forget(key: Key) -> Command:
     return Command(delete(SEARCH, "thread"), [(key,)])
 
 
-def indexed(dialect: str, codec: Codec, keys: Sequence[Key], waits: bool) -> Script[set[Key]]:
-    """Bring the index up to date for some threads; which of them are done.
-
-    Their rows are locked, so that nothing is deleted meanwhile. On Postgres, those that somebody
-    else holds are passed over unless it `waits`: two that hold several would wait for each other.
-    """
-    waits = waits or dialect != "postgres"
-    lock = "" if dialect != "postgres" else " FOR UPDATE" if waits else " FOR UPDATE SKIP LOCKED"
-    marks = ", ".join("?" * len(keys))
-    versions: dict[Key, int] = dict(
-        (yield Query(
-            f"SELECT key, version FROM wyrd_threads WHERE key IN ({marks}) "
-            f"AND deleted_at IS NULL ORDER BY key{lock}", keys,
-        ))
+def indexed(dialect: str, codec: Codec, keys: Sequence[Key]) -> Script[None]:
+    """Bring the index up to date for some threads, whose rows are locked meanwhile."""
+    lock, marks = " FOR UPDATE" if dialect == "postgres" else "", ", ".join("?" * len(keys))
+    versions = yield Query(
+        f"SELECT key, version FROM wyrd_threads WHERE key IN ({marks}) AND deleted_at IS NULL "
+        f"ORDER BY key{lock}", keys,
     )  # fmt: skip
-    done = {*keys} - versions.keys() if waits else set[Key]()  # deleted meanwhile
-    if not versions:
-        return done
-    held = yield Query(_READ.format(", ".join("?" * len(versions))), [*versions])
-    found = yield from _new(codec, {**dict.fromkeys(versions, -1), **dict(held)})
+    known: dict[Key, int] = dict((yield Query(_READ.format(marks), keys)))
     rows, ends = [], []
-    for key, (texts, end) in found.items():
-        for text in texts:
+    for key, version in versions:
+        for text in (yield from _new(codec, key, known.get(key, -1))):
             id = blake2b(text.encode(), digest_size=12).hexdigest()
             rows.append(summed(SEARCH, SearchRow(key, id, 0, 0, text)))
-        if end is None:
-            done.add(key)
-        ends.append(summed(SEARCH, SearchRow(key, _MARK, end or versions[key], 0, "")))
+        ends.append(summed(SEARCH, SearchRow(key, _MARK, version, 0, "")))
     if rows:
         yield Command(_ADD, rows)
-    yield Command(_MARKED, ends)
-    return done
+    if ends:
+        yield Command(_MARKED, ends)
 
 
-def _new(codec: Codec, after: Mapping[Key, int]) -> Script[dict[Key, tuple[set[str], int | None]]]:
-    """What is said in checkpoints behind these versions of some threads; where to go on."""
-    answers = yield [Query(_NEW, (key, seq)) for key, seq in after.items()]
-    found: dict[Key, tuple[set[str], int | None]] = {}
-    for key, held in zip(after, answers, strict=True):
-        rows, texts = [*map(CheckpointRow._make, held)], set[str]()
-        for row in rows:
-            if "sum" in unsound(CHECKPOINTS, row):
-                continue
+def _new(codec: Codec, key: Key, after: int) -> Script[set[str]]:
+    """What is said in a thread's checkpoints behind a version."""
+    texts: set[str] = set()
+    for row in (yield from fetch(CHECKPOINTS, "AND seq > ?", after, thread=key)):
+        if "sum" not in unsound(CHECKPOINTS, row):
             delta, wrote = unpack_delta(row.delta), []
             if row.parent is not None and _has_delta_channels(codec, row, delta):
-                wrote = yield Query(_WROTE, (key, row.ns, row.parent))
-            texts.update(_of_row(codec, row, delta, map(WriteRow._make, wrote)))
-        end = None
-        if len(rows) == _ROWS:  # several rows may have one version
-            end = max(rows[-1].seq - 1, rows[0].seq)
-        found[key] = texts, end
-    return found
+                wrote = yield from fetch(WRITES, thread=key, ns=row.ns, checkpoint=row.parent)
+            texts.update(_of_row(codec, row, delta, wrote))
+    return texts
 
 
 def filled(dialect: str) -> Script[bool]:
@@ -326,10 +301,7 @@ def said(dialect: str, text: str) -> Script[set[Key]]:
 def read_through(codec: Codec, text: str, keys: Sequence[Key]) -> Script[set[Key]]:
     """The same for threads that were not read, where the index can't be written."""
     asked, found = wanted(text), set[Key]()
-    for start in range(0, len(keys) if asked else 0, AT_ONCE):
-        left = dict.fromkeys(keys[start : start + AT_ONCE], -1)
-        while left:
-            page = yield from _new(codec, left)
-            found |= {k for k, (texts, _) in page.items() if any(_says(t, asked) for t in texts)}
-            left = {k: end for k, (_, end) in page.items() if end is not None and k not in found}
+    for key in keys if asked else ():
+        if any(_says(each, asked) for each in (yield from _new(codec, key, -1))):
+            found.add(key)
     return found
