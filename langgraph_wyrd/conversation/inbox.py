@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
 
-    from langgraph_wyrd.thread.messages import Asked
+    from langgraph_wyrd.thread.handle import Asked
 
 
 ANSWER = "__wyrd_answer__"  # an answer that was stored: who gave it, when, and what it is
