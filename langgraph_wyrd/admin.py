@@ -11,14 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.configs import several
-from langgraph_wyrd.errors import (
-    CheckpointDamaged,
-    InvalidInput,
-    ReadOnlyDatabase,
-    ThreadNotFound,
-)
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import (
@@ -110,7 +106,7 @@ class Admin(SaverBase):
                 try:
                     if key in some and id not in expired:
                         report += yield from self._swept(id, rule, dry_run)
-                except CheckpointDamaged as error:
+                except errors.CheckpointDamaged as error:
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
                     report += rules.SweepReport(left=(given(id),))
                 done += 1
@@ -160,7 +156,7 @@ class Admin(SaverBase):
         script = partial(reading.threads, self._dialect, name)
         found = yield from self._read(script, *(() if name is None else (name,)))
         if name is not None and not found:
-            raise ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
+            raise errors.ThreadNotFound(f"thread {given(name)!r} has no checkpoints")
         done, total = 0, sum(count for _, count in found)
         for id, count in found:
             yield from self._reextract(id)
@@ -184,7 +180,7 @@ class Admin(SaverBase):
         again = self._of_thread(id, script)
         try:  # savers that read none of it stored it, or such that read less
             yield from self._reextract(id)
-        except ReadOnlyDatabase:
+        except errors.ReadOnlyDatabase:
             found = yield from self._read(again, id)
             return cast("T", not_read(found)) if isinstance(found, WorkingState) else found
         return (yield from self._read(again, id))

@@ -19,18 +19,12 @@ from typing import IO, Any, NamedTuple
 import xxhash
 from langchain_core.messages import BaseMessage
 
+from langgraph_wyrd import errors
 from langgraph_wyrd.checkpoints import copy, declare
 from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.read import LOST_SAID, merged
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import (
-    CheckpointDamaged,
-    FileDamaged,
-    InvalidInput,
-    PayloadTooNew,
-    WyrdError,
-)
 from langgraph_wyrd.recovery import rows as recovered_rows
 from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.state.codec import to_dict
@@ -123,11 +117,13 @@ def stored_rows(dialect: str, thread_id: str) -> Script[Carried | None]:
     broken = [table.name for table, _ in found.broken if table in copy.COPIED]
     if broken or found.missing:
         what = f"{len(broken)} rows ({', '.join(sorted({*broken}))})" if broken else "rows"
-        raise CheckpointDamaged(
+        raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
     if row.head is not None and not any(each.ns == "" for each in found.sound[tables.CHECKPOINTS]):
-        raise CheckpointDamaged(f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more")
+        raise errors.CheckpointDamaged(
+            f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more"
+        )
     rows = {}
     for table in copy.COPIED:
         if table in PROTECTED:
@@ -255,12 +251,12 @@ def read(path: str | os.PathLike[str], codec: Codec) -> Carried:
         try:
             data = json.load(file)
             if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-                raise InvalidInput(f"{name!r} is no export of a thread")
+                raise errors.InvalidInput(f"{name!r} is no export of a thread")
             found = _checked(name, data)
-        except WyrdError:
+        except errors.WyrdError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
-            raise FileDamaged(f"{name!r} is damaged, or cut off: {error!r}") from error
+            raise errors.FileDamaged(f"{name!r} is damaged, or cut off: {error!r}") from error
     if not data["sealed"]:
         return found
     refused = (
@@ -268,29 +264,29 @@ def read(path: str | os.PathLike[str], codec: Codec) -> Carried:
         "that has the serde, or the keys, that they were exported with"
     )
     if codec.sealer is None:
-        raise InvalidInput(refused)
+        raise errors.InvalidInput(refused)
     try:
         return copy.opened(codec, found)
     except NotOpened as error:
-        raise InvalidInput(refused) from error
+        raise errors.InvalidInput(refused) from error
 
 
 def _checked(name: str, data: Mapping[str, Any]) -> Carried:
     schema = data.get("schema")
     if type(schema) is not int:
-        raise FileDamaged(f"{name!r} does not say which schema it has")
+        raise errors.FileDamaged(f"{name!r} does not say which schema it has")
     if schema > SCHEMA:
-        raise PayloadTooNew(
+        raise errors.PayloadTooNew(
             f"{name!r} has schema {schema}, this release reads up to {SCHEMA}: upgrade "
             "langgraph-wyrd"
         )
     if not data["payloads"]:
-        raise InvalidInput(
+        raise errors.InvalidInput(
             f"{name!r} was written for reading only: export with payloads=True (--payloads in a "
             "terminal) to import it again"
         )
     if sum_of(data) != data["sum"]:
-        raise FileDamaged(f"{name!r} was changed since it was written")
+        raise errors.FileDamaged(f"{name!r} was changed since it was written")
     key = _value(data["key"])
     held: dict[str, list[Any]] = {}
     for table in copy.COPIED:
@@ -301,11 +297,11 @@ def _checked(name: str, data: Mapping[str, Any]) -> Carried:
             values.insert(at, key)
             row = table.row._make(values)
             if unsound(table, row):
-                raise FileDamaged(f"{name!r}: a row of {table.name} fails its checksum")
+                raise errors.FileDamaged(f"{name!r}: a row of {table.name} fails its checksum")
             made.append(row)
     unknown = data["rows"].keys() - tables.TABLES.keys()
     if unknown:
-        raise FileDamaged(f"{name!r} has rows of {', '.join(sorted(unknown))}")
+        raise errors.FileDamaged(f"{name!r} has rows of {', '.join(sorted(unknown))}")
     head = {each: data[each] for each in _OF_THREAD}
     blank = dict.fromkeys(tables.ThreadRow._fields)
     thread = tables.ThreadRow(**{

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import ipaddress
 import sys
 import time as clock
 from collections import deque
@@ -22,14 +23,6 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
-from ipaddress import (
-    IPv4Address,
-    IPv4Interface,
-    IPv4Network,
-    IPv6Address,
-    IPv6Interface,
-    IPv6Network,
-)
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -138,8 +131,9 @@ def _nested(module: str, name: str, holder: Any, deepest: int) -> Iterator[type]
 # ---- kinds of data
 
 _ONE: tuple[type, ...] = (
-    Enum, set, frozenset, deque, UUID, Decimal, ZoneInfo, IPv4Address, IPv4Interface, IPv4Network,
-    IPv6Address, IPv6Interface, IPv6Network,
+    Enum, set, frozenset, deque, UUID, Decimal, ZoneInfo,
+    ipaddress.IPv4Address, ipaddress.IPv4Interface, ipaddress.IPv4Network,
+    ipaddress.IPv6Address, ipaddress.IPv6Interface, ipaddress.IPv6Network,
 )  # fmt: skip
 _SEVERAL: tuple[type, ...] = (PurePath, date, timedelta, timezone, Send)
 _RECORDS: tuple[type, ...] = (time, Item)

@@ -22,19 +22,13 @@ import ormsgpack
 from langgraph.checkpoint.serde import jsonplus
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_wyrd.types.kept import (
-    ARGUMENTS,
-    FIELDS,
-    ONE_ARGUMENT,
-    PYDANTIC_V1,
-    PYDANTIC_V2,
-    Kept,
-    extension,
-)
+from langgraph_wyrd.types import kept
+from langgraph_wyrd.types.kept import Kept
 from langgraph_wyrd.types.migrations import Classes, Marked
 
 MARKED = 100  # the extension of a channel's value that has a version: no serializer's number
 
+_ONE, _SEVERAL = kept.ONE_ARGUMENT, kept.ARGUMENTS
 _UNPACK = ormsgpack.OPT_NON_STR_KEYS
 
 Dumps = Callable[[Any], tuple[str, bytes]]
@@ -72,22 +66,22 @@ def _list(payload: Any, kind: type = object) -> Any:
 
 
 _FORMS: dict[type, _Form] = {
-    Counter: _Form(ONE_ARGUMENT, lambda v: dict(dict.items(v)), lambda p: Counter(dict(p))),
-    OrderedDict: _Form(ONE_ARGUMENT, lambda v: dict(v.items()), lambda p: OrderedDict(dict(p))),
+    Counter: _Form(_ONE, lambda v: dict(dict.items(v)), lambda p: Counter(dict(p))),
+    OrderedDict: _Form(_ONE, lambda v: dict(v.items()), lambda p: OrderedDict(dict(p))),
     defaultdict: _Form(
-        ARGUMENTS,
+        _SEVERAL,
         lambda v: (_factory_name(v.default_factory), dict(dict.items(v))),
         lambda p: defaultdict(p[0] and _FACTORIES[p[0]], dict(p[1])),
     ),
-    deque: _Form(ARGUMENTS, lambda v: (list(v), v.maxlen), lambda p: deque(_list(p[0]), p[1])),
+    deque: _Form(_SEVERAL, lambda v: (list(v), v.maxlen), lambda p: deque(_list(p[0]), p[1])),
     Fraction: _Form(
-        ARGUMENTS, lambda v: (v.numerator, v.denominator), lambda p: Fraction(*_list(p, int))
+        _SEVERAL, lambda v: (v.numerator, v.denominator), lambda p: Fraction(*_list(p, int))
     ),
-    complex: _Form(ARGUMENTS, lambda v: (v.real, v.imag), lambda p: complex(*map(float, p))),
-    range: _Form(ARGUMENTS, lambda v: (v.start, v.stop, v.step), lambda p: range(*_list(p, int))),
-    int: _Form(ONE_ARGUMENT, str, lambda p: int(*_list([p], str))),
+    complex: _Form(_SEVERAL, lambda v: (v.real, v.imag), lambda p: complex(*map(float, p))),
+    range: _Form(_SEVERAL, lambda v: (v.start, v.stop, v.step), lambda p: range(*_list(p, int))),
+    int: _Form(_ONE, str, lambda p: int(*_list([p], str))),
     **{
-        cls: _Form(ARGUMENTS, lambda v: v.parts, lambda p, cls=cls: cls(*_list(p)))  # type: ignore[misc]
+        cls: _Form(_SEVERAL, lambda v: v.parts, lambda p, cls=cls: cls(*_list(p)))  # type: ignore[misc]
         for cls in (pathlib.PurePosixPath, pathlib.PureWindowsPath)
     },
 }
@@ -133,7 +127,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 }
 
 
-_VERSIONED = (ONE_ARGUMENT, FIELDS, PYDANTIC_V1, PYDANTIC_V2)
+_VERSIONED = (_ONE, kept.FIELDS, kept.PYDANTIC_V1, kept.PYDANTIC_V2)
 
 
 class _Packer:
@@ -160,7 +154,7 @@ class _Packer:
         if cls is Marked:
             return ormsgpack.Ext(MARKED, self.packb((value.version, value.channel, value.value)))
         if isinstance(value, Kept):
-            return extension(value)
+            return kept.extension(value)
         if not isinstance(value, Enum):
             for plain, made in _PLAIN.items():
                 if isinstance(value, plain):
@@ -174,7 +168,7 @@ class _Packer:
                 data, ext_hook=ormsgpack.Ext, option=ormsgpack.OPT_NON_STR_KEYS
             )
             name = held[0], held[1]
-            if code != ONE_ARGUMENT:
+            if code != _ONE:
                 held[2] = self._classes.marked_fields(name, held[2])
             elif steps := self._classes.steps_of(name):
                 held = [*held[:3], max(steps) + 1]
