@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -386,7 +386,7 @@ class Keeper:
         self._saver = saver
         self._rule = rule
         self._slack = max(16, (rule.keep_last or 0) // 2)  # each time costs a few puts
-        self._since: OrderedDict[str, int] = OrderedDict()
+        self._since: dict[str, int] = {}  # puts of each thread since it was looked at
         self._swept = float("-inf")
         self._gone: deque[Happening] = deque()
 
@@ -395,12 +395,11 @@ class Keeper:
         happened = [self._gone.popleft() for _ in range(len(self._gone))]
         if ns:
             return happened
-        since = self._since.pop(thread_id, self._slack) + 1
-        due = since > self._slack
-        self._since[thread_id] = 0 if due else since
-        while len(self._since) > _MOST_NOTED:
-            self._since.popitem(last=False)
-        if due:
+        if len(self._since) > _MOST_NOTED:
+            self._since.clear()
+        self._since[thread_id] = since = self._since.get(thread_id, self._slack) + 1
+        if since > self._slack:
+            self._since[thread_id] = 0
             self._saver._engine.start(self._jobs(thread_id))
         return happened
 

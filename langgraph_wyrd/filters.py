@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, get_args
 
@@ -21,11 +21,17 @@ _MOST_VALUES = 500  # of one filter
 # ---- what was passed
 
 
-def values(given: str | Iterable[str] | None, what: str) -> Values:
-    """One value or several, in a fixed order."""
+def values(
+    given: str | Iterable[str] | None, what: str, made: Callable[[Any], Any] | None = None
+) -> Values:
+    """One value or several, in a fixed order; `made`: how each is stored."""
     if given is None:
         return None
-    found = (given,) if isinstance(given, str) else _each(given, what)
+    try:
+        found = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError:
+        raise InvalidInput(f"{what}={given!r}: use a string, or several") from None
+    found = found if made is None else tuple(map(made, found))
     for value in found:
         if not isinstance(value, str):
             raise InvalidInput(f"{what}={value!r}: use a string, or several")
@@ -36,19 +42,9 @@ def values(given: str | Iterable[str] | None, what: str) -> Values:
     return tuple(sorted(set(found)))
 
 
-def _each(given: Iterable[str], what: str) -> tuple[str, ...]:
-    try:
-        return tuple(given)
-    except TypeError:
-        raise InvalidInput(f"{what}={given!r}: use a string, or several") from None
-
-
 def ids(given: str | Iterable[str] | None, what: str) -> Values:
     """Ids, in the form that is stored."""
-    if given is None:
-        return None
-    found = (given,) if isinstance(given, str) else _each(given, what)
-    return values([stored(str(each), what) for each in found], what)
+    return values(given, what, lambda each: stored(str(each), what))
 
 
 def words(given: str | Iterable[str] | None, what: str, allowed: Sequence[str]) -> Values:

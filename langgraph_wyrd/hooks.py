@@ -14,7 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args, overload
 
 from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import InvalidInput
@@ -111,13 +111,6 @@ class Hooks:
         return any(event in self._held for event in events)
 
 
-class HasHooks(Protocol):
-    """A saver."""
-
-    @property
-    def hooks(self) -> Hooks: ...
-
-
 def check(event: str) -> None:
     if event not in EVENTS:
         raise InvalidInput(f"there is no event {event!r}: use one of {', '.join(EVENTS)}")
@@ -129,11 +122,11 @@ def check(event: str) -> None:
 class Fire(NamedTuple):
     """Hooks to call, for who drives a generator."""
 
-    hooks: HasHooks
+    hooks: Any  # a saver, or what else has `hooks`
     happenings: tuple[Happening, ...]
 
 
-def fire(core: HasHooks, *happenings: Happening) -> None:
+def fire(core: Any, *happenings: Happening) -> None:
     """Call the hooks, from sync code: after the commit, in the caller's own thread.
 
     An async hook runs to its end: here, or, if a loop is running in this thread, on another one.
@@ -141,12 +134,12 @@ def fire(core: HasHooks, *happenings: Happening) -> None:
     finish(drive(_called(core, happenings), _run_to_its_end))
 
 
-async def afire(core: HasHooks, *happenings: Happening) -> None:
+async def afire(core: Any, *happenings: Happening) -> None:
     """Call the hooks, from async code: after the commit, on the caller's own loop."""
     await drive(_called(core, happenings), lambda answer: answer)
 
 
-def _called(core: HasHooks, happenings: Iterable[Happening]) -> Generator[Any, Any, None]:
+def _called(core: Any, happenings: Iterable[Happening]) -> Generator[Any, Any, None]:
     """Call the hooks, one after the other; yields what an async one is to be awaited for."""
     for happening in happenings:
         for hook in core.hooks.of(happening.event):

@@ -21,7 +21,8 @@ from langgraph_wyrd.agents.place import (
     before_input,
     begin_call,
     place_of,
-    served,
+    served_ago,
+    serves,
     state_at,
 )
 from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacing
@@ -210,7 +211,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _answered(self, place: Place, response: ModelResponse[Any]) -> None:
         self._pending.pop(place.thread_id, None)
-        served(place.saver).now(place.thread_id)
+        serves(place.saver, place.thread_id)
         for message in response.result:
             for call in message.tool_calls if isinstance(message, AIMessage) else ():
                 if call["id"]:
@@ -255,7 +256,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _picked_up(self, place: Place) -> bool:
         """Whether this process did not go on with the thread lately."""
-        last = served(place.saver).last(place.thread_id)
+        last = served_ago(place.saver, place.thread_id)
         return last is None or (self._idle is not None and last >= self._idle.total_seconds())
 
     def _goes_on(self, place: Place) -> Operation[_ToTell]:

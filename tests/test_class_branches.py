@@ -117,7 +117,7 @@ def test_a_module_without_its_source(folder: Path, monkeypatch: pytest.MonkeyPat
         raise OSError
 
     monkeypatch.setattr("importlib.machinery.SourceFileLoader.get_source", no_source)
-    classes._absent.clear()  # it is not looked for again at once
+    classes._defines.cache_clear()  # it is not looked for again at once
     assert not isinstance(load(packed), Kept)
 
 

@@ -79,14 +79,9 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
         limit: int = 20,
         after: str | None = None,
     ) -> dict[str, Any]:
-        """Threads, newest activity first: status, why, what is open.
-
-        Args:
-            status: interrupted (waits for a person), error, due, idle or done.
-            user: Threads of this user.
-            text: With these words in a message, or this text in the title or the reason.
-            limit: At most so many.
-            after: `next` of the page before.
+        """Threads, newest activity first: status, why, what is open. `status`: interrupted (waits
+        for a person), error, due, idle or done. `text`: with these words in a message, or this in
+        the title or the reason. `after`: `next` of the page before.
         """
         page = await saver.athreads(
             status=status, user_id=user, text=text, limit=_most(limit), after=after
@@ -95,11 +90,7 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
 
     async def brief(thread_id: str, at: str | None = None, max_chars: int = 6000) -> str:
         """Where a thread stands, in words: what it was after, what is open, what to verify first.
-
-        Args:
-            thread_id: The thread.
-            at: A checkpoint id, a label or a time; without one, now.
-            max_chars: It is never longer than this.
+        `at`: a checkpoint id, a label or a time; without one, now.
         """
         state = await saver.thread(thread_id).aworking_state(at)
         return state.brief(max_chars=max_chars)
@@ -112,15 +103,9 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
         limit: int = 20,
         after: str | None = None,
     ) -> dict[str, Any]:
-        """What is unfinished, in one thread or in all: questions, errors, tool calls, decisions.
-
-        Args:
-            thread_id: In this thread only.
-            kind: interrupt, error, tool_call, question, request, task, decision, note, …
-            status: open, closed or any.
-            text: With this in the description.
-            limit: At most so many.
-            after: `next` of the page before.
+        """What is unfinished, in one thread or in all. `kind`: interrupt, error, tool_call,
+        question, request, task, decision, note, … `status`: open, closed or any. `text`: with this
+        in the description. `after`: `next` of the page before.
         """
         page = await saver.aopen_loops(
             thread_id=thread_id, kind=kind, status=status, text=text, limit=_most(limit),
@@ -130,11 +115,7 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
 
     async def diff(thread_id: str, a: str, b: str | None = None) -> dict[str, Any]:
         """What changed in a thread between two points: a summary, and a line for each change.
-
-        Args:
-            thread_id: The thread.
-            a: A checkpoint id, a label or a time.
-            b: The same; without it, now.
+        `a` and `b`: a checkpoint id, a label or a time; without `b`, now.
         """
         found = await saver.thread(thread_id).adiff(a, b)
         lines = found.lines()
@@ -148,12 +129,7 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
         thread_id: str, at: str | None = None, limit: int = 20, all: bool = False
     ) -> dict[str, Any]:
         """The conversation of a thread, oldest message first; the newest ones if there are more.
-
-        Args:
-            thread_id: The thread.
-            at: A checkpoint id, a label or a time; without one, now.
-            limit: At most so many.
-            all: Also messages that were summarised or trimmed away.
+        `at`: a checkpoint id, a label or a time. `all`: also what was summarised or trimmed away.
         """
         found = await saver.thread(thread_id).amessages(
             at, all=all, as_dicts=True, limit=_most(limit)
@@ -163,13 +139,7 @@ def _looking(saver: WyrdSaver) -> list[Callable[..., Awaitable[Any]]]:
     async def inbox(
         thread_id: str | None = None, user: str | None = None, limit: int = 20
     ) -> dict[str, Any]:
-        """What waits for a person, in all threads: the question, and which decisions it allows.
-
-        Args:
-            thread_id: In this thread only.
-            user: In the threads of this user.
-            limit: At most so many.
-        """
+        """What waits for a person, in all threads: the question, and which decisions it allows."""
         page = await saver.ainbox(thread_id=thread_id, user=user, limit=_most(limit))
         return {"waiting": _rows(page), "next": page.next}
 
@@ -185,13 +155,9 @@ def _answering(saver: WyrdSaver, write: bool) -> Callable[..., Awaitable[Any]]:
         The agent goes on with it when the program that runs it continues the thread. Ask the
         person first, and give what they decided. An answer is refused if the question does not
         allow it, or if somebody answered before.
-
-        Args:
-            thread_id: The thread.
-            value: The answer. For an approval one of the decisions that `inbox` lists ("approve",
-                {"type": "edit", …}), or a list of one for each action.
-            by: Who decided.
-            loop_id: Which question, if several wait: `loop_id` in `inbox`.
+        `value`: for an approval one of the decisions that `inbox` lists ("approve",
+        {"type": "edit", …}), or a list of one for each action. `by`: who decided. `loop_id`: which
+        question, if several wait.
         """
         if not write:
             raise InvalidInput(

@@ -165,33 +165,24 @@ def begin_call(
 
 # ---- which threads this process has served
 
-
-class _Served:
-    """The threads of one database that an agent in this process has gone on with, and when."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._at: OrderedDict[str, float] = OrderedDict()
-
-    def last(self, thread_id: str) -> float | None:
-        """Seconds since then."""
-        with self._lock:
-            at = self._at.get(thread_id)
-        return None if at is None else time.monotonic() - at
-
-    def now(self, thread_id: str) -> None:
-        with self._lock:
-            self._at[thread_id] = time.monotonic()
-            self._at.move_to_end(thread_id)
-            if len(self._at) > _MOST_THREADS:
-                self._at.popitem(last=False)
+# When, by database: an agent may be made anew for each request, and savers have clones.
+_SERVED: WeakKeyDictionary[object, OrderedDict[str, float]] = WeakKeyDictionary()
+_LOCK = Lock()
 
 
-_ALL: WeakKeyDictionary[object, _Served] = WeakKeyDictionary()
-_ALL_LOCK = Lock()
+def served_ago(saver: WyrdSaver, thread_id: str) -> float | None:
+    """For how many seconds no agent in this process has gone on with a thread; None: never."""
+    with _LOCK:
+        held = _SERVED.get(saver._engine)
+        at = None if held is None else held.get(thread_id)
+    return None if at is None else time.monotonic() - at
 
 
-def served(saver: WyrdSaver) -> _Served:
-    """The record of a saver and its clones: an agent may be made anew for each request."""
-    with _ALL_LOCK:
-        return _ALL.setdefault(saver._engine, _Served())
+def serves(saver: WyrdSaver, thread_id: str) -> None:
+    """An agent goes on with a thread now."""
+    with _LOCK:
+        held = _SERVED.setdefault(saver._engine, OrderedDict())
+        held[thread_id] = time.monotonic()
+        held.move_to_end(thread_id)
+        if len(held) > _MOST_THREADS:
+            held.popitem(last=False)

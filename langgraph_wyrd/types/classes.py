@@ -167,16 +167,15 @@ def _is_data(code: int, cls: type, trusted: bool) -> bool:
 # ---- modules
 
 
-_FEW_SECONDS = 2.0
-_MOST_ABSENT = 1000
-_absent: dict[tuple[str, str], float] = {}  # what was looked for on the disk lately, and not found
+_A_WHILE = 2.0  # seconds that it is remembered what a module on the disk defines
 
 
 def _imported(module: str, name: str, trusted: bool) -> Any:
     held = sys.modules.get(module)
     if held is not None:
         return held
-    if not trusted and _is_absent(module, name):
+    now = clock.monotonic() // _A_WHILE
+    if not (trusted or _defines(module, generic(name), now)):
         raise Gone(f"no module {module} that defines {name} was found")
     try:
         return importlib.import_module(module)
@@ -184,20 +183,8 @@ def _imported(module: str, name: str, trusted: bool) -> Any:
         raise Gone(f"module {module} can't be imported ({type(error).__name__})") from error
 
 
-def _is_absent(module: str, name: str) -> bool:
-    """Whether no module on the disk defines the class, as far as was looked up lately."""
-    now = clock.monotonic()
-    if now - _absent.get((module, name), -_FEW_SECONDS) < _FEW_SECONDS:
-        return True
-    if _defines(module, generic(name)):
-        return False
-    if len(_absent) >= _MOST_ABSENT:
-        _absent.clear()
-    _absent[module, name] = now
-    return True
-
-
-def _defines(module: str, name: str) -> bool:
+@lru_cache(maxsize=1000)
+def _defines(module: str, name: str, now: float) -> bool:
     """Whether a module that is not imported yet has a class of that name: looked up, not run."""
     parts = module.split(".")
     # Nobody's state is of a class of the standard library that nobody has imported.
