@@ -60,6 +60,11 @@ def found(module: str, name: str, code: int, *, trusted: bool = False) -> Any:
     return cls
 
 
+def stands(module: str, cls: Any) -> bool:
+    """Whether a module still has this class, by its own name."""
+    return cls is not None and _held_by(sys.modules.get(module)).get(cls.__name__) is cls
+
+
 _NOTHING = object()
 _DEEPEST = 4  # classes inside classes
 

@@ -37,7 +37,7 @@ from pydantic import BaseModel
 
 from langgraph_wyrd.errors import MigrationFailed
 from langgraph_wyrd.types import kept
-from langgraph_wyrd.types.classes import Gone, NoData, found
+from langgraph_wyrd.types.classes import Gone, NoData, found, stands
 from langgraph_wyrd.types.kept import Kept, KeptWhole, Stored
 from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
 from langgraph_wyrd.types.pieces import walk
@@ -217,6 +217,7 @@ class _Rebuilder:
         self._allowed: Any = getattr(serde, "_allowed_msgpack_modules", True)
         self._theirs: Callable[[int, bytes], Any] = serde._unpack_ext_hook
         self._safe: dict[Key, Any] = {}  # they never go away
+        self._lately: dict[Key, tuple[str, Any]] = {}  # others, with the modules that have them
 
     def hook(self, code: int, data: bytes) -> Any:
         """What stands in one msgpack extension."""
@@ -270,10 +271,13 @@ class _Rebuilder:
             cls = re.compile if is_pattern else found(module, name, code, trusted=True)
             self._safe[key] = cls
             return cls, payload
-        target = self._classes.target(module, name)
-        trusted = target is not None or self._allows(module, name)
-        module = target[0] if target else module
-        cls = found(module, target[1] if target else name, code, trusted=trusted)
+        module, cls = self._lately.get(key, ("", None))
+        if not stands(module, cls):  # modules are loaded anew, and classes defined again
+            target = self._classes.target(*key[:2])
+            trusted = target is not None or self._allows(*key[:2])
+            module, name = target or key[:2]
+            cls = found(module, name, code, trusted=trusted)
+            self._lately[key] = module, cls
         if self._classes.types:
             payload = self._classes.fields((module, cls.__name__), payload)
         return cls, payload
