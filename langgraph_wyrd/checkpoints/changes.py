@@ -87,15 +87,15 @@ def of(made: Put | PutWrites, change: Change, hooks: Hooks) -> list[Happening]:
     """What hooks are called with after a write; a fork that nobody wanted is warned of."""
     from langgraph_wyrd.checkpoints.put import Put
 
-    if isinstance(made, Put):
-        if change.fork is not None:
-            warn(made, change.fork)
-        return [*of_put(made, change)] if hooks.hear(*OF_PUTS) else []
-    return [*of_writes(made, change)] if hooks.hear(*OF_WRITES) else []
+    if not isinstance(made, Put):
+        where = (given(made.thread_id), given(made.checkpoint), given(made.ns))
+        return [*_of_loops(change, where, "task")] if hooks.hear(*OF_WRITES) else []
+    if change.fork is not None:
+        warn(made, change.fork)
+    return [*_of_put(made, change)] if hooks.hear(*OF_PUTS) else []
 
 
-def of_put(put: Put, change: Change) -> Iterator[Happening]:
-    """What hooks are called with for a checkpoint that was stored."""
+def _of_put(put: Put, change: Change) -> Iterator[Happening]:
     thread_id, id = given(put.thread_id), given(put.id)
     if put.ns == "":
         if change.fork is not None:
@@ -107,12 +107,6 @@ def of_put(put: Put, change: Change) -> Iterator[Happening]:
             state = change.after.state.shown
         yield Happening("save", thread_id, id, state=state, detail=detail)
     yield from _of_loops(change, (thread_id, id, given(put.ns)), "put")
-
-
-def of_writes(writes: PutWrites, change: Change) -> Iterator[Happening]:
-    """What hooks are called with for what a task wrote."""
-    where = (given(writes.thread_id), given(writes.checkpoint), given(writes.ns))
-    yield from _of_loops(change, where, "task")
 
 
 def _of_loops(change: Change, where: tuple[str, str, str], by: str) -> Iterator[Happening]:

@@ -6,7 +6,7 @@ The public tables are made again from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from langgraph_wyrd.checkpoints import journal, projection, read, working
@@ -58,13 +58,6 @@ def sound_events(row: CheckpointRow) -> CheckpointRow:
     return row
 
 
-def sound_write(row: WriteRow) -> WriteRow:
-    """The row, if it is as it was stored."""
-    if unsound(WRITES, row):
-        raise CheckpointDamaged(f"what task {given(row.task)} wrote fails its checksum")
-    return row
-
-
 Pendings = dict[str, dict[str, tuple[Moment, tuple[Event, ...]]]]  # by checkpoint, then by task
 
 
@@ -79,7 +72,10 @@ def overlays(
     times = {row.id: (given(row.id), given(row.ns), row.ts) for row in rows}
     for write in said:
         if write.checkpoint in times:
-            events = working.events_of(codec.opened(WRITES, sound_write(write), "events"))
+            if unsound(WRITES, write):
+                what = f"what task {given(write.task)} wrote fails its checksum"
+                raise CheckpointDamaged(what)
+            events = working.events_of(codec.opened(WRITES, write, "events"))
             at = Moment(*times[write.checkpoint], given(write.task))
             _add(found, write.checkpoint, at, events)
     for entry in declared:
@@ -294,20 +290,6 @@ def show_again(dialect: str, codec: Codec, thread: Thread) -> Script[None]:
 # ---- what is over, and no state has it any more
 
 
-@dataclass(slots=True)
-class _Past:
-    """The items of all states on a path, as each was seen last."""
-
-    items: dict[str, tuple[str, int, Any]] = field(default_factory=dict)
-
-    def look(self, state: WorkingState) -> None:
-        at = state.checkpoint_id or ""
-        held: list[tuple[int, Any]] = [
-            *enumerate(state.todos), *enumerate(state.loops), *enumerate(state.intentions),
-        ]  # fmt: skip
-        self.items.update((item.id, (at, place, item)) for place, item in held)
-
-
 def over(
     dialect: str, codec: Codec, thread: Thread, id: str | None, state: WorkingState
 ) -> Script[list[Step]]:
@@ -319,18 +301,25 @@ def over(
     )
     if not ended or id is None:
         return []
-    past = _Past()
+    past: dict[str, tuple[str, int, Any]] = {}  # each item as it was seen last
+
+    def look(seen: WorkingState) -> None:
+        every: tuple[Sequence[Any], ...] = (seen.todos, seen.loops, seen.intentions)
+        for held in every:
+            for place, item in enumerate(held):
+                past[item.id] = (seen.checkpoint_id or "", place, item)
+
     found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False, snapshots=False)
     if not found.path or found.path[-1].built_on is not None:
         return []
     try:
-        yield from load_namespace(dialect, codec, thread, "", id, found, look=past.look)
+        yield from load_namespace(dialect, codec, thread, "", id, found, look=look)
     except CheckpointDamaged:
         return []
     every: tuple[Any, ...] = (*state.todos, *state.loops, *state.intentions)
     kept = {item.id for item in every}
     steps = []
-    for at, place, item in past.items.values():
+    for at, place, item in past.values():
         if item.id in kept or item.source.ns:
             continue
         make = projection.Rows(thread.key, thread.thread_id, stored(at, "an id"), codec.sealer)
