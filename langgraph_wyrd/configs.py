@@ -1,8 +1,9 @@
-"""LangGraph's configs and tuples, and ours: ids in stored form, pages of a listing."""
+"""LangGraph's configs and tuples, and ours: ids in stored form, pages, what is never stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from langgraph_wyrd.saver import WyrdSaver
+
+logger = logging.getLogger("langgraph_wyrd")
 
 _PAGE = 32  # checkpoints that a listing holds at once
 
@@ -193,3 +196,50 @@ def addressed(config: Any) -> str | None:
     """The checkpoint that a run was told to go on from: LangGraph keeps it in the metadata."""
     found: str | None = (config.get("metadata") or {}).get("checkpoint_id")
     return found
+
+
+# ---- metadata that never reach the database
+
+Redaction = Callable[[Mapping[str, Any]], dict[str, Any]]  # the metadata to store
+Redact = Iterable[str] | Callable[[dict[str, Any]], Mapping[str, Any]]
+
+# What LangGraph, or we, go on from.
+_NEEDED = ("source", "step", "parents", "run_id", "counters_since_delta_snapshot")
+
+
+def redaction(redact: Redact) -> Redaction:
+    """What takes names out of metadata, at any depth; or asks a callable what is to be stored.
+
+    LangGraph copies what a run's config holds, `configurable` too, into each checkpoint's metadata,
+    which no serde encrypts.
+    """
+    if callable(redact):
+        ask = redact
+
+        def asked(metadata: Mapping[str, Any]) -> dict[str, Any]:
+            needed = {name: metadata[name] for name in _NEEDED if name in metadata}
+            try:
+                return {**ask(dict(metadata)), **needed}
+            except Exception:
+                logger.exception(
+                    "redact failed: only what LangGraph needs of the metadata is stored"
+                )
+                return needed
+
+        return asked
+    if isinstance(redact, str):
+        raise InvalidInput("redact is one string: pass a set of names")
+    names = frozenset(redact)
+    if needed := names.intersection(_NEEDED):
+        raise InvalidInput(f"redact={sorted(needed)}: LangGraph needs these to go on")
+
+    def without(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {k: without(v) for k, v in value.items() if k not in names}
+        return type(value)(map(without, value)) if type(value) in (list, tuple) else value
+
+    return lambda metadata: {
+        name: value if name in _NEEDED else without(value)
+        for name, value in metadata.items()
+        if name not in names
+    }

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
-    from langgraph_wyrd import redaction, run_ends
+    from langgraph_wyrd import run_ends
     from langgraph_wyrd import single_writer as single_writers
     from langgraph_wyrd import thread as threads
     from langgraph_wyrd.checkpoints import auto_labels
@@ -58,13 +58,12 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.leases import Run
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.redaction import Redact, Redaction
     from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.single_writer import Leases
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
-    redaction, run_ends, single_writers = lazy("redaction", "run_ends", "single_writer")
+    run_ends, single_writers = lazy("run_ends", "single_writer")
     threads = lazy("thread")
     auto_labels = lazy("checkpoints.auto_labels")
     registry = lazy("extraction.registry")
@@ -104,7 +103,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._ownership = ownership
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
-        self._redaction: Redaction | None = None
+        self._redaction: configs.Redaction | None = None
         self._leases: Leases | None = None
         self._met: set[str] = set()  # threads that runs of this saver began on
 
@@ -128,7 +127,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         aliases: Mapping[str, str] | None = None,
         migrations: Iterable[Migration] = (),
         retention: Retention | None = None,
-        redact: Redact = (),
+        redact: configs.Redact = (),
         single_writer: bool = False,
         read_url: str | None = None,
         **options: Any,
@@ -186,7 +185,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             saver._leases = single_writers.Leases(engine)
             run_ends.listen()
         if redact:
-            saver._redaction = redaction.redaction(redact)
+            saver._redaction = configs.redaction(redact)
         saver._where = url.described(address)
         if retention is not None:
             saver._keeper = Keeper(saver, retention)

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from langgraph_wyrd import Kept, Migration
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.types import classes, pieces, rebuild
+from langgraph_wyrd.types import classes, rebuild
 from langgraph_wyrd.types.kept import ARGUMENTS, FIELDS, METHOD, ONE_ARGUMENT, PYDANTIC_V2
 from langgraph_wyrd.types.migrations import Classes
 from tests.user_classes import app
@@ -304,7 +304,7 @@ def test_what_is_kept_inside_of_objects() -> None:
 def test_what_is_looked_through_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values, each once: an enum's member, a class and a function lead to the whole program, and
     what holds itself to no end."""
-    monkeypatch.setattr(pieces, "MOST", 100)
+    monkeypatch.setattr("langgraph_wyrd.types.kept.MOST", 100)
     kept = load(ext(FIELDS, *GONE))
     round_: list[Any] = []
     holding = Holder(round_)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from langgraph_wyrd.storage.names import has_surrogate
-from langgraph_wyrd.types.pieces import parts, walk
+from langgraph_wyrd.types.kept import parts, walk
 
 
 def is_plain(value: Any) -> bool:

@@ -40,7 +40,6 @@ from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.classes import Gone, NoData, found, stands
 from langgraph_wyrd.types.kept import Kept, KeptWhole, Stored
 from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
-from langgraph_wyrd.types.pieces import walk
 from langgraph_wyrd.types.python_types import MADE_OF, MARKED, advice
 
 logger = logging.getLogger("langgraph_wyrd")
@@ -402,7 +401,7 @@ _MOST_LOGGED = 10_000
 
 def kept_in(value: Any) -> Iterator[Any]:
     """The placeholders anywhere in a value."""
-    return (each for _, each in walk(value) if isinstance(each, Kept | ormsgpack.Ext))
+    return (each for _, each in kept.walk(value) if isinstance(each, Kept | ormsgpack.Ext))
 
 
 def refused(value: Any, error: Exception) -> str:
