@@ -29,7 +29,7 @@ from langgraph_wyrd.agents.repair_node import differ, now, repaired_at, replacin
 from langgraph_wyrd.agents.tools import loop_tools
 from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS
-from langgraph_wyrd.operations import Operation, arun, ask, run
+from langgraph_wyrd.operations import Operation, arun, ask, asynchronous, operation, run
 from langgraph_wyrd.saver import WyrdSaver
 
 try:
@@ -122,20 +122,12 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     # ---- a run begins with new input
 
-    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Repair what earlier runs left broken, and find out what the model must read."""
-        return run(self._begins(state, runtime, _config()))
-
-    async def abefore_agent(
+    @operation
+    def before_agent(
         self, state: AgentState[Any], runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Async version of `before_agent`."""
-        return await arun(self._begins(state, runtime, _config()))
-
-    def _begins(
-        self, state: AgentState[Any], runtime: Runtime[Any],
-        config: RunnableConfig | None,
-    ) -> Operation[dict[str, Any] | None]:  # fmt: skip
+    ) -> Operation[dict[str, Any] | None]:
+        """Repair what earlier runs left broken, and find out what the model must read."""
+        config = _config()
         place = place_of(self._saver, config, runtime.execution_info)
         update: dict[str, Any] = {}
         tell = _ToTell()
@@ -159,6 +151,8 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             repaired = yield from repaired_at(place, messages)
             update |= replacing(messages, repaired)
         return update or None
+
+    abefore_agent = asynchronous(before_agent)  # type: ignore[arg-type]
 
     # ---- a model call
 

@@ -77,9 +77,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def __init__(
         self, engine: Engine, *, serde: SerializerProtocol | None = None,
-        classes: Classes | None = None, cache: Cache | None = None, reader: Reader | None = None,
-        access: Access | None = None, hooks: Hooks | None = None, heals: bool = True,
-        ownership: Ownership | None = None,
+        classes: Classes | None = None, reader: Reader | None = None, access: Access | None = None,
+        hooks: Hooks | None = None, heals: bool = True, ownership: Ownership | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(engine, Engine):
             raise InvalidInput(
@@ -88,13 +87,13 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
                 '("postgresql://…"); connect= takes a callable that makes connections'
             )
         super().__init__(serde=serde)
-        self._access = Access(self.serde) if access is None else access
+        self._access = access or Access(self.serde)
         self._engine = engine
-        self._cache = Cache() if cache is None else cache
-        self._classes = Classes() if classes is None else classes
+        self._cache = Cache()
+        self._classes = classes or Classes()
         self._reader = reader
         self._writing = Writing(engine, self._cache, reader)
-        self.hooks = Hooks() if hooks is None else hooks
+        self.hooks = Hooks() if hooks is None else hooks  # these are false where there are none
         self._healer: Healer | None = None
         if heals:
             self._healer = Healer(engine, lambda: self._codec, self.hooks)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from langgraph_wyrd.errors import InvalidInput, UnusableAnswer
 from langgraph_wyrd.extraction.declared import closable
 from langgraph_wyrd.extraction.messages import read
-from langgraph_wyrd.operations import Operation, arun, ask, run
+from langgraph_wyrd.operations import Operation, ask, asynchronous, operation
 from langgraph_wyrd.state import model_report
 from langgraph_wyrd.state.facts import Fact, Opens, Settles, Wants
 from langgraph_wyrd.state.model import Source, WorkingState, shortened
@@ -119,9 +119,10 @@ class ModelExtractor:
         self._prompt = prompt
         self.author = author
 
+    @operation
     def read(
         self, messages: Sequence[Any], state: WorkingState, before: str | None = None
-    ) -> model_report.Report:
+    ) -> Operation[model_report.Report]:
         """What the model reports of messages that are known to have led to this state.
 
         Args:
@@ -132,17 +133,6 @@ class ModelExtractor:
         Raises:
             UnusableAnswer: The model answered with something else.
         """
-        return run(self._reading(messages, state, before))
-
-    async def aread(
-        self, messages: Sequence[Any], state: WorkingState, before: str | None = None
-    ) -> model_report.Report:
-        """Async version of `read`."""
-        return await arun(self._reading(messages, state, before))
-
-    def _reading(
-        self, messages: Sequence[Any], state: WorkingState, before: str | None
-    ) -> Operation[model_report.Report]:
         lines = _Lines(messages, self._last, self._max_chars)
         if not lines.shown or lines.print == before:
             return model_report.Report(author=self.author, at=state.checkpoint_id)
@@ -156,6 +146,8 @@ class ModelExtractor:
             founded, self.author, state.checkpoint_id, self._max_items, lines.print, 1,
             len(facts) - len(founded),
         )  # fmt: skip
+
+    aread = asynchronous(read)
 
 
 def _known(state: WorkingState, most: int) -> str:
