@@ -128,7 +128,7 @@ def is_yes(text: str) -> bool:
 
 
 _BUT = re.compile(
-    r"(?:^|[.,;!]\s*)(?:but|aber|mais|pero|mas|ma|maar)\s+\w+ \w+|[。，、](?:但|不过|でも|ただ)"
+    r"(?:^|[.,;!]\s*)(?:but|aber|mais|pero|mas|ma|maar)\s+\w+ \w+|[。\uff0c、](?:但|不过|でも|ただ)"
 )
 
 

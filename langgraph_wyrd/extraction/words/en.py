@@ -35,8 +35,8 @@ OFFERS = (
     r"walk|draft|write|create|generate|set|prepare|provide|look|do|turn|run|send|open|make|"
     r"put|start|update)\b",
     r"^(?:and |or |so )?(?:would|do) you (?:also )?(?:like|want|prefer)(?: for)? me to\b",
-    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|the|your|these|to see|to (?:learn|know|"
-    r"go deeper|dive|explore|hear))\b",
+    r"^(?:would|do) you (?:also )?(?:like|want) (?:a|an|some|the|your|these|to see|"
+    r"to (?:learn|know|go deeper|dive|explore|hear))\b",
     r"^(?:if you(?:'d| would)? (?:like|want|prefer|wish|need|say|tell|share|send|give|paste|"
     r"let))\b",
     r"^want me to\b",
