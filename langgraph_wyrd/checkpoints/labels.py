@@ -1,14 +1,13 @@
 """Labels: checkpoints with a name, and what was promoted of their context.
 
 A label means its moment: `seq` says up to where of the thread's history. What is declared at the
-checkpoint afterwards is not part of it.
+checkpoint afterwards is not part of it. Names are in stored form.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langgraph_wyrd.checkpoints import auto_labels, points, working
@@ -49,107 +48,110 @@ def label_of(codec: Codec, row: LabelRow, *, whole: bool) -> Label:
     )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Labelling:
-    """The labels of one thread. Names are in stored form."""
+def put(
+    dialect: str, codec: Codec, thread_id: str, name: str, at: Point, keys: Sequence[str] | None
+) -> Script[Label | None]:
+    """Label a point; None if there is no such point."""
+    thread = yield from lock(dialect, thread_id)
+    if thread is None:
+        return None
+    place = yield from points.place_at(thread, at)
+    if place is None:
+        return None
+    for row in (yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=place.id)):
+        checked(row)  # a name for what can't be read helps nobody
+    then = yield from points.thread_at(dialect, codec, thread, place)
+    state = working.visible(then)
+    held = {item.key: item for item in state.context}
+    wanted = [*held] if keys is None else list(dict.fromkeys(keys))
+    items = [held[key] for key in wanted if key in held]
+    other: set[str] = set()
+    counted: set[str] = set()
+    if len(items) < len(wanted):
+        other, counted = yield from _channels(dialect, codec, thread_id, place.id)
+    found = [key for key in wanted if key in held or key in other]
+    elsewhere = [key for key in wanted if key not in found and key in counted | _PILLARS]
+    missing = [key for key in wanted if key not in found and key not in elsewhere]
+    seq = thread.version if place.until is None else place.until
+    kept: dict[str, Any] = {
+        "keys": found, "missing": missing, "elsewhere": elsewhere,
+        "items": [plain.to_dict(item, compact=True) for item in items],
+    }  # fmt: skip
+    row = auto_labels.row_of(codec, thread.key, name, place.id, seq, now(), kept)
+    yield Command(upsert(LABELS), [row])
+    return label_of(codec, row, whole=True)
 
-    dialect: str
-    codec: Codec
-    thread_id: str
 
-    def put(self, name: str, at: Point, keys: Sequence[str] | None) -> Script[Label | None]:
-        """Label a point; None if there is no such point."""
-        thread = yield from lock(self.dialect, self.thread_id)
-        if thread is None:
-            return None
-        place = yield from points.place_at(thread, at)
-        if place is None:
-            return None
-        for row in (yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=place.id)):
-            checked(row)  # a name for what can't be read helps nobody
-        then = yield from points.thread_at(self.dialect, self.codec, thread, place)
-        state = working.visible(then)
-        held = {item.key: item for item in state.context}
-        wanted = [*held] if keys is None else list(dict.fromkeys(keys))
-        items = [held[key] for key in wanted if key in held]
-        other: set[str] = set()
-        counted: set[str] = set()
-        if len(items) < len(wanted):
-            other, counted = yield from self._channels(place.id)
-        found = [key for key in wanted if key in held or key in other]
-        elsewhere = [key for key in wanted if key not in found and key in counted | _PILLARS]
-        missing = [key for key in wanted if key not in found and key not in elsewhere]
-        seq = thread.version if place.until is None else place.until
-        kept: dict[str, Any] = {
-            "keys": found, "missing": missing, "elsewhere": elsewhere,
-            "items": [plain.to_dict(item, compact=True) for item in items],
-        }  # fmt: skip
-        row = auto_labels.row_of(self.codec, thread.key, name, place.id, seq, now(), kept)
-        yield Command(upsert(LABELS), [row])
-        return label_of(self.codec, row, whole=True)
+def _channels(
+    dialect: str, codec: Codec, thread_id: str, id: str
+) -> Script[tuple[set[str], set[str]]]:
+    """A checkpoint's channels that have a value, and those that are kept as deltas."""
+    found = yield from paths.find(dialect, thread_id, "", id, writes=False)
+    here = outline(codec, found)
+    counted = deltas(codec, found.path[0], here.metadata)
+    shapes = {name for name in here.channels if is_users(name)}
+    return shapes, {name for name in counted if name not in shapes}
 
-    def _channels(self, id: str) -> Script[tuple[set[str], set[str]]]:
-        """A checkpoint's channels that have a value, and those that are kept as deltas."""
-        found = yield from paths.find(self.dialect, self.thread_id, "", id, writes=False)
-        here = outline(self.codec, found)
-        counted = deltas(self.codec, found.path[0], here.metadata)
-        shapes = {name for name in here.channels if is_users(name)}
-        return shapes, {name for name in counted if name not in shapes}
 
-    def values(self, name: str, checkpoint: str) -> Script[dict[str, Any] | None]:
-        """What a label promoted, whole; None if it is not there any more."""
-        thread = yield from thread_row(self.dialect, self.thread_id)
-        rows = yield from points.labels(thread, name=name, checkpoint=checkpoint)
-        if not rows:
-            return None
-        label = label_of(self.codec, rows[0], whole=True)
-        found = yield from paths.find(self.dialect, self.thread_id, "", checkpoint, writes=False)
-        restored = restore(self.codec, found)
-        items = {item.key: item for item in label.context}
-        values: dict[str, Any] = {}
-        for key in label.keys:
-            item, channel = items.get(key), restored.channels.get(key)
-            said = item is not None and item.confidence == "declared"
-            if channel is not None and not said:
-                values[key] = bare(channel.get())[1]
-            elif item is not None:
-                values[key] = item.value
-        return values
+def values(
+    dialect: str, codec: Codec, thread_id: str, name: str, checkpoint: str
+) -> Script[dict[str, Any] | None]:
+    """What a label promoted, whole; None if it is not there any more."""
+    thread = yield from thread_row(dialect, thread_id)
+    rows = yield from points.labels(thread, name=name, checkpoint=checkpoint)
+    if not rows:
+        return None
+    label = label_of(codec, rows[0], whole=True)
+    found = yield from paths.find(dialect, thread_id, "", checkpoint, writes=False)
+    restored = restore(codec, found)
+    items = {item.key: item for item in label.context}
+    values: dict[str, Any] = {}
+    for key in label.keys:
+        item, channel = items.get(key), restored.channels.get(key)
+        said = item is not None and item.confidence == "declared"
+        if channel is not None and not said:
+            values[key] = bare(channel.get())[1]
+        elif item is not None:
+            values[key] = item.value
+    return values
 
-    def all(self, lenient: bool = False) -> Script[list[Label]]:
-        """Every label, oldest checkpoint first, without what was promoted.
 
-        With `lenient`, damaged ones are left out, with a warning.
-        """
-        thread = yield from thread_row(self.dialect, self.thread_id)
-        found = []
-        for row in (yield from points.labels(thread)):
-            try:
-                found.append(label_of(self.codec, row, whole=False))
-            except CheckpointDamaged as error:
-                if not lenient:
-                    raise
-                logger.warning("thread %r: %s: it is left out", given(self.thread_id), error)
-        return found
+def every(dialect: str, codec: Codec, thread_id: str, lenient: bool = False) -> Script[list[Label]]:
+    """Every label, oldest checkpoint first, without what was promoted.
 
-    def newest(self, name: str) -> Script[Label | None]:
-        """The label of that name at the newest checkpoint."""
-        thread = yield from thread_row(self.dialect, self.thread_id)
+    With `lenient`, damaged ones are left out, with a warning.
+    """
+    thread = yield from thread_row(dialect, thread_id)
+    found = []
+    for row in (yield from points.labels(thread)):
+        try:
+            found.append(label_of(codec, row, whole=False))
+        except CheckpointDamaged as error:
+            if not lenient:
+                raise
+            logger.warning("thread %r: %s: it is left out", given(thread_id), error)
+    return found
+
+
+def newest(dialect: str, codec: Codec, thread_id: str, name: str) -> Script[Label | None]:
+    """The label of that name at the newest checkpoint."""
+    thread = yield from thread_row(dialect, thread_id)
+    rows = yield from points.labels(thread, name=name)
+    return label_of(codec, rows[-1], whole=True) if rows else None
+
+
+def remove(dialect: str, codec: Codec, thread_id: str, name: str, at: Point) -> Script[bool]:
+    """Take a label off a point, or (None) off its newest checkpoint; whether it was there."""
+    thread = yield from lock(dialect, thread_id)
+    if thread is None:
+        return False
+    if at is None:
         rows = yield from points.labels(thread, name=name)
-        return label_of(self.codec, rows[-1], whole=True) if rows else None
-
-    def remove(self, name: str, at: Point) -> Script[bool]:
-        """Take a label off a point, or (None) off its newest checkpoint; whether it was there."""
-        thread = yield from lock(self.dialect, self.thread_id)
-        if thread is None:
-            return False
-        if at is None:
-            rows = yield from points.labels(thread, name=name)
-            id = rows[-1].checkpoint if rows else None
-        else:
-            place = yield from points.place_at(thread, at)
-            id = None if place is None else place.id
-        if not (yield from fetch(LABELS, thread=thread.key, name=name, checkpoint=id)):
-            return False
-        yield Command(delete(LABELS, "thread", "name", "checkpoint"), [(thread.key, name, id)])
-        return True
+        id = rows[-1].checkpoint if rows else None
+    else:
+        place = yield from points.place_at(thread, at)
+        id = None if place is None else place.id
+    if not (yield from fetch(LABELS, thread=thread.key, name=name, checkpoint=id)):
+        return False
+    yield Command(delete(LABELS, "thread", "name", "checkpoint"), [(thread.key, name, id)])
+    return True

@@ -16,7 +16,7 @@ from langgraph.types import StateSnapshot
 
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, leases, points, sweep
-from langgraph_wyrd.checkpoints.labels import Labelling
+from langgraph_wyrd.checkpoints import labels as stored_labels
 from langgraph_wyrd.checkpoints.points import Point, known
 from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.values import Codec
@@ -424,14 +424,13 @@ class Thread(RewindMethods, EditMethods):
             raise InvalidInput(f"keys={keys!r}: use a list of context keys, or None for all")
         for key in keys or ():
             stored(key, "a key")  # what no database can hold is refused here
-        put = self._labels.put
         try:
-            made = yield from self._writes(partial(put, wanted, point, keys))
+            made = yield from self._writes(self._bound(stored_labels.put, wanted, point, keys))
         except CheckpointDamaged as error:
             if at is not None:
                 raise
             point = yield from self._intact(error)
-            made = yield from self._writes(partial(put, wanted, point, keys))
+            made = yield from self._writes(self._bound(stored_labels.put, wanted, point, keys))
         if made is None:
             raise self._not_there(at)
         detail = {"name": made.name, "keys": made.keys, "missing": made.missing}
@@ -446,13 +445,13 @@ class Thread(RewindMethods, EditMethods):
 
         Damaged ones that can't be restored are left out, with a warning.
         """
-        every = self._labels.all
+        every = stored_labels.every
         try:
-            found = yield from self._reads(every)
+            found = yield from self._reads(self._bound(every))
         except CheckpointDamaged:
             if not self._saver._heals:
                 raise
-            found = yield from self._reads(partial(every, lenient=True))
+            found = yield from self._reads(self._bound(every, True))
         return Page(map(self._own, found))
 
     alabels = asynchronous(labels)
@@ -460,7 +459,7 @@ class Thread(RewindMethods, EditMethods):
     @operation
     def get_label(self, name: str) -> Operation[Label | None]:
         """The label of that name at the newest checkpoint that has it; None if there is none."""
-        found = yield from self._reads(partial(self._labels.newest, _name(name)))
+        found = yield from self._reads(self._bound(stored_labels.newest, _name(name)))
         return None if found is None else self._own(found)
 
     aget_label = asynchronous(get_label)
@@ -469,7 +468,7 @@ class Thread(RewindMethods, EditMethods):
     def values_of_label(self, label: Label) -> Operation[dict[str, Any]]:
         """What a label promoted, whole: `label.values()`."""
         where = _name(label.name), stored(label.checkpoint_id, "a checkpoint")
-        found = yield from self._reads(partial(self._labels.values, *where))
+        found = yield from self._reads(self._bound(stored_labels.values, *where))
         if found is None:
             raise ThreadNotFound(f"thread {self.id!r} has no label {label.name!r} there any more")
         return found
@@ -482,13 +481,11 @@ class Thread(RewindMethods, EditMethods):
 
         Whether there was one. The checkpoint stays, until something prunes it.
         """
-        return (yield from self._writes(partial(self._labels.remove, _name(name), checked(at))))
+        return (
+            yield from self._writes(self._bound(stored_labels.remove, _name(name), checked(at)))
+        )
 
     aunlabel = asynchronous(unlabel)
-
-    @property
-    def _labels(self) -> Labelling:
-        return Labelling(self._saver._dialect, self._saver._codec, self._stored)
 
     def _own(self, label: Label) -> Label:
         return replace(label, thread_id=self.id, _thread=self)
