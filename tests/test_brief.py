@@ -234,6 +234,19 @@ def test_in_little_room_the_open_loop_survives() -> None:
         assert "[l-4] waits for a person: approve book_flight?" in words, most
 
 
+def test_in_little_room_every_open_loop_that_fits_is_named() -> None:
+    """Where not even the head fits beside them, the weightiest loops stand alone."""
+    loops = tuple(
+        OpenLoop(f"l-{n}", "question", f"Which of the {n} folders shall it be?", opened_at=at(n))
+        for n in range(2, 7)
+    )
+    state = replace(TRIP, loops=loops, todos=(), title="T" * 200)
+    words = state.brief(max_chars=300)
+    assert len(words) <= 300
+    assert words.count("folders") == 4
+    assert "Left out: 1 more open loop" in words
+
+
 def test_what_was_not_read_is_not_said_to_be_closed() -> None:
     """A thread that was stored without being read never has "nothing open"."""
     state = with_status(WorkingState(thread_id="t"), due=(), read=False)

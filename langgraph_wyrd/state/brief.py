@@ -71,7 +71,7 @@ def brief(
     ages = _Ages(stale_after, zoned(now or now_in_utc()))
     sections = _sections(state, ages, guesses)
     head = _head(state, ages, sections)
-    return _fitted(head, sections, max_chars, lambda room: _least(state, room))
+    return _fitted(head, sections, max_chars, lambda: (f"Status: {state.status}", _least(state)))
 
 
 # ---- ages
@@ -213,28 +213,27 @@ def _last_wanted(state: WorkingState) -> Intention | None:
     return None
 
 
-def _least(state: WorkingState, room: int) -> str:
-    """What holds the thread up, in very little room: the weightiest open loop, or todo."""
-    loops = by_weight(state.open_loops)
-    todos = [todo for todo in state.open_todos if todo.confidence != "heuristic"]
-    if loops:
-        kind = KINDS.get(loops[0].kind, loops[0].kind).partition(",")[0]
-        line = f"- [{loops[0].id}] {kind}: {shortened(loops[0].description, _TEXT)}"
-    elif todos:
-        line = f"- [{todos[0].id}] {todos[0].status}: {shortened(todos[0].content, _TEXT)}"
-    else:
-        return ""
-    status = f"Status: {state.status}"
-    if len(status) + len(line) + 1 <= room:
-        return f"{status}\n{line}"
-    return _cut(line, room)
+def _least(state: WorkingState) -> list[str]:
+    """What holds the thread up, in very little room: its open loops, or the first todo."""
+    found = []
+    for loop in by_weight(state.open_loops):
+        kind = KINDS.get(loop.kind, loop.kind).partition(",")[0]
+        found.append(f"- [{loop.id}] {kind}: {shortened(loop.description, _TEXT)}")
+    if not found:
+        todos = (todo for todo in state.open_todos if todo.confidence != "heuristic")
+        if (todo := next(todos, None)) is not None:
+            found = [f"- [{todo.id}] {todo.status}: {shortened(todo.content, _TEXT)}"]
+    return found
 
 
 # ---- length
 
 
 def _fitted(
-    head: list[str], sections: list[_Section], most: int | None, least: Callable[[int], str]
+    head: list[str],
+    sections: list[_Section],
+    most: int | None,
+    least: Callable[[], tuple[str, list[str]]],
 ) -> str:
     """All of it, or as much as there is room for and a line that says what is missing."""
     text = _joined(head, sections)
@@ -248,9 +247,20 @@ def _fitted(
             if len(text) <= most:
                 return text
     # Not even the head fits beside it: what holds the thread up matters more.
-    said = _left_out(sections)
-    room = most - len(said) - (1 if said else 0)
-    start = least(room) if room > 20 else ""
+    status, lines = least()
+    loops = next(each for each in sections if each.one == "open loop")
+    start = ""
+    for kept in range(max(len(lines), 1), 0, -1):
+        loops.dropped = set(range(kept, len(loops.lines)))
+        said = _left_out(sections)
+        room = most - len(said) - (1 if said else 0)
+        start = "\n".join([status, *lines[:kept]])
+        if not lines or len(start) <= room:
+            break
+    if not lines or room <= 20:
+        start = ""
+    elif len(start) > room:
+        start = _cut(lines[0], room)
     if not start:
         for section in sections:
             section.dropped.update(section.order)
