@@ -107,7 +107,8 @@ def is_interrogative(question: str) -> bool:
 
 
 _WORDING = re.compile(
-    r"\b(?:write|draft|compose|(?:re)?phrase|reword|rewrite|proofread|schreib\w*|formulier\w*|entwirf"
+    r"\b(?:write|draft|compose|(?:re)?phrase|reword|rewrite|proofread|schreib\w*|formulier\w*|"
+    r"entwirf"
     r"|entwerfen?|redige[rz]?|ecris|ecrire|reformule[rz]?|escrib\w*|redact\w*|escrev\w*|redij\w*"
     r"|scriv\w*|schrijf|schrijven)\b|\u5199|\u64b0|\u62df\u4e00|\u66f8\u3044\u3066|\u66f8\u304d"
 )
@@ -138,7 +139,8 @@ def turns(text: str) -> bool:
 
 
 _BEYOND = re.compile(  # "yes, and then send it to Ann"
-    r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|dan|daarna)"
+    r"(?:^|[\s,.;!])(?:and|then|und|dann|danach|et|puis|ensuite|y|luego|e|poi|depois|dopo|en|"
+    r"dan|daarna)"
     r"(?: \S+){3}"
 )
 
@@ -149,7 +151,8 @@ def goes_beyond(text: str) -> bool:
 
 
 _SUBJECT_FIRST = re.compile(
-    r"(?:i|i'\w+|we|it|it's|he|she|they|there|ich|wir|es|er|je|j'\w+|il|elle|on|nous|yo|eu|io|ik|we|het)\b"
+    r"(?:i|i'\w+|we|it|it's|he|she|they|there|ich|wir|es|er|je|j'\w+|il|elle|on|nous|yo|eu|io|"
+    r"ik|we|het)\b"
 )
 _EVERYTHING = re.compile(
     r"\b(?:both|all|everything|beides?|alles?|tou[ts]|toutes?|les deux|tod[oa]s?|amb[oa]s|tutt[oi]"
@@ -168,6 +171,7 @@ def parts(text: str) -> tuple[str, ...]:
     if len(tables) != 1:
         return ()
     found: list[str] = []
+    first = ""
     for sentence in sentences(words):
         pieces = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
         listed = [each for piece in pieces for each in _LIST.split(piece) if stems(each)]
@@ -175,8 +179,11 @@ def parts(text: str) -> tuple[str, ...]:
             pieces = listed  # "cover umlauts, emoji, the empty string"
         if _SUBJECT_FIRST.match(pieces[0]):
             continue  # tells how it came about
-        if len(pieces) > 1 or (found and tables[0].ALSO.search(plain_latin(pieces[0]))):
+        if len(pieces) > 1:
             found += pieces
+        elif first and (_ADDS.match(pieces[0]) or tables[0].ALSO.search(plain_latin(pieces[0]))):
+            found += pieces if found else [first, *pieces]
+        first = first or pieces[0]
     return tuple(found)
 
 
@@ -198,6 +205,18 @@ def left_over(text: str, told: frozenset[str], done: int) -> bool:
 def tells_all(text: str) -> bool:
     """Whether an answer is about all that was asked for: "both are done"."""
     return _EVERYTHING.search(plain_latin(text[:300])) is not None
+
+
+_CANCELS = re.compile(
+    r"\b(?:cancel|stornier|annul|cancela|cancele|disdi|annuleer)\w* (?:it|them|sie|es|ihn|la|"
+    r"le|lo|het|ze)\b"
+    r"|\b(?:cancel|annul|disdi)\w*l[aoe]s?\b|\bannulez?-l[ae]s?\b|取消(?:吧|它|掉)|キャンセルして"
+)
+
+
+def cancels(text: str) -> bool:
+    """Whether a person has something cancelled: a thing, where nothing is being done."""
+    return _CANCELS.search(plain_latin(text)) is not None
 
 
 _REST = re.compile(
@@ -313,7 +332,7 @@ def said(text: str) -> Said:
     if begins and content and not wish and not questions and len(words.split()) <= _FEW:
         content = False  # "stop. wrong branch"
     if content and not wish and not questions and _GOODBYE.search(plain_latin(words)):
-        content, farewell = False, True
+        content, farewell, firm = False, True, True
     if withdraws and content and not (wish or questions):
         _, *others = _SPLIT.split(plain_latin(words))
         if all(map(_MYSELF.match, others)):
@@ -372,7 +391,8 @@ def _praises(tables: Tables, line: str, thanks: bool) -> bool:
 
 
 _OF_ME = re.compile(
-    r"\b(?:i|i'\w+|me|my|we|us|our|you|your|ich|mir|mich|du|dir|sie|ihr\w*|je|j'\w+|moi|m'\w+|vous|tu|mi"
+    r"\b(?:i|i'\w+|me|my|we|us|our|you|your|ich|mir|mich|du|dir|sie|ihr\w*|je|j'\w+|moi|m'\w+|"
+    r"vous|tu|mi"
     r"|yo|te|eu|mim|voce|io|ti|ik|mij|je|jij|jullie)\b"
 )
 _TURNS = re.compile(
@@ -512,15 +532,19 @@ _NO = re.compile(
 _ADDS = re.compile(
     r"(?:(?:oh|ah),? )?(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|inoltre"
     r"|en|ook)\b"
-    "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b"
+    "|\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|"
+    "\u3064\u3044\u3067\u306b"
 )
 _AND_ALSO = re.compile(
-    r"[,;\u2013\u2014-]\s*(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|en|ook)\b"
-    "|[\uff0c\u3001](?:\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|\u305d\u308c\u3068|\u3064\u3044\u3067\u306b)"
+    r"[,;\u2013\u2014-]\s*(?:and|also|plus|und|ausserdem|et|aussi|y|tambien|e|ed|tambem|anche|"
+    r"en|ook)\b"
+    "|[\uff0c\u3001](?:\u53e6\u5916|\u8fd8\u6709|\u987a\u4fbf|\u3042\u3068|"
+    "\u305d\u308c\u3068|\u3064\u3044\u3067\u306b)"
 )
 _ADDS_WISH = re.compile(  # "and I want a discount"
     r"(?:and|und|et|y|e|en) (?:i|ich|je|eu|yo|io|ik)? ?"
-    r"(?:want|need|will|mochte|brauche|veux|voudrais|quiero|necesito|quero|preciso|voglio|vorrei|wil)\b"
+    r"(?:want|need|will|mochte|brauche|veux|voudrais|quiero|necesito|quero|preciso|voglio|"
+    r"vorrei|wil)\b"
 )
 
 

@@ -15,7 +15,7 @@ from langgraph_wyrd.extraction import asking, people, speech
 from langgraph_wyrd.extraction.intentions import wants
 from langgraph_wyrd.extraction.languages import is_english, may_be_english, share, stems
 from langgraph_wyrd.extraction.messages import Message, read
-from langgraph_wyrd.extraction.sentences import Form, own_words
+from langgraph_wyrd.extraction.sentences import Form, is_letter, own_words
 from langgraph_wyrd.extraction.todos import CHANNEL, entries
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.facts import Drops, Fact, Opens, Reopens, Resumes, Settles, Wants
@@ -278,7 +278,7 @@ class Owed:
             moves = moves or not (may_be_english(text) or asking.keeps_rest(text))
             moves = moves or len(text) > 2 * _SHORT
         asks = said.wish or bool(said.questions)
-        concrete = waited and asks and asking.is_open_ended(asked)
+        concrete = waited and (asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
         changes = waited and self._changes(said, form, line, asked)
         if told := self._just_told(place, fresh) if self.requests else []:
             self._settle(self.requests, "replaced", source, "replies", told)
@@ -379,6 +379,9 @@ class Owed:
             if self.requests or self.aim:
                 self._settle(self.requests, "called off", source, "replies")
                 self._drops("called off", source)
+            elif asking.cancels(line):  # what was ordered, not what was asked for
+                self._opens("request", message.id, shown, source)
+                self._aims(message, line, source)
             return
         if said.farewell and not (said.proceed and not said.firm):
             given_up = said.firm or said.thanks or not self.requests or asking.approves(asked)
@@ -518,7 +521,7 @@ class Owed:
         return (
             turn.informs
             and asking.asks_for_words(request.text)
-            and not (speech.addresses(turn.text) or speech.reports(text))
+            and (is_letter(text) or not (speech.addresses(turn.text) or speech.reports(text)))
         )
 
     def _answers_some(self, message: Message, turn: speech.Turn) -> None:

@@ -102,14 +102,17 @@ _SIGNED = re.compile(
     r"|(?:un )?saludos?(?: cordiales)?|atenciosamente|atentamente|cordiali saluti"
     r"|met vriendelijke groet(?:en)?|此致|敬具|よろしくお願いいたします)[ ,.。]*\n[^\n]{0,60}\n"
 )
+_CLOSING = re.compile(_SIGNED.pattern.partition("[ ,.")[0] + r"[ ,.。!]*(?:\n[^\n]{0,60}){0,3}\Z")
 _SAID = re.compile(
     r"[\"\u201c\u201e\u00ab\u300c\u300e][^\"\u201d\u201c\u00bb\u300d\u300f\n]{12,400}[\"\u201d\u201c\u00bb\u300d\u300f]"
 )
 _LOG = re.compile(
-    r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE|CRITICAL)\b"
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|"
+    r"TRACE|CRITICAL)\b"
     r"|Traceback \(|File \"|at [\w$.<>]+\(|Caused by:|\w+(?:\.\w+)*(?:Error|Exception)\b"
     r"|\$ |# |>>> |\+\+\+ |--- |@@ |diff --git|npm |\w+@\w+[:~]|[{}\[\]();]+\s*$|<[/\w!]|\d+ \||\||"
-    r"(?:import|from|def|class|const|let|var|function|return|if|for|while|public|private|#include|SELECT)\b.*[({;:=]\s*$)"
+    r"(?:import|from|def|class|const|let|var|function|return|if|for|while|public|private|"
+    r"#include|SELECT)\b.*[({;:=]\s*$)"
 )
 
 
@@ -134,6 +137,11 @@ def prose_of(text: str) -> str:
             )
             text = text[: draft.start()] + "\n" + text[stop:]
     return _SAID.sub(_unasked, text)
+
+
+def is_letter(text: str) -> bool:
+    """Whether a text ends as a letter does."""
+    return _CLOSING.search(text.rstrip()[-160:]) is not None
 
 
 def _unasked(found: re.Match[str]) -> str:

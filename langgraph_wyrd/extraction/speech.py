@@ -511,7 +511,12 @@ def _is_up_to_them(tables: Tables, line: str) -> bool:
         return False
     if not tables.SOON.search(line):
         return True  # who knows whether it ever is so
-    clause = line.partition("\uff0c" if "\uff0c" in line else "," if "," in line else "、")[0]
+    mark = next((each for each in "\uff0c,、" if each in line), None)
+    if mark is not None:
+        clause = line.partition(mark)[0]
+    else:  # "as soon as it is signed I'll ring you"
+        found = tables.DOING.search(line) or tables.BEGINS.search(line)
+        clause = line[: found.start()] if found is not None else line
     return tables.SECOND.search(clause) is not None
 
 

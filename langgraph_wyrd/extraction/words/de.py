@@ -29,7 +29,7 @@ COURTESY = (
     r"noch etwas)",
     r"\bhilft (?:dir |ihnen )?das(?: so| weiter)?\W*$",
     r"\bmelde?n? (?:dich|sie sich) (?:gern|jederzeit|einfach|bei)",
-    r"\bbesser(?: so)?\W*$",
+    r"^(?!was|welche|wann|wo)(?:\w+ )*besser(?: so)?\W*$",
 )
 OFFERS = (
     r"^(?:und |oder )?soll(?:en)? (?:ich|wir)\b",

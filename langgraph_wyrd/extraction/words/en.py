@@ -82,7 +82,7 @@ DEMANDS = (
     r"provide)\b(?! me to)",
     r"\b(?:waiting|wait) for (?:your|you)\b",
     r"^(?:please )?(?:paste|upload|attach|send|share|provide|enter|type|choose|pick|select|"
-    r"specify|tell|give) (?:me |us |in |one |the |your |a |an |either )",
+    r"specify|tell|give) (?:me |us |in |one |the |your |a |an |either |it |them |that )",
     r"\blet me know (?:which|what|when|where|who|how (?:you(?:'d| would)|many|much|long|"
     r"often|to))",
     r"\bcould you (?:please )?(?:share|provide|give|tell|send|paste|confirm|clarify|"
@@ -190,6 +190,7 @@ BEGINS = (
     r"^\w+ (?:still )?in progress\b",
     r"\b(?:in the queue|in progress|under ?way)\W*$|\bis (?:running|rendering|uploading|building|"
     r"processing|compiling|syncing)\b.{0,60}\d",
+    r"\bi (?:keep (?:an eye|watch)|watch|monitor|follow up|report (?:back|when|as soon))\b",
     r"^i (?:go on|carry on|move on|continue|proceed) (?:with|to)\b|\b\d+ more (?:sec|min|hour)",
     r"^next (?:comes|is)\b|^(?:and )?(?:\d+|one|two|three|four|five|six|"
     r"some) (?:\w+ )?(?:left|to go|"
@@ -391,6 +392,7 @@ CONDITIONS = (
     r"it|that|the)\b"
 )
 OPEN = (
+    r"\bwhat (?:needs|has) (?:to be )?(?:doing|done|changing|fixing)\b|"
     r"\bwhat (?:exactly )?(?:would|do|can|did) (?:you|i) (?:like|want|need|do|"
     r"have in mind)(?: me| help)?(?: to)?(?: do| change| know| update| with| for you| fix|"
     r" discuss)?\W*$|\bwhat(?:\'s| is) (?:it about|the (?:issue|problem|matter))|\b(?:which|"
