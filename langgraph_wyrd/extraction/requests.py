@@ -43,6 +43,7 @@ _PLEASE = 40  # characters of what an agent adds to its question
 _MOST_PARTS = 5  # questions of one message that are loops of their own
 _FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
+_A_REMARK = 6  # words
 _BARE = 16
 _WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
 _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
@@ -340,7 +341,9 @@ class Owed:
                 self.handed_over = bool(past) and past[-1].outcome in _OVER
             if self.wish is None:
                 self.wish = past[-1].text if past else ""
-        remark = not (said.wish or said.questions)
+        remark = not (said.wish or said.questions) and (
+            said.thanks or said.agrees or said.denies or len(text.split()) <= _A_REMARK
+        )
         return not self.handed_over and (remark or asking.searches(self.wish))
 
     def _ask(
