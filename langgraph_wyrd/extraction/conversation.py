@@ -21,8 +21,8 @@ from langgraph_wyrd.extraction.messages import (
     read,
     written,
 )
-from langgraph_wyrd.extraction.plain import as_text, bounded, in_line
-from langgraph_wyrd.extraction.requests import CALLS, Owed, is_wanted, short
+from langgraph_wyrd.extraction.plain import as_text, bounded, in_line, short
+from langgraph_wyrd.extraction.requests import CALLS, Owed
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.facts import (
     Fact,
@@ -302,7 +302,8 @@ def _summary(view: View, text: str, source: Source, wanted: bool | None = None) 
     summary = people.summary(text)
     yield Holds("summary", summary.text, source)
     if wanted is None:
-        wanted = is_wanted(view)
+        # A model's reading of what is wanted waits for somebody's word.
+        wanted = any(each.confidence != "model" for each in view.previous.intentions)
     if summary.intent and not wanted:
         yield Wants(short(summary.intent, _AIM), "request", source)
     if summary.steps is not None:

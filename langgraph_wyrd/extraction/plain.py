@@ -33,6 +33,11 @@ _quoted = json.encoder.encode_basestring  # text as JSON has it
 _AS_TEXT = (Decimal, UUID, PurePath, timedelta, complex)
 
 
+def short(text: str, most: int) -> str:
+    """The beginning of a text, in one line."""
+    return shortened(text[: most * 4], most)
+
+
 def bounded(value: Any, most: int = MOST) -> tuple[Any, dict[str, Any]]:
     """The value as JSON data of at most that many characters; what to say of it if it was cut.
 

@@ -15,6 +15,7 @@ from langgraph_wyrd.extraction import asking, people, speech
 from langgraph_wyrd.extraction.intentions import wants
 from langgraph_wyrd.extraction.languages import is_english, may_be_english, share, stems
 from langgraph_wyrd.extraction.messages import Message, read
+from langgraph_wyrd.extraction.plain import short
 from langgraph_wyrd.extraction.sentences import Form, is_letter, own_words
 from langgraph_wyrd.extraction.todos import CHANNEL, entries
 from langgraph_wyrd.extraction.view import Fresh, View
@@ -694,12 +695,3 @@ class Owed:
 def _waiting(loop: OpenLoop) -> Waiting:
     form = loop.context.get("form", "")
     return Waiting(loop.ref, loop.description, form, None, loop)
-
-
-def is_wanted(view: View) -> bool:
-    """Whether anything was ever wanted: a model's reading of it waits for somebody's word."""
-    return any(each.confidence != "model" for each in view.previous.intentions)
-
-
-def short(text: str, most: int) -> str:
-    return shortened(text[: most * 4], most)

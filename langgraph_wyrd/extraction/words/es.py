@@ -12,39 +12,14 @@ YOU = (
 )
 COURTESY = (
     r"\b(?:puedes|podes|puede|podrias) (?:comprobarlo|probarlo|verificarlo)\b",
-    r"^(?:quieres?|te gustaria) (?:probarlo|probarla|probar|testearlo)\b",
-    r"^(?:prueba|pruebe|proba|probalo|pruebalo|verifica|recarga|refresca|"
-    r"intenta)\b.{0,100}\b(?:si (?:funciona|ya|ahora|todo|sigue)|para ver si)\b",
-    r"\b(?:te|le) (?:gusta|gustan)(?: asi)?\W*$",
-    r"\b(?:algo|alguna (?:otra )?(?:cosa|pregunta|duda|consulta)|en que|en algo) (?:mas|"
-    r"otra?)\b",
     r"\balg(?:o|una) (?:mas|otra cosa|otra (?:pregunta|duda|consulta)|pregunta|duda)\b",
-    r"\bno (?:dudes|dude|duden) en\b",
-    r"\b(?:estoy|quedo|estamos|quedamos|seguimos) (?:a tu|a su|aqui|a la orden|"
-    r"a disposicion|atent|para)",
-    r"\b(?:en que|como) (?:mas )?(?:te |le |les |lo |la )?(?:puedo|podria|"
-    r"podemos) (?:ayudar|asistir|servir|apoyar)",
-    r"\b(?:de nada|con gusto|un placer|encantado)\b",
-    r"^si (?:tienes|tiene|necesitas|necesita|surge|hay|te surge|le surge) (?:alguna?|"
-    r"otr[ao]s?|mas|algo|dudas?|preguntas?|ayuda|cualquier)",
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
-    r"^(?:esta|queda) claro\W*$",
-    r"\bmejor (?:asi|ahora)\W*$|\basi (?:esta |va )?mejor\W*$",
 )
 OFFERS = (
-    r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria) \w+[aei]r(?:lo|la|los|las)?\b",
     r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?|quisieras?|"
     r"quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
-    r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria) (?:tambien|ver|un ejemplo|mas|"
-    r"saber|recibir|profundizar)\b",
     r"^si (?:quieres|quiere|lo deseas|lo desea|deseas|desea|prefieres|prefiere|gustas|gusta|"
     r"te interesa|le interesa|te parece|le parece|lo prefieres)\b",
-    r"\b(?:avisame|aviseme|dime|digame|hazme saber|hagame saber|indicame) si (?:quieres|"
-    r"quiere|deseas|desea|prefieres|prefiere|necesitas|necesita|te gustaria|le gustaria|"
-    r"debo|lo)",
-    r"^(?:tambien )?(?:puedo|podria|podemos) (?:tambien|ademas|ayudarte a|ayudarle a)\b",
-    r"^tambien (?:puedo|podria)\b",
-    r"^(?:te|le) (?:preparo|muestro|ayudo|hago) (?:tambien|ademas|un)\b",
     r"^(?:(?:te|le|se|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"
     r"todo|segundo|adjunto|espero|creo)\w{3,}o (?:el|la|los|las|un|una|lo|tambien|otro|"
     r"otra)\b.*\?$",
@@ -52,47 +27,21 @@ OFFERS = (
 )
 APPROVAL = (
     r"^puedo (?!ayudar|tambien|pregunt|saber)\w+",
-    r"\b(?:procedo|continuo|puedo (?:proceder|continuar|seguir|eliminar|desplegar|aplicar|"
-    r"ejecutar|reservar|enviar|cancelar)|debo (?:proceder|continuar|seguir)|"
-    r"quieres? que (?:proceda|continue|siga|lo (?:ejecute|aplique|envie|despliegue|reserve|"
-    r"cancele|elimine))|desea que proceda|desea continuar|deseas continuar|sigo adelante|"
-    r"lo (?:envio|reservo|cancelo|publico|aplico))\b",
-    r"\b(?:me )?(?:confirmas?|apruebas?|autorizas?|confirme|confirmame|confirmeme)\b",
-    r"\b(?:te|le) parece (?:bien|correcto)",
-    r"\b(?:de acuerdo|es correcto|esta bien|correcto)\W*$",
-    r"\b(?:tu|su) (?:aprobacion|confirmacion|autorizacion|visto bueno)\b.{0,30}$",
-    r"\bde tod[oa]s (?:modos|formas|maneras)\b",
     r"\b(?:(?:quieres?|desea|deseas) que|(?:te|se|le)) (?!.*\btambien\b).{0,20}(?:reserv[eo]|"
     r"confirm[eo]|compr[eo]|envi[eo]|cancel[eo]|publi(?:que|co)|borr[eo]|agend[eo])\b",
 )
 DEMANDS = (
-    r"\bpor favor,? (?:especifica|especifique|elige|elija|selecciona|seleccione|describe|"
-    r"describa|escribe|escriba|sube|suba|adjunta|adjunte|ingresa|ingrese|confirma|confirme|"
-    r"indica|indique|envia|envie|pega|pegue|comparte|comparta|introduce|introduzca|responde|"
-    r"responda)\b",
-    r"^(?:especifica|especifique|confirma|confirme|indica|indique|comparte|comparta|"
-    r"describe|describa|pega aqui|pegue aqui|adjunta|adjunte|elige una|elija una)\b",
     r"\b(?:indicame|indiqueme|dime|digame|proporcioname|proporcioneme|proporcione|enviame|"
     r"envieme|comparte|comparta|compartame|facilitame|faciliteme|facilite|pasame|paseme|"
     r"pegame|confirmame|aclarame|aclareme|dame|deme|cuentame|cuenteme|escribeme|"
     r"especificame)\b(?! si (?:quieres|necesitas|deseas))",
-    r"\b(?:puedes|puede|podrias|podria|podes) (?:por favor )?(?:indicar|decir|proporcionar|"
-    r"enviar|compartir|facilitar|pasar|confirmar|especificar|dar|aclarar|describir|"
-    r"verificar|precisar)",
     r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=necesit))|antes .*?, |primero,? |tambien |solo |aun |"
     r"todavia )*(?:me )?(?:necesito|necesitaria|necesitamos|requiero|me hace falta|"
     r"nos hace falta|me falta|me faltan|haria falta)\b(?! (?:un (?:momento|minuto|segundo)|"
     r"revisar|verificar|buscar|comprobar|consultar|mas tiempo))",
-    r"\b(?:hazme|hagame|dejame|dejeme) saber (?:que|cual|cuando|donde|como|cuanto|quien)",
-    r"^(?:a |de |en |para |por |con |desde |hasta )?(?:que|cuale?s?|cuando|donde|quien|"
-    r"cuant[oa]s?|como|cuanto) .*\b(?:usted|tu|te|tus?|su|sus|le|quieres?|deseas?|"
-    r"prefieres?|necesitas?|tienes?|gustaria|quisieras?|puedes?|me|es|fecha|hora)\b",
-    r"\b(?:quedo|estoy) a la espera de (?:tu|su)\b|\bespero (?:tu|su) (?:respuesta|"
-    r"confirmacion)",
     r"\bsin (?:el|la|los|las|tu|su|ese|esa) .{2,60}\bno (?:puedo|podemos|es posible)\b",
     r"^(?:responde|responda|escribe|escriba|di|diga|pulsa|envia|manda|arrastra|sube|pega|"
     r"deja)\b.{1,60}\b(?:y (?:yo )?(?:lo|la|te|le|\w+o)\b|aqui\W*$)",
-    r"^si (?:me |nos )?(?:pudieras?|pudiera)\b",
 )
 NEEDS = (
     r"^(?:si|cuando|en cuanto) (?:te parece bien|le parece bien|estas de acuerdo|esta de acuerdo|"
@@ -125,17 +74,10 @@ BEGINS = (
     r"\b(?:estoy|estamos) \w+(?:ando|iendo|yendo)\b|\bestoy (?:revisando|verificando|"
     r"buscando|consultando|comprobando|analizando|trabajando|procesando|ejecutando|en ello|"
     r"preparando|investigando)\b",
-    r"^(?!(?:considerando|sabiendo|teniendo|siendo|resumiendo|dependiendo|suponiendo|"
-    r"recordando|cuando|comparando|mirando|segun)\b)\w+(?:ando|iendo|yendo)\b(?!,)",
-    r"^(?:revisando|verificando|buscando|consultando|procesando|trabajando)\b",
     r"\b(?:tengo|tenemos) que (?:\w+r(?:lo|la|los|las)?)\b",
     r"^en cuanto [^,]{3,90}, (?!podra|veras?|recibir)",
-    r"\b(?:sigue|siguen|aun|todavia|continua) en (?:marcha|curso|proceso|ejecucion)\b|\bsigue "
-    r"(?:corriendo|ejecutandose)\b",
     r"^(?:(?:vale|bien|ok|de acuerdo|claro|perfecto),? )?lo (?:investigo|miro|veo|arreglo|"
     r"corrijo)\b",
-    r"\b(?:todavia|aun) no (?:he|lo he|la he|pude|hemos)\b|\b(?:eso )?viene (?:ahora|despues|"
-    r"a continuacion)\b",
     r"\b\w{2,}o (?:ahora mismo|enseguida|ya mismo)\b",
     r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
     r"\ben (?:cola|marcha|curso|ejecucion)\b",
@@ -184,22 +126,8 @@ THANKS = (
     r"os)? ?(?:lo )?agradezco(?: [\w ]{1,30})?"
 )
 FAREWELL = (
-    r"(?:dejame|dejeme) (?:pensar|ver|consultar)\w*.{0,20}",
-    r"(?:me )?lo (?:voy a pensar|pienso|pensare).{0,20}",
-    r"(?:bueno |ok |pues |entonces )*(?:espero|esperare|lo dejo asi|dejalo asi)(?: entonces)?",
-    r"(?:adios|hasta (?:luego|pronto|manana|la proxima)|chao|chau|que (?:tengas|tenga|pases|"
-    r"pase)|buen (?:dia|fin)|feliz|nos vemos|saludos|cuidate|bye)\b[^;\u3001\uff0c]*",
-    r"(?:no[,.! ]*)?(?:eso|esto|con eso|con esto) (?:es|seria|era|fue) (?:todo|"
-    r"suficiente).{0,40}",
-    r"(?:no[,.! ]*)?(?:es|seria) todo.{0,30}",
     r"(?:no|nada|nada mas|no nada mas|ninguna|por ahora (?:no|nada)|ahora no|de momento no|"
     r"no tengo mas (?:preguntas|dudas)|con eso basta|ya esta)",
-    r"(?:yo )?(?:lo hare yo|lo hago yo|lo resuelvo yo|me encargo yo|lo pensare|volvere|"
-    r"vuelvo luego|te escribo|lo intentare|ya lo busco|lo busco yo)\b[^;\u3001\uff0c]*",
-    r"(?:todavia|aun) no|espera (?:un poco|con eso|todavia)\b.{0,20}",
-    r".*\b(?:yo mism[oa]|nosotr[oa]s mism[oa]s|por (?:mi|nuestra) cuenta)\b.{0,20}",
-    r"(?:solo )?para que (?:lo sepas|sepas|estes al tanto)\b.*",
-    r"(?:perdon|perdona|disculpa|disculpe|siento) (?:por )?(?:la|las) molestias?",
 )
 PROCEED = (
     r"(?:si,? por favor|adelante|continua|continue|sigue|siga|procede|proceda|hazlo|hagalo|"
@@ -214,18 +142,11 @@ STOP = (
     r"(?:para|pare|detente|detengase|alto|stop|cancela|cancelalo|cancelelo|cancele|aborta|"
     r"olvidalo|olvidelo|olvida|dejalo|dejelo|deja|basta)(?: eso| todo| ya| por favor| asi|"
     r" esto| la tarea| ahora| ahi)*",
-    r"ya no (?:hace falta|es necesario|lo necesito|la necesito|quiero|"
-    r"necesito)[^,;\u3001\uff0c]{0,40}",
-    r"no (?:hace falta|es necesario|te preocupes|importa).{0,25}",
-    r"(?:no,? )?no (?:lo |la |los |las )?(?:hagas|haga|borres|envies|elimines)",
-    r"(?:mejor no|da igual|ya lo (?:resolvi|solucione|arregle)|"
-    r"ya se resolvio)[^,;\u3001\uff0c]{0,40}",
     r"dejemoslo(?: asi| estar)?|lo dejamos(?: asi| aqui)?",
     r"(?:ya esta,? )?(?:ya )?lo (?:he )?(?:encontre|encontrado|resuelto|solucione|solucionado|"
     r"consegui|arregle|arreglado)",
     r"al final no (?:hace falta|lo necesito|es necesario)|(?:ya )?(?:vuelve|volvio) a "
     r"funcionar|se (?:ha )?arregl(?:o|ado) solo",
-    r"(?:mejor |quizas? )?(?:en otro momento|otro dia|mas adelante)|quizas? mas tarde",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oye[,.;:!]? |"
@@ -233,31 +154,13 @@ REDIRECT = (
     r"te)?|olvidelo|deja(?:lo)?|dejelo|para|pare|detente|cambio de planes?|he cambiado de|"
     r"cambie de|pensandolo bien|de hecho|mas bien)\b",
     r"\ben (?:vez|lugar) de\b",
-    r"\bmejor (?:haz|hazlo|hagamos|escribe|usa|busca|cambia|dame|quiero|hagalo|pon)",
-    r"\bcambi(?:e|ado) de (?:opinion|idea|planes?)\b",
     r"^(?:no\W+)*(?:me referia|queria decir|hablaba de|quise decir)\b",
     r"\b(?:mira|miremos|busca|prueba|pon|usa|haz|manda|envia) mejor\b",
 )
 WISHES = (
-    r"(?:puedes|puede|podrias|podria|podes|podemos|puedo|es posible|me (?:puedes|puede|"
-    r"podrias|podria))\b",
-    r"(?:quiero|quisiera|necesito|me gustaria|deseo|queremos|necesitamos|"
-    r"prefiero)\b.*\b\w{2,}(?:ar|er|ir|arlo|erlo|irlo|arla|arme|erme)\b",
-    r"(?:ayudame|ayudeme|muestrame|muestreme|explicame|expliqueme|dame|deme|enviame|envieme|"
-    r"buscame|hazme|dime|digame|encuentra|encuentrame)\b",
-    r"(?:agrega|anade|crea|corrige|elimina|borra|modifica|cambia|revisa|prueba|calcula|"
-    r"compara|traduce|resume|analiza|genera|haz|reemplaza|prepara|busca|escribe|pon|ejecuta|"
-    r"usa|instala|explica|lista|reserva|cancela|actualiza|renombra|ordena|grafica|verifica|"
-    r"implementa|arregla|quita|mueve|convierte) (?:el|la|los|las|un|una|mi|mis|ese|este|"
-    r"esta|esto|eso|todo|todos|tambien|otro|otra|al|en|que)\b",
     r"(?:y |tambien )?(?:como|por que|cuando|cuanto|cuantos|cual|cuales|donde|que|quien)\b.*",
 )
 POLITE = (
-    r"(?:me |nos )?(?:puedes|puede|podrias|podria|podes)(?: ayudar(?:me|nos)?| hacerlo|"
-    r" hacer eso)?(?: con (?:eso|esto))?(?: por favor)?",
-    r"(?:es|seria) posible",
-    r"que (?:te|le) parece|que opinas?",
-    r"como (?:estas?|te va|le va)|que tal",
     r"(?:hay |alguna )?(?:novedad(?:es)?|noticias)|(?:ya )?(?:esta|quedo)(?: listo)?|como "
     r"va(?: eso)?|sigues ahi|sigue ahi",
 )
@@ -279,9 +182,6 @@ MORE = (
     r"quier\w+|quisiera|gustaria|falta)\b"
 )
 BARE = (
-    r"^(?:quieres?|deseas?|tienes?|puedes?|podrias?|prefieres?|te gustaria|le gustaria|eres|"
-    r"esta usted|desean|quisiera)\b",
-    r"\bpor favor$",
     r"^(?:y |o |entonces |vale |ok )*(?:(?:a|de|en|para|por|con) )?(?:que|cuale?s?|cuando|"
     r"donde|quien|cuant[oa]s?|como)\b",
 )
@@ -290,10 +190,7 @@ DOING = (
     r"^(?:ahora |ya |entonces,? |luego )*(?!\w+(?:ado|ido|cho|sto|rto|lto|eto|nto) |como|cuando|"
     r"pero|segundo|todo|tengo|creo|mismo|recomiendo|necesito|puedo|veo|espero|supongo|"
     r"tiempo)\w{3,}o (?:ahora|primero|tambien|con (?:esto|eso|el|la) |el |la |los |las |un |una )",
-    r"^(?:ahora |ya |entonces,? |enseguida |a continuacion,? |asi que )*(?:lo|la|los|"
-    r"las) (?!siento|lamento|tengo|veo|se\b|creo|recomiendo|puedo|agradezco)\w{3,}o\b",
     r"^(?:ahora |ya )*(?:sigo|continuo|paso|procedo)\b",
-    r"\b(?:de momento|hasta ahora|por ahora)\b",
 )
 SECOND = (
     r"\b(?:usted(?:es)?|tu|te|tus?|su|sus|quieras?|tengas|confirmes?|envies?|pases|digas?|"

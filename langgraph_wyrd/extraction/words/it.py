@@ -11,52 +11,23 @@ YOU = (
     r"puo|potrebbe|vuoi|vuole|preferisci|preferisce|desidera|hai|ha)\b"
 )
 COURTESY = (
-    r"\b(?:puoi|puo|potresti) (?:provarlo|verificarlo|controllarlo) (?:tu|lei)\b",
-    r"^(?:vuoi|vuole) (?:provar|testar)\w+\b",
-    r"^(?:prova|provi|testa|verifica|ricarica|riavvia)\b.{0,100}\b(?:se (?:funziona|ora|adesso|va|"
-    r"tutto|e)|per vedere se)\b",
-    r"\b(?:ti|le) (?:piace|piacciono)(?: cosi)?\W*$",
     r"\b(?:altro|qualcos'altro|qualche altra|altre|ulteriori) ?(?:domand[ae]|dubbi|"
     r"richiest[ae]|cosa|informazioni|in cui)?\W*$",
     r"\b(?:qualcos'altro|c'e altro|altro in cui|altre domande|ulteriori domande|"
     r"bisogno di altro|serve altro)\b",
-    r"\bnon esitare\b|\bnon esiti\b",
-    r"\b(?:resto|rimango|sono|siamo|restiamo) (?:a (?:tua |sua |vostra )?disposizione|qui)",
-    r"\b(?:come|in cosa|in che modo) (?:posso|possiamo) (?:aiutar|esser|assister)",
-    r"\b(?:prego|di nulla|di niente|e' un piacere|con piacere)\W*$",
-    r"^(?:se|per qualsiasi|in caso) (?:hai|ha|avete|avessi|di|dovessi|dubbio|domanda|"
-    r"ti serve|le serve)\b.*(?:bisogno|domand|dubbi|altro|aiuto|necessita)",
-    r"\b(?:ti|le) (?:e )?(?:utile|torna|chiaro)\W*$|^(?:e )?(?:tutto )?chiaro\W*$",
-    r"\b(?:va )?meglio (?:cosi|adesso|ora)\W*$|\bcosi (?:va )?meglio\W*$",
 )
 OFFERS = (
-    r"^(?:e |o )?(?:vuoi|vuole|desideri|desidera) \w+[aei]r(?:e|lo|la|li|le)\b",
     r"^(?:e |o )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti piacerebbe|"
     r"le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
-    r"^(?:e |o )?(?:vuoi|vuole|desideri|desidera) (?:anche|vedere|un esempio|altro|saperne|"
-    r"ricevere|approfondire)\b",
     r"^se (?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti va|ti interessa|"
     r"lo desidera|lo desideri)\b",
     r"\b(?:fammi|mi faccia|dimmi|mi dica|fatemi) (?:sapere )?se (?:vuoi|vuole|desideri|"
     r"desidera|preferisci|preferisce|ti serve|le serve|devo|posso|hai bisogno)",
-    r"^(?:posso|possiamo|potrei) (?:anche|inoltre|aiutart|aiutarl)",
-    r"^(?:ti|le) (?:preparo|mostro|scrivo|aggiungo) (?:anche|un)\b",
     r"^(?:(?:ti|le|te|lo|la|li|glielo) )*(?!attendo|aspetto|sono|solo|quando|tutto|allego|"
     r"credo|spero|voglio|secondo|posso)\w{3,}o (?:il|lo|la|i|gli|le|un|una|anche|altro)\b.*\?$",
-    r"^(?:lo|la|li|le) (?!conferm|prenot|compr|invi|cancell)\w{3,}o\W*\?$",
 )
 APPROVAL = (
     r"^posso (?!aiutar|anche|esser|chied|saper|aver)\w+",
-    r"\b(?:procedo|posso procedere|devo procedere|posso (?:continuare|eliminare|inviare|"
-    r"applicare|eseguire|prenotare|annullare|pubblicare|confermare)|continuo|vado avanti|"
-    r"(?:vuoi|vuole|desidera|desideri) (?:che (?:proceda|continui|lo esegua|lo invii|"
-    r"prenoti|annulli)|procedere|continuare))\b",
-    r"\b(?:mi )?(?:confermi|conferma|approvi|approva|autorizzi|autorizza|confermate)\b",
-    r"\b(?:va bene|d'accordo|e corretto|corretto|giusto|ti sta bene|le va bene|"
-    r"ti va bene)\W*$",
-    r"\b(?:tua|sua|vostra|tuo|suo) (?:approvazione|conferma|autorizzazione|via libera|"
-    r"ok)\b.{0,30}$",
-    r"\b(?:comunque|lo stesso)\W*$",
     r"\b(?:posso|vuole che|vuoi che|devo) (?!.*\banche\b).{0,20}(?:prenot\w+|conferm\w+|"
     r"acquist\w+|ordin\w+|invi\w+|annull\w+|elimin\w+|pubblic\w+|cancell\w+)\b",
 )
@@ -64,31 +35,15 @@ DEMANDS = (
     r"\b(?:mi (?:indichi|dica|invii|fornisca|comunichi|mandi|confermi|dia|specifichi|scriva)|"
     r"indicami|dimmi|inviami|mandami|forniscimi|comunicami|dammi|specificami|"
     r"scrivimi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
-    r"(?:^|[,;:] |\be |\bper favore )(?:condividi|condivida|indica|indichi|fornisci|fornisca|"
-    r"specifica|specifichi|scegli|scelga|seleziona|selezioni|descrivi|descriva|incolla|"
-    r"incolli|allega|alleghi|inserisci|inserisca|carica|carichi|chiarisci|chiarisca|"
-    r"rispondi)\b(?! se (?:vuoi|vuole|hai bisogno|preferisci))",
-    r"\b(?:puoi|puo|potresti|potrebbe|potete) (?:per favore |cortesemente )?(?:indicar|dir|"
-    r"fornir|inviar|condivider|mandar|confermar|specificar|dar|chiarir|descriver|verificar|"
-    r"comunicar|precisar)",
     r"(?:^|, )(?:per [^,]*,? |prima .*?, |innanzitutto,? |inoltre,? |ancora |solo )*(?:ho|"
     r"avrei|avremo|abbiamo|avro)(?: ancora| prima| solo| anche)* bisogno (?:di|del\w*|"
     r"che)(?! (?:verificare|controllare|cercare|un (?:momento|attimo)|qualche (?:minuto|"
     r"secondo)))",
     r"\bmi (?:serve|servono|servirebbe|servirebbero|manca|mancano|occorre|occorrono)\b",
-    r"\b(?:fammi|mi faccia|fatemi) sapere(?::| \()",
-    r"\b(?:fammi|mi faccia|fatemi) sapere (?:quale|quali|quando|dove|come|quanto|chi|cosa|"
-    r"che)",
-    r"^(?:a |di |in |per |da |con )?(?:quale?|quali|quando|dove|chi|quant[oaie]|come|cosa|"
-    r"che) .*\b(?:lei|tu|ti|suo|sua|tuo|tua|vuoi|vuole|desideri|desidera|preferisci|"
-    r"preferisce|hai|ha|puoi|vorresti|vorrebbe|devo|e il|e la|sono)\b",
-    r"\b(?:attendo|aspetto|resto in attesa d[ei]l?l?a?) (?:la |il |una )?(?:tua|sua|tuo|"
-    r"suo)\b",
     r"\bsenza (?:il|lo|la|i|gli|le|l'|il suo|questo|questa) ?.{2,60}\bnon (?:posso|riesco|"
     r"possiamo)\b",
     r"^(?:rispondi|risponda|scrivi|scriva|digita|digiti|invia|mandi|manda|trascina|"
     r"carica)\b.{1,60}\b(?:e (?:io )?(?:lo|la|ti|procedo|\w+o)\b|qui\W*$)",
-    r"^se (?:mi |ci )?(?:potesse|potessi)\b",
 )
 NEEDS = (
     r"^(?:se|quando|appena) (?:va bene|ti va bene|le va bene|sei d'accordo|e d'accordo|confermi|"
@@ -112,19 +67,11 @@ BEGINS = (
     r"(?:verifico|controllo|cerco|guardo|procedo (?:con|a)|mi (?:occupo|metto)|consulto|"
     r"analizzo|eseguo|inizio|comincio|passo|trasferisco|inoltro|preparo|recupero|avvio|"
     r"ci penso)\b(?! (?:e|ed) )",
-    r"\b(?:verifichero|controllero|cerchero|procedero|analizzero|faro|inviero|tornero|"
-    r"avvisero|ti aggiorno|la aggiorno|ti avviso|la avviso|ti faccio sapere|"
-    r"le faccio sapere|mi occupero|eseguiro|creero|implementero|correggero|contattero|"
-    r"trasferiro|passero|aggiornero|scrivero|preparero|iniziero|calcolero|usero|provero|"
-    r"aggiungero|leggero|andro a)\b",
-    r"\bvado a \w+re\b|\bandiamo a\b",
     r"\bdevo (?:prima |ancora |solo )*(?:guardare|controllare|verificare|cercare|chiedere|"
     r"consultare|vedere)\b",
     r"^(?:non )?appena [^,]{3,90}, (?!puo|potrai|ricever)",
-    r"\bancora in (?:corso|esecuzione|lavorazione)\b",
     r"^(?:(?:va bene|bene|ok|certo|d\'accordo),? )?(?:indago|guardo|verifico|ci guardo|lo "
     r"sistemo)\b",
-    r"\bnon (?:l'|lo |la |li |le )?ho ancora\b|\bviene (?:dopo|adesso)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
     r"\bin (?:coda|corso|esecuzione)\b|\bmancano (?:circa )?\d+ (?:min|sec|or)",
     r"\b(?:proseguo|continuo|vado avanti) con\b|^(?:poi|dopo|ora) (?:viene|tocca)\b|"
@@ -171,21 +118,10 @@ THANKS = (
     r"vi) ringrazio(?: [\w' ]{1,30})?"
 )
 FAREWELL = (
-    r"(?:ci penso|ci devo pensare|(?:fammi|mi faccia|mi lasci|lasciami) pensare).{0,20}",
-    r"(?:allora |va bene |ok )*(?:aspetto|lasci(?:a|o) (?:cosi|com\'e))(?: allora)?",
-    r"(?:arrivederci|a presto|a dopo|a domani|buona (?:giornata|serata|notte|continuazione)|"
-    r"addio|ci vediamo|bye|saluti)\b[^;\u3001\uff0c]*",
-    r"(?:no[,.! ]*)?(?:e|era|questo e|quest'e|e') tutto.{0,40}",
     r"(?:no|niente|nient'altro|niente altro|nulla|nessuna|per (?:ora|adesso|"
     r"il momento) (?:no|basta|e tutto)|non ora|basta cosi|a posto cosi|sono a posto|"
     r"nessun'altra domanda)",
-    r"(?:ci penso io|lo faccio io|faccio da solo|ci pensero|mi faccio (?:vivo|sentire)|"
-    r"torno (?:dopo|piu tardi)|ti faccio sapere|le faccio sapere|"
-    r"provo da solo)\b[^;\u3001\uff0c]*",
-    r"(?:non ancora|aspetta ancora)\b.{0,20}",
-    r".*\b(?:da (?:sol[oai]|me|noi)|(?:io|noi) stess[oai])\b.{0,20}",
     r"(?:per (?:oggi|ora|adesso|il momento) )?(?:e|e') tutto(?: per .*)?",
-    r"scus[ai] (?:il|per il) disturbo",
 )
 PROCEED = (
     r"(?:si,? (?:grazie|per favore)|procedi(?: pure)?|proceda(?: pure)?|vai(?: avanti|"
@@ -200,16 +136,12 @@ STOP = (
     r"(?:ferma|fermati|si fermi|fermo|stop|alt|annulla|annullalo|annulli|interrompi|basta|"
     r"lascia(?: perdere| stare)?|lasci (?:perdere|stare)|dimentica(?:lo)?|dimentichi|smetti|"
     r"smettila)(?: tutto| per favore| subito| cosi| questo| ora| l'operazione| adesso)*",
-    r"non (?:serve|e) (?:piu|necessario|importa)[^,;\u3001\uff0c]{0,40}",
     r"non (?:mi )?(?:serve|occorre|interessa|ne ho) piu.*|"
     r"non ne ho piu bisogno[^,;\u3001\uff0c]{0,40}",
-    r"(?:no,? )?(?:non (?:farlo|lo faccia|toccare niente))",
-    r"(?:fa niente|non importa|meglio di no|ho (?:gia )?risolto)[^,;\u3001\uff0c]{0,40}",
     r"lasciamo (?:stare|perdere|cosi)",
     r"(?:tutto (?:a posto|ok|risolto),? )?(?:l'ho|lo ho) (?:trovat|risolt|sistemat)[oa](?: io|"
     r" da solo| da sola)?|trovato|(?:ora |adesso )(?:va|funziona)|(?:va|funziona) di nuovo|"
     r"tutto (?:a posto|risolto)",
-    r"(?:magari )?un'altra volta|magari dopo",
 )
 REDIRECT = (
     r"^(?:no[,.;:!]? |aspetta[,.;:!]? |aspetti[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |oh[,.;:!]? |"
@@ -217,31 +149,9 @@ REDIRECT = (
     r"lasci|dimentica|dimentichi|ferma|fermati|stop|ho cambiato idea|cambio di programma|"
     r"ripensandoci|meglio|veramente)\b",
     r"\binvece\b",
-    r"\bal posto d",
-    r"\bpiuttosto\b",
-    r"\bcambiato idea\b",
-    r"^(?:no\W+)*(?:intendevo|volevo dire|mi riferivo|parlavo)\b",
 )
-WISHES = (
-    r"(?:mi |ci )?(?:puoi|puo|potresti|potrebbe|potete|possiamo|posso|e possibile|si puo)\b",
-    r"(?:voglio|vorrei|desidero|devo|vogliamo|vorremmo|preferirei|ho bisogno|"
-    r"avrei bisogno)\b.*\b\w{2,}(?:are|ere|ire|arlo|erlo|irlo|arla|armi|ermi|rre)\b",
-    r"(?:aiutami|mi aiuti|mostrami|mi mostri|spiegami|mi spieghi|dammi|mi dia|inviami|"
-    r"mandami|dimmi|mi dica|trovami|cercami|fammi|scrivimi)\b",
-    r"(?:aggiungi|crea|correggi|elimina|cancella|modifica|cambia|verifica|controlla|testa|"
-    r"calcola|confronta|traduci|riassumi|analizza|genera|fai|sostituisci|prepara|cerca|"
-    r"scrivi|metti|esegui|lancia|usa|installa|spiega|elenca|prenota|annulla|aggiorna|"
-    r"rinomina|implementa|sistema|rimuovi|sposta|converti|mostra|ordina|trova) (?:il|lo|la|"
-    r"i|gli|le|un|uno|una|l'|mio|mia|questo|questa|quello|tutto|tutti|anche|altro|un'|in|su|"
-    r"che)\b",
-    r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",
-)
+WISHES = (r"(?:e |anche )?(?:come|perche|quando|quanto|quanti|quale|quali|dove|cosa|chi|che)\b.*",)
 POLITE = (
-    r"(?:mi |ci )?(?:puoi|puo|potresti|potrebbe)(?: aiutar(?:mi|ci|e)?| farlo|"
-    r" pensarci)?(?: con questo)?(?: per favore)?",
-    r"(?:e|sarebbe) possibile",
-    r"(?:che|cosa) (?:ne )?pens[ia]",
-    r"come (?:va|stai|sta)",
     r"(?:ci sono |qualche )?(?:novita|notizie)|(?:e )?(?:gia )?(?:fatto|pronto)|a che "
     r"punto (?:sei|siamo|e)|ci sei(?: ancora)?",
 )
@@ -263,9 +173,6 @@ MORE = (
     r"serve|manca)\b"
 )
 BARE = (
-    r"^(?:vuoi|vuole|desideri|desidera|hai|ha|puoi|puo|potresti|potrebbe|preferisci|"
-    r"preferisce|sei|vorresti|vorrebbe|posso|devo)\b",
-    r"\bper (?:favore|cortesia|piacere)$",
     r"^(?:e |o |allora |ok |va bene )*(?:(?:a|di|in|per|da|con) )?(?:quale?|quali|quando|dove|"
     r"chi|quant[oaie]|come|cosa|che)\b",
 )
@@ -277,8 +184,6 @@ DOING = (
     r"|l'|un |una )",
     r"^(?:ora |adesso |quindi |poi |allora )*(?:lo|la|li|le|ne) (?!so\b|credo|spero|ringrazio|"
     r"prego|invito|ritengo|consiglio|ricordo|saluto|\w+iamo\b)\w{3,}o\b",
-    r"^(?:ora |adesso |intanto |quindi )+(?!posso|ho\b|sono|credo|spero|penso)\w{3,}o\b",
-    r"\b(?:finora|per ora|al momento)\b.{0,40}$",
 )
 SECOND = (
     r"\b(?:lei|tu|ti|te|suo|sua|tuo|tua|tuoi|vuoi|vuole|hai|confermi|mandi|invii|decidi|"

@@ -8,42 +8,17 @@ COMMON = (
 )
 YOU = r"\b(?:u|uw|je|jij|jou|jouw|jullie|ik|we|wij|mij|me)\b"
 COURTESY = (
-    r"^(?:wil|wilt) (?:je|u) (?:het|dit|dat) (?:even |eerst )?(?:testen|proberen)\b",
-    r"^(?:test|probeer|controleer|check|herlaad|ververs)\b.{0,100}\b(?:of|laat (?:het )?(?:me|"
-    r"mij) weten of)\b",
     r"\b(?:nog (?:iets|wat|andere?|meer|vragen|hulp)|verder nog|iets anders|anders nog)\b",
-    r"\baarzel\b",
-    r"\b(?:ik )?(?:sta|staan|ben|blijf) (?:graag |altijd )?(?:voor (?:je|u)|klaar|"
-    r"beschikbaar)",
-    r"\b(?:waarmee|waar|hoe) kan ik (?:je|u|jou|jullie)? ?(?:vandaag |verder |"
-    r"nog )*(?:mee )?(?:helpen|van dienst)",
-    r"\bgraag gedaan\b",
-    r"^(?:als|mocht|indien|bij) (?:je|u|er|jij|vragen|verdere)\b.*\b(?:vragen|hulp|meer|nog|"
-    r"problemen|nodig hebt|nodig heeft|onduidelijk)",
-    r"\b(?:helpt|is) dit (?:zo )?(?:duidelijk|verder)?\W*$",
-    r"\bbeter(?: zo)?\W*$",
     r"\bals er iets\b",
 )
 OFFERS = (
     r"^(?:en |of )?zal ik\b",
-    r"\b(?:wil|wilt|zou) (?:je|u|jij)(?: ook| graag)* dat ik\b",
-    r"^(?:als|indien) (?:je|u|jij|gewenst) .*\bkan ik\b",
     r"^(?:wil|wilt) (?:je|u) (?:ook|nog|meer|een voorbeeld|dat ik)\b",
     r"\b(?:laat|laten) (?:het )?(?:me |mij )?(?:maar |gerust |even )?weten (?:of|als) (?:je|"
     r"u|ik)\b",
-    r"^ik kan (?:ook|eventueel|daarnaast|je ook|u ook|desgewenst)\b",
-    r"^(?:desgewenst|indien gewenst|eventueel)\b",
 )
 APPROVAL = (
     r"^mag ik (?!ook|u\b|je\b|vragen|weten)\w+",
-    r"\b(?:zal|kan|mag|moet) ik (?:het |dit |deze |de |nu |zo |hiermee |daarmee |"
-    r"ermee )*(?:doorgaan|verder ?gaan|uitvoeren|verwijderen|versturen|boeken|annuleren|"
-    r"toepassen|publiceren|bestellen|starten|door|verder|bevestigen|mergen|deployen)",
-    r"\b(?:klopt dit|klopt dat|is dat (?:goed|akkoord|oke|juist)|is dit (?:goed|akkoord|"
-    r"correct|juist)|akkoord)\b",
-    r"\b(?:bevestig|bevestigt u|bevestigen)\b",
-    r"\b(?:uw|je|jouw) (?:goedkeuring|bevestiging|akkoord|toestemming)\b.{0,30}$",
-    r"\b(?:zal|moet|mag|kan) ik .*\btoch\b",
     r"\b(?:zal|kan|mag|moet) ik\b(?!.*\b(?:ook|nog)\b).{0,40}\b(?:inplannen|plannen|"
     r"reserveren|vastleggen|boeken|bestellen|annuleren|versturen|verwijderen|bevestigen|"
     r"betalen|publiceren)\b",
@@ -52,21 +27,12 @@ DEMANDS = (
     r"\b(?:geef|stuur|vertel|noem|deel|kies|vul|upload|plak|beschrijf|specificeer|bevestig|"
     r"vermeld|laat)(?:t u)? (?:me|mij|ons|aub|alstublieft|alsjeblieft|a\.u\.b\.?|hieronder|"
     r"eerst|even|uw|je|jouw|de|het|een|in)\b(?! (?:gerust |maar )?(?:weten )?(?:als|of)\b)",
-    r"\b(?:kunt u|kun je|kan je|zou u|zou je|wilt u|wil je)\b.*\b(?:geven|sturen|vertellen|"
-    r"delen|doorgeven|bevestigen|aangeven|verduidelijken|specificeren|opgeven|laten weten|"
-    r"noemen|zeggen|plakken|kiezen|toelichten|omschrijven)\b",
     r"^(?:daarvoor |hiervoor |om .*? |voor .*? |eerst |ook |nog |dan )*(?:heb ik|ik heb|"
     r"hebben we|heb)\b.*\bnodig\b(?!.*\b(?:even|minuut|moment)\b)",
     r"\bik (?:mis|mis nog)\b|\b(?:ontbreekt|ontbreken) (?:nog|er)\b",
-    r"\blaat (?:het )?(?:me|mij) (?:dan |even )?weten (?:welke?|wat|wanneer|waar|hoe|wie)",
-    r"^(?:op |voor |in |van |met |naar )?(?:welke?|wat|wanneer|waar|wie|hoeveel|hoe|waarom|"
-    r"waarvoor) .*\b(?:u|uw|je|jij|jouw|ik|we)\b",
-    r"^(?:wilt|wil|hebt|heeft|heb|kunt|kun|bent|ben|zou|geeft|gaat|ga|mag) (?:u|je|jij|ik)\b",
-    r"\bik wacht (?:nog )?op (?:uw|je|jouw)\b",
     r"\bzonder .{2,60}\b(?:ik|we)\b.{0,15}\bniet\b",
     r"^(?:antwoord|typ|schrijf|zeg|stuur|sleep|klik|kies|geef)\w*\b.{1,60}(?:\bdan \w+ (?:ik|"
     r"we)\b|\bhier(?:heen|naartoe)?\W*$)",
-    r"^als (?:u|je) .{3,80}\b(?:zou(?:dt)? kunnen|kon)\b",
 )
 NEEDS = (
     r"^(?:als|zodra|wanneer) (?:dat|dit|het|je|u|alles) .{0,25}(?:goed|akkoord|ok|oke|klopt|"
@@ -87,13 +53,10 @@ BEGINS = (
     r"^(?:nu |dan |eerst |vervolgens |daarna |hierna |als volgende |momenteel )+(?:ga|kijk|"
     r"check|controleer|zoek|begin|start|haal|lees|analyseer|voer|maak|pas|schrijf|test|"
     r"bereken|vraag)(?:t|en)? (?:ik|we)\b",
-    r"\blaat (?:me|mij) (?!(?:het )?(?:dan |even |maar |gerust )?weten)\w+",
     r"\b(?:kom|komen) (?:er|erop|hierop|daarop|bij (?:je|u)) .*terug\b|\bik ben (?:ermee|"
     r"er mee|aan het)\b|\bbezig met\b|\bwordt (?:nu )?(?:verwerkt|uitgevoerd|gecontroleerd)",
-    r"^(?:bezig|zoeken|controleren)\b.{0,30}$",
     r"\bmoet ik\b.*\b\w+en\W*$|\bik moet\b.*\b\w+en\W*$",
     r"^zodra [^,]{3,90}, \w+ (?:ik|we)\b",
-    r"\bloopt nog\b|\bnog (?:bezig|onderweg|in behandeling)\b",
     r"\bik laat het (?:je |u |jullie )?weten\b",
     r"^(?:(?:oke|ok|goed|prima|duidelijk),? )?ik duik\b",
     r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
@@ -139,19 +102,10 @@ THANKS = (
     r"uw) [\w ]{1,40})*"
 )
 FAREWELL = (
-    r"laat (?:me|mij) (?:er )?(?:even |eerst )*(?:over )?(?:na)?denken.{0,20}",
     r"(?:nou |oke |ok |dan )*(?:dan )?wacht ik (?:wel |nog |dan )*(?:even )?af",
-    r"(?:tot (?:ziens|later|straks|morgen|snel|de volgende)|doei|doeg|fijne? (?:dag|avond|"
-    r"weekend|dag verder)|prettige|groetjes|groeten|houdoe|welterusten)\b[^;\u3001\uff0c]*",
-    r"(?:nee[,.! ]*)?(?:dat|dit) (?:was|is) (?:het|alles|genoeg|voldoende).{0,40}",
     r"(?:nee|niets|niks|nee (?:hoor|dank je|dank u|bedankt)|verder niets|verder niks|"
     r"niets meer|nu niet|op dit moment niet|geen (?:verdere )?vragen(?: meer)?|dat is alles)",
-    r"(?:ik )?(?:kom er (?:later )?op terug|doe het zelf|los het zelf op|"
-    r"denk er(?: nog)? over na|regel het zelf|zoek het zelf(?: wel)? uit|laat het (?:je|"
-    r"u) weten)\b[^;\u3001\uff0c]*",
     r"(?:nu )?nog niet|wacht (?:nog|er(?:mee)?|daar(?:mee)?)\b.{0,20}",
-    r".*\b(?:ik|we|wij)\b.*\bzelf\b.{0,10}",
-    r"sorry voor (?:de|het) (?:moeite|overlast|storen)",
 )
 PROCEED = (
     r"(?:ja,? graag|ga (?:maar )?(?:door|verder|je gang)|gaat u (?:maar )?(?:door|verder|"
@@ -169,14 +123,9 @@ STOP = (
     r" hiermee| ermee op)*",
     r"(?:het |dat )?(?:is|hoeft) (?:niet meer|niet|al|niet langer) (?:nodig|"
     r"opgelost)?.{0,15}",
-    r"(?:ik )?(?:heb (?:het |dit )?niet meer nodig|wil (?:het |dit )?niet meer|hoef (?:het |"
-    r"dit )?niet meer)[^,;\u3001\uff0c]{0,40}",
-    r"(?:nee,? )?(?:niet doen|liever niet|doe maar niet|beter niet)",
-    r"(?:laat maar|niet nodig|toch niet|al opgelost).{0,15}",
     r"laten we (?:het|dat) (?:maar )?(?:zo )?(?:laten|zitten|vergeten)(?: zitten)?",
     r"(?:hoeft niet meer,? )?(?:ik heb (?:het|hem) )?(?:al |zelf )*(?:gevonden|opgelost)|"
     r"(?:hij |het )?doet het weer",
-    r"(?:misschien )?een andere keer|misschien later",
 )
 REDIRECT = (
     r"^(?:nee[,.;:!]? |wacht[,.;:!]? |ah[,.;:!]? |oke?[,.;:!]? |oh[,.;:!]? |maar |"
@@ -184,30 +133,11 @@ REDIRECT = (
     r"laat (?:maar|dat|het)|stop|ik heb me bedacht|bij nader inzien|"
     r"doe (?:toch )?(?:maar )?liever|verandering van plan|andersom)\b",
     r"\bin plaats (?:van|daarvan)\b",
-    r"\b(?:maar|toch|doe|maak|gebruik|schrijf|wil) liever\b|\bliever\b.*\bdan\b",
-    r"\bbedacht\b",
     r"\blaat .{1,40} zitten\b",
     r"^(?:nee\W+)*ik (?:bedoel(?:de)?|had het over)\b",
 )
-WISHES = (
-    r"(?:kun|kunt|kan|zou|zoudt|wil|wilt|mag) (?:je|jij|u|ik|we|jullie)\b",
-    r"(?:ik|we|wij) (?:wil|willen|zou|zouden|moet|moeten|wens)\b.*\b\w{3,}en\W*$",
-    r"(?:help|laat|leg|geef|stuur|zoek|vertel|toon|maak|schrijf) (?:me|mij|ons|eens|even)\b",
-    r"(?:maak|schrijf|voeg|verander|wijzig|verwijder|corrigeer|controleer|test|bereken|"
-    r"vergelijk|vertaal|vat|analyseer|werk|gebruik|zet|bouw|zoek|vind|installeer|genereer|"
-    r"sorteer|onderzoek|boek|annuleer|verplaats|hernoem|vervang|voer|start|teken|toon|fix|"
-    r"los|implementeer|bekijk|check|plan|geef|leg) (?:de|het|een|mijn|deze|dit|die|dat|alle|"
-    r"alles|ook|nog|eerst|voor|daar|er|alleen|me|mij)\b",
-    r"(?:en |ook )?(?:hoe|wat|wanneer|waar|waarom|wie|welke?|hoeveel)\b.*",
-    r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",
-)
+WISHES = (r"(?:is er|zijn er|heb je|heeft u|is het mogelijk)\b",)
 POLITE = (
-    r"(?:kun|kunt|kan|zou) (?:je|jij|u)(?: me| mij| ons)?(?: daarmee| hiermee| daarbij|"
-    r" hierbij| even)*(?: (?:mee )?helpen)?(?: kunnen helpen)?(?: aub| alstublieft|"
-    r" alsjeblieft)?",
-    r"(?:is|kan|lukt) dat(?: mogelijk)?",
-    r"wat (?:vind|denk) (?:je|u)(?: ervan)?",
-    r"hoe gaat het(?: met (?:je|u))?",
     r"(?:is er )?(?:al )?(?:iets )?nieuws|(?:is het )?(?:al )?klaar|hoe (?:staat het ermee|"
     r"ver ben je)|ben je er nog",
 )
@@ -220,24 +150,14 @@ OPEN = (
     r"\b(?:wat (?:wilt|wil|kan ik|zoekt|heb je|heeft u)|waar gaat het (?:om|over)|"
     r"wat is het probleem)\b"
 )
-BARE = (
-    r"\b(?:alstublieft|alsjeblieft|aub|graag)$",
-    r"^(?:en |of |dus |oke? )*(?:(?:op|voor|in|van|met|naar|om) )?(?:welke?|wat|wanneer|waar|"
-    r"wie|hoeveel|hoe|waarom)\b",
-    r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",
-)
+BARE = (r"\b(?:schikt|past|komt) (?:dat|u|je|het)\b",)
 FAILED = r"\b(?:mislukt|geweigerd|geblokkeerd|afgewezen|afgebroken|niet gelukt|werkte niet)\b"
 MORE = (
     r"\b(?:maar|echter|niet|geen|nog steeds|behalve)\b|\b(?:alsjeblieft|alstublieft|aub|"
     r"graag)\b|\b(?:nodig|wil|willen|zou)\b"
 )
 OR = r"\bof\b(?! (?:het|de|dit|dat|deze|die|je|u|ik|er|alles|hij|ze|we)\b)"
-DOING = (
-    r"^(?:ik|we|wij) (?!heb|hebben|had|ben\b|was\b|zijn|denk|vind|hoop|zou|raad|begrijp|zie\b|"
-    r"weet|wens|kan\b|kon|kunnen|snap|stel|geloof|adviseer|mis\b|wacht|wil\b|"
-    r"dank)\w{2,}\b(?!.*\b(?:niet|geen)\b)",
-    r"\btot nu toe\b",
-)
+DOING = (r"\btot nu toe\b",)
 SECOND = r"\b(?:u|uw|je|jij|jou|jouw|jullie)\b"
 SOON = r"^(?:zodra|wanneer|nadat)\b"
 WH = r"^(?:\w+,? ){0,2}(?:welke?|wat|wanneer|waar\w*|wie|hoeveel|hoe|waarom)\b"

@@ -12,39 +12,15 @@ YOU = (
     r"gostaria|deseja|queres|preferes|tem)\b"
 )
 COURTESY = (
-    r"\b(?:pode|consegue|poderia) (?:testar|conferir|verificar) (?:ai|do seu lado|por ai)\b",
-    r"^(?:voce )?(?:quer|queres) (?:testar|experimentar)\b",
-    r"^(?:testa|teste|tenta|tente|verifica|verifique|recarrega|recarregue|roda|"
-    r"rode)\b.{0,100}\b(?:se (?:funciona|funcionou|deu|agora|ficou|esta|ainda)|pra ver se|para "
-    r"ver se)\b",
     r"\b(?:algo|alguma|mais alguma|outra) (?:mais|coisa|outra coisa|duvida|pergunta|"
     r"questao)\b",
-    r"\balgum outro\b|\balguma outra\b",
-    r"\bmais (?:algo|alguma coisa|alguma (?:duvida|pergunta|questao))\b",
-    r"\bnao hesite\b|\bfique a vontade\b|\besteja a vontade\b|\bsinta-se a vontade\b",
-    r"\b(?:estou|fico|estamos|ficamos|continuo) (?:a (?:sua |tua )?disposicao|aqui|"
-    r"a disposicao|disponivel)",
-    r"\b(?:em que|como) (?:mais )?(?:posso|podemos|poderia) (?:ajudar|te ajudar|lhe ajudar|"
-    r"ajuda-lo|ser util|auxiliar)",
-    r"\b(?:de nada|por nada|disponha|as ordens|foi um prazer)\b",
-    r"^(?:se|caso|quando) (?:voce )?(?:tiver|precisar|tenha|precise|surgir|houver|tem|"
-    r"precisa) (?:de )?(?:alguma?|outr[ao]s?|mais|algo|duvidas?|perguntas?|ajuda|qualquer)",
-    r"\b(?:ajudou|ficou claro|faz sentido)\W*$",
-    r"\bmelhor (?:assim|agora)\W*$|\bassim (?:esta |fica |ficou )?melhor\W*$",
 )
 OFFERS = (
-    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de) \w+[aei]r\b",
     r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria|prefere)(?: tambem)? que (?:eu|"
     r"nos)\b",
-    r"^(?:e |ou )?(?:voce )?(?:quer|queres|deseja|gostaria de)(?: tambem| ver| um exemplo|"
-    r" mais| saber| receber)\b",
     r"^(?:se|caso) (?:voce )?(?:quiser|desejar|preferir|queira|deseje|prefira|quiseres|"
     r"for util|achar)\b",
-    r"\b(?:me )?(?:avise|avisa|diga|diz|informe|fale)(?:-me| me)? se (?:voce )?(?:quer|"
-    r"quiser|desejar|deseja|preferir|precisa|precisar|gostaria|devo|posso)",
     r"^(?:eu )?(?:tambem )?(?:posso|podemos|poderia) (?:tambem|ainda|ajudar|alem)\b",
-    r"^tambem posso\b",
-    r"^quando (?:voce )?(?:quiser|quiseres|preferir|puder)\b",
 )
 APPROVAL = (
     r"^(?:eu )?posso (?!ajudar|tambem|ser|pergunt|saber)\w+",
@@ -53,11 +29,6 @@ APPROVAL = (
     r"enviar|envie|cancelar|cancele|excluir|exclua|reservar|reserve|publicar|publique|"
     r"fazer o (?:deploy|push|merge)|confirmar|apagar|apague)\b",
     r"\b(?:voce )?(?:confirma|aprova|autoriza|confirme|aprove)\b",
-    r"\b(?:pode ser|tudo bem|esta correto|esta certo|de acordo|certo|correto|ok)\W*\?",
-    r"\b(?:sua|tua) (?:aprovacao|confirmacao|autorizacao)\b.{0,30}$",
-    r"\bmesmo assim\b",
-    r"\b(?:posso|quer que eu|devo) (?!.*\btambem\b).{0,20}(?:reserv(?:e|ar)|confirm(?:e|ar)|"
-    r"compr(?:e|ar)|agend(?:e|ar)|marc(?:ar)|marque|public(?:ar)|publique|delet(?:e|ar))\b",
 )
 DEMANDS = (
     r"\b(?:me (?:informe|diga|envie|passe|mande|fale|conte|forneca|confirme|da|de|passa|manda)|"
@@ -66,27 +37,15 @@ DEMANDS = (
     r"(?:^|[,;:] |\be |\bpor favor )(?:informe|envie|forneca|compartilhe|partilhe|indique|"
     r"especifique|escolha|selecione|descreva|cole|confirme|anexe|responda|esclareca|mande|"
     r"informa)\b(?! se (?:quer|quiser|precisar|desejar))",
-    r"\b(?:voce )?(?:pode|poderia|podes|poderias|consegue) (?:por favor |me |nos |"
-    r"-me )*(?:informar|dizer|fornecer|enviar|compartilhar|passar|confirmar|especificar|dar|"
-    r"esclarecer|descrever|verificar|indicar|mandar|partilhar|detalhar)",
     r"^(?:para (?:[^,]*, |[\w ]{2,30} (?=precis|necessit))|antes .*?, |primeiro,? |tambem |"
     r"so |apenas |ainda |"
     r"mas )*(?:eu )?(?:preciso|precisaria|necessito|precisamos|vou precisar|vamos precisar|"
     r"falta|faltam)\b(?! \w+[aei]r\b)(?! (?:de )?(?:um (?:momento|minuto|segundo)|verificar|"
     r"checar|olhar|"
     r"analisar|consultar|mais tempo))",
-    r"\b(?:me |deixe-me |deixa-me )(?:avise|saber|diga|diz) (?:qual|quando|onde|como|quanto|"
-    r"quem|o que)",
-    r"^(?:a |de |em |para |por |com |desde |ate )?(?:qual|quais|quando|onde|quem|"
-    r"quant[oa]s?|como|o que|que) .*\b(?:voce|tu|te|seu|sua|teu|tua|quer|deseja|prefere|"
-    r"precisa|tem|gostaria|pode|e o|e a|sao)\b",
-    r"\b(?:aguardo|fico no aguardo d[eao]) (?:sua|seu|tua|teu)\b",
     r"\bsem (?:o|a|os|as|seu|sua|esse|essa) .{2,60}\bnao (?:consigo|posso|da|e possivel)\b",
-    r"^(?:responda|responde|digite|escreva|escreve|diga|diz|mande|manda|envie|envia|arraste|"
-    r"cole)\b.{1,60}\b(?:(?:e|que) (?:eu|ja)\b|aqui\W*$)",
     r"^(?:claro|certo|ok|beleza)?\W*(?:voce )?pode(?:ria)? (?:colar|anexar|mandar|enviar|"
     r"subir|colocar|digitar|escrever)\b",
-    r"^se (?:voce )?(?:puder|pudesse)\b(?! me avisar se)",
 )
 NEEDS = (
     r"^(?:se|quando|assim que) (?:estiver|estiver tudo|tudo estiver|concordar|voce concordar|"
@@ -99,32 +58,20 @@ NEEDS = (
     r"eu \w+o)\b"
 )
 BEGINS = (
-    r"\b(?:um (?:momento|minuto|segundo|instante|momentinho)|so um|deixe-me|deixa-me|"
-    r"deixa eu|me deixe|permita-me|ja volto|ja ja)\b(?! saber)|^(?:por favor,? )?(?:aguarde|"
-    r"aguarda|espere|espera)\b|,\s*aguarde\b",
     r"\b(?:vou|vamos|irei|iremos) (?!precisar|ficar feliz)\w+r\b|\bvou te \w+|"
     r"\bprosseguirei\b",
-    r"\b(?:verificarei|buscarei|consultarei|analisarei|farei|enviarei|retornarei|avisarei|"
-    r"te aviso|lhe aviso|procurarei|comecarei|executarei|criarei|corrigirei|implementarei|"
-    r"transferirei|encaminharei|checarei|atualizarei|informarei|volto com)\b",
     r"\b(?:estou|estamos) (?:\w+(?:ando|endo|indo)|a \w+r)\b|\bestou (?:verificando|"
     r"buscando|consultando|analisando|trabalhando|processando|executando|procurando|"
     r"preparando|checando|a (?:verificar|procurar|analisar|trabalhar|processar|consultar|"
     r"tratar))\b",
     r"^(?!(?:considerando|sabendo|tendo|sendo|resumindo|segundo|dependendo|supondo|lembrando|"
     r"quando|comparando|olhando)\b)\w{3,}(?:ando|endo|indo)\b(?!,)",
-    r"^(?:verificando|buscando|consultando|analisando|processando|executando|"
-    r"agora (?:verifico|procuro|executo))\b",
-    r"\b(?:encaminhando|transferindo|passo (?:para|ao|a palavra)|comeco (?:por|a|agora)|"
-    r"trato ja|ja (?:verifico|trato|procuro|vejo))\b",
     r"(?<!seria )\b(?:preciso|tenho que|tenho de) (?:primeiro )?(?:olhar|ver|verificar|checar|"
     r"consultar|"
     r"confirmar|conferir|procurar|perguntar)\b",
-    r"^assim que [^,]{3,90}, (?!voce)",
     r"\b(?:ainda|segue|continua) (?:esta )?(?:rodando|em andamento|em execucao|processando|"
     r"correndo)\b",
     r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
-    r"\bainda nao (?:\w+ei|consegui|olhei|vi|fiz)\b|\bvem (?:a seguir|depois|agora)\b",
     r"\b(?:esta|estao) sendo \w+",
     r"\b(?:na fila|em andamento|em curso|em execucao)\b",
     r"\bfaltam (?:uns |cerca de )?\d+ (?:min|seg|h)",
@@ -170,18 +117,9 @@ THANKS = (
     r"agradeco(?: [\w ]{1,30})?|grat[oa]"
 )
 FAREWELL = (
-    r"(?:deixa|deixe)(?: eu|-me| me) (?:pensar|ver|consultar).{0,25}",
-    r"(?:tchau|adeus|ate (?:logo|mais|breve|amanha)|tenha (?:um|uma)|bom (?:fim|final)|"
-    r"abracos?|falou|bye)\b[^;\u3001\uff0c]*",
     r"(?:nao[,.! ]*)?(?:(?:isso|era|so|e) )+(?:isso|tudo|so isso)(?: mesmo)?.{0,40}",
-    r"(?:nao[,.! ]*)?(?:isso|era|e) (?:e |foi |so )?(?:tudo|so|suficiente).{0,30}",
     r"(?:nao|nada|nada mais|mais nada|nenhuma|por enquanto (?:nao|so|e so)|agora nao|"
     r"por agora (?:nao|e tudo)|sem mais (?:perguntas|duvidas))",
-    r"(?:eu )?(?:mesmo )?(?:faco eu|resolvo eu|resolvo sozinho|vou pensar|volto (?:depois|"
-    r"mais tarde)|retorno|vou tentar sozinho|eu mesmo)\b[^;\u3001\uff0c]*",
-    r"ainda nao|espera um pouco\b.{0,20}",
-    r".*\b(?:eu mesm[oa]|nos mesm[oa]s|por conta propria|sozinh[oa]s?)\b.{0,20}",
-    r"(?:desculpe?|desculpa) (?:o|pelo) (?:incomodo|transtorno)",
 )
 PROCEED = (
     r"(?:quero(?: sim)?|sim,? por favor|pode (?:continuar|seguir|prosseguir|fazer|ir|"
@@ -195,53 +133,24 @@ PROCEED = (
 )
 STOP = (
     r"(?:entao )?(?:deixa|deixe|fica) (?:como esta|assim)(?: entao| mesmo)?",
-    r"nao (?:precisa|e preciso|e necessario|quero|carece)(?: nao)?",
     r"(?:pare|para|parar|stop|cancele|cancela|cancelar|aborte|aborta|esqueca|esquece|deixa|"
     r"deixe|chega|desista)(?: isso| tudo| pra la| para la| por favor| ai| agora| a tarefa|"
     r" com isso| quieto| estar)*",
     r"nao (?:precisa|e) (?:mais|preciso|necessario)[^,;\u3001\uff0c]{0,40}",
-    r"(?:ja )?nao (?:preciso|quero|precisamos) mais[^,;\u3001\uff0c]{0,40}",
-    r"(?:nao,? )?nao (?:faca|faz|apague|envie|mexa)(?: isso| nada)?",
-    r"(?:melhor nao|tanto faz|deixa (?:pra la|estar)|ja (?:resolvi|consegui|"
-    r"foi resolvido))[^,;\u3001\uff0c]{0,40}",
     r"(?:vamos )?deixar? (?:pra la|assim|quieto|como esta)",
-    r"(?:deixa,? )?(?:eu )?ja (?:achei|encontrei|consertei|voltou)|achei|(?:ja )?voltou a "
-    r"funcionar(?: sozinho)?",
-    r"(?:talvez )?(?:outra hora|outro dia)|talvez depois|fica pra proxima",
 )
 REDIRECT = (
     r"^(?:nao[,.;:!]? |espera[,.;:!]? |espere[,.;:!]? |ah[,.;:!]? |ok[,.;:!]? |bom[,.;:!]? |"
     r"mas |hmm?[,.;:!]? )*(?:na verdade|alias|melhor|em vez|ao inves|esquece|esqueca|deixa|"
     r"deixe|para|pare|mudei de|mudanca de planos|pensando bem|afinal|antes disso)\b",
     r"\b(?:em vez|ao inves) (?:de|disso|disto)\b",
-    r"\bmudei de (?:ideia|planos?|opiniao)\b",
-    r"\bmelhor (?:fazer|faca|faz|usar|use|escrever|escreva|mudar)\b",
     r"^(?:nao\W+)*(?:eu )?(?:falei d|quis dizer|me referi|estava falando)\w*",
 )
 WISHES = (
-    r"(?:voce )?(?:pode|poderia|podes|poderias|consegue|podemos|posso|e possivel|da para|"
-    r"da pra)\b",
-    r"(?:eu )?(?:quero|queria|preciso|gostaria|desejo|queremos|precisamos|"
-    r"prefiro)\b.*\b\w{2,}(?:ar|er|ir|or|a-lo|e-lo)\b",
-    r"(?:me (?:ajude|ajuda|mostre|mostra|explique|explica|de|da|envie|envia|diga|diz|mande)|"
-    r"ajude-me|mostre-me|explique-me|diga-me|de-me|mostra-me|ajuda-me)\b",
-    r"(?:so |apenas |agora |entao |por favor,? )*(?:adicione|adiciona|crie|cria|corrija|"
-    r"corrige|remova|remove|apague|modifique|altere|altera|mude|muda|verifique|verifica|"
-    r"teste|testa|calcule|calcula|compare|compara|traduza|traduz|resuma|resume|analise|"
-    r"analisa|gere|gera|faca|faz|substitua|prepare|prepara|busque|busca|procure|procura|"
-    r"escreva|escreve|coloque|coloca|execute|executa|rode|roda|use|usa|instale|explique|"
-    r"explica|liste|lista|reserve|reserva|cancele|atualize|atualiza|renomeie|implemente|"
-    r"implementa|conserte|resolva|resolve|inclua|converta) (?:o|a|os|as|um|uma|meu|minha|"
-    r"esse|este|essa|esta|isso|tudo|todos|tambem|outro|outra|em|no|na|ao|so|commit|que)\b",
     r"(?:e |tambem )?(?:como|por que|porque|quando|quanto|quantos|qual|quais|onde|o que|"
     r"quem)\b.*",
 )
 POLITE = (
-    r"(?:voce )?(?:me |nos )?(?:pode|poderia|podes|consegue)(?: me| nos)?(?: ajudar(?:-me)?|"
-    r" fazer isso| ver isso)?(?: com isso)?(?: por favor)?",
-    r"(?:e|seria) possivel",
-    r"o que (?:voce )?acha",
-    r"tudo (?:bem|bom)|como (?:vai|esta)",
     r"(?:alguma |tem )?(?:novidades?|noticias)|(?:ja )?(?:esta|ficou|ta) pronto|como (?:vai|"
     r"esta) isso|ainda esta ai",
 )
@@ -263,23 +172,11 @@ MORE = (
     r"gostaria|falta)\b"
 )
 BARE = (
-    r"^(?:voce )?(?:quer|deseja|tem|pode|poderia|prefere|gostaria|precisa|esta|tu queres|"
-    r"queres|preferes|tens)\b.*\b(?:voce|ou|que|de|seu|sua|algum|alguma|isso)\b",
-    r"\bpor favor$",
     r"^(?:e |ou |entao |certo |ok )*(?:(?:a|de|em|para|por|com) )?(?:qual|quais|quando|onde|"
     r"quem|quant[oa]s?|como|que|o que)\b",
 )
 OR = r"\bou\b"
-DOING = (
-    r"^(?:agora |ja |entao |depois )*(?!\w+(?:ado|ido|ito|sto|rto|eto|nto) |como|quando|segundo|"
-    r"tudo|todo|tenho|acho|mesmo|recomendo|preciso|posso|vejo|espero|suponho|tempo|pelo|"
-    r"caso)\w{3,}o (?:agora|primeiro|o |a |os |as |um |uma )",
-    r"^(?:agora |ja |entao |a seguir |em seguida )+(?:(?:o|a|os|as|isso) )?(?!posso|preciso|"
-    r"acho|tenho|estou|recomendo|consigo|funciona)\w{3,}o\b",
-    r"^(?:sigo|continuo|passo|prossigo)\b",
-    r"^corrijo\b|\bcorrijo (?:ja|agora|isso)\b",
-    r"\b(?:ate agora|por enquanto|ate o momento)\b",
-)
+DOING = (r"\b(?:ate agora|por enquanto|ate o momento)\b",)
 SECOND = (
     r"\b(?:voces?|tu|te|seus?|suas?|teu|tua|quiser|quiseres|precisar|confirmar|enviar|"
     r"tiver(?:es)?|desejar|preferir|decidir|responder)\b"
