@@ -319,3 +319,48 @@ def test_an_interrupt_of_a_node_is_one_item(backend: Backend) -> None:
     graph.invoke(Command(resume="Oslo"), config())
     state = saver.thread("t").working_state()
     assert (state.open_loops, state.get_context("city")) == ((), "Oslo")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("Label the jars and send the price list to Ann", "The jars are labelled."),
+        ("Beschrifte die Gläser und schick Anna die Preisliste", "Die Gläser sind beschriftet."),
+        ("Etiqueta los frascos y manda la tarifa nueva a Ana", "Los frascos están etiquetados."),
+        ("Étiquette les bocaux et envoie le tarif à Anne", "Les bocaux sont étiquetés."),
+        ("Etichetta i vasetti e manda il listino ad Anna", "I vasetti sono etichettati."),
+        ("Etiqueta os frascos e manda a tabela nova pra Ana", "Os frascos estão etiquetados."),
+        ("Plak etiketten op de potten en stuur Anna de prijslijst", "De potten hebben etiketten."),
+        ("给罐子贴标签然后把价目表发给小安", "罐子的标签贴好了。"),
+        ("瓶にラベルを貼って、価格表をアンナさんに送って", "瓶にラベルを貼りました。"),
+    ],
+)
+def test_what_an_answer_leaves_out_stays_open(talk: Talk, asked: str, told: str) -> None:
+    """Of two things that were asked for, one that is not heard of again."""
+    state = talk(f"P {asked}", "A! ", f"A {told}")
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+def test_all_that_was_asked_for_is_done(talk: Talk) -> None:
+    """Where an answer speaks of both, or says that it is all, or as many tools were called."""
+    asked = "P Label the jars and send the price list to Ann"
+    for told in ("The jars are labelled, and Ann has the price list.", "Both are done."):
+        state = talk(asked, "A! ", f"A {told}")
+        assert (owed(state), aim(state)) == ([], None)
+
+
+def test_who_needs_nothing_more_leaves_nothing_open(talk: Talk) -> None:
+    """A rest that an answer left out is over when the person says that this is all."""
+    state = talk(
+        "P Label the jars and send the price list to Ann",
+        "A! ",
+        "A The jars are labelled.",
+        "P that's all, thanks",
+    )
+    assert (owed(state), aim(state)) == ([], None)
+
+
+def test_an_order_that_is_cancelled_after_the_work_is_a_request(talk: Talk) -> None:
+    """Nothing is being done that could be called off."""
+    state = talk("P Where is my parcel?", "A It is in Lyon.", "P ok then cancel it")
+    assert (owed(state), aim(state)) == (["m3"], "m3")

@@ -501,7 +501,8 @@ def _few(why: list[str]) -> bool:
 def _kind_of(tables: Tables, line: str, marked: bool) -> str:
     rest = beyond_nods(tables, line)
     if not rest:
-        return "nod"
+        bare = tables.gratitude.sub(" ", line).strip(ENDS)
+        return "farewell" if tables.FAREWELL.fullmatch(bare) else "nod"  # "that's all, thanks"
     both = (line,) if rest == line else (line, rest)
     if marked:
         polite = len(line) <= _SMALLEST and any(map(tables.POLITE.fullmatch, both))

@@ -98,6 +98,7 @@ LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
 _CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
 _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff]")
+_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _ASCII_WORD = re.compile(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
 
@@ -156,7 +157,7 @@ def languages(text: str) -> tuple[Tables, ...]:
 
     Of a text too short to tell, all that share its script; of another script, none.
     """
-    if not text.isascii():
+    if not text.isascii() and _EAST.search(text):
         if _KANA.search(text):
             return (_JAPANESE,)
         han = len(_HAN.findall(text))

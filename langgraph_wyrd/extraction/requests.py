@@ -8,7 +8,7 @@ request concrete, or changes it, replaces it. What is wanted is over with the la
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from langgraph_wyrd.extraction import asking, people, speech
@@ -490,7 +490,7 @@ class Owed:
             source = self._source("answer", message)
             self._settle(self.requests, outcome, source, "replies", asides)
             return
-        self._answers(message, "refused" if turn.progress == "refuses" else outcome, place, fresh)
+        self._answers(message, "refused" if turn.progress == "refuses" else outcome)
         if form == "courtesy" and turn.text:
             source = self._source("question", message)
             self._opens("question", ref, short(turn.text, _LINE), source, _HINTS)
@@ -626,7 +626,7 @@ class Owed:
         told = turn.done or (turn.long and asking.asks_to_know(about))
         return told and not share(turn.text, about)
 
-    def _answers(self, message: Message, outcome: str, place: int, fresh: Fresh) -> None:
+    def _answers(self, message: Message, outcome: str) -> None:
         self.handed_over = outcome in _OVER
         source = self._source("answer", message)
         if left := self._left_out(speech.turn(message.text).numbers):
@@ -634,7 +634,7 @@ class Owed:
             self._settle(self.requests, outcome, source, "replies", some)
             return
         whole = outcome == "refused" or _HEADING.search(message.text)
-        if not whole and (partly := self._partly(message.text, place, fresh)):
+        if not whole and (partly := self._partly(message.text)):
             some = [each for each in self.requests if each not in partly]
             self._settle(self.requests, outcome, source, "replies", some)
             for each in partly:
@@ -656,7 +656,7 @@ class Owed:
         self._settle(self.requests, outcome, source, "replies")
         self._drops(PERHAPS if doubtful else outcome, source)
 
-    def _partly(self, text: str, place: int, fresh: Fresh) -> list[Waiting]:
+    def _partly(self, text: str) -> list[Waiting]:
         """Requests for several things of which nothing that was said or called is about one."""
         found = []
         for each in self.requests:
@@ -668,19 +668,8 @@ class Owed:
             told = stems(text).union(*(stems(re.sub(r"[_(]", " ", call)) for call in calls))
             tools = len(set(self._called_since(each)))
             if asking.left_over(each.text, told, tools):
-                told = told.union(*map(stems, self._said_since(each.ref, place, fresh)))
-                if asking.left_over(each.text, told, tools):
-                    found.append(each)
+                found.append(each)
         return found
-
-    def _said_since(self, ref: str | None, place: int, fresh: Fresh) -> Iterator[str]:
-        """The agent's words since a person's message, as far as they are at hand."""
-        for at in range(place - 1, max(place - _LOOKED_BACK, 0) - 1, -1):
-            message = read(fresh.values[at])
-            if message is None or (message.id == ref and ref is not None):
-                return
-            if message.role == "ai" and not message.calls:
-                yield message.text  # what comes with a call only announces
 
     def _not_mentioned(self, text: str) -> list[Waiting]:
         """Of several requests, those of which an answer has no word: they may be left out."""
