@@ -173,7 +173,10 @@ def parts(text: str) -> tuple[str, ...]:
     found: list[str] = []
     first = ""
     for sentence in sentences(words):
-        pieces = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
+        cut = [each.strip(ENDS) for each in tables[0].AND.split(sentence.lower())]
+        pieces = [each for each in cut if each]
+        if not pieces:
+            continue
         listed = [each for piece in pieces for each in _LIST.split(piece) if stems(each)]
         if len(listed) > 2 and all(len(each.split()) <= _FEW for each in listed[1:]):
             pieces = listed  # "cover umlauts, emoji, the empty string"
@@ -181,10 +184,17 @@ def parts(text: str) -> tuple[str, ...]:
             continue  # tells how it came about
         if len(pieces) > 1:
             found += pieces
-        elif first and (_ADDS.match(pieces[0]) or tables[0].ALSO.search(plain_latin(pieces[0]))):
+        elif first and (not cut[0] or _ADDS.match(pieces[0]) or _is_more(tables[0], pieces[0])):
             found += pieces if found else [first, *pieces]
         first = first or pieces[0]
     return tuple(found)
+
+
+def _is_more(tables: Tables, part: str) -> bool:
+    """Whether a sentence of its own asks for one thing more: "a German version too"."""
+    line = plain_latin(part)
+    short = len(line.split()) <= _FEW
+    return tables.ALSO.search(line) is not None and (short or tables.wishes(line))
 
 
 def left_over(text: str, told: frozenset[str], done: int) -> bool:
