@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from langgraph_wyrd.state.draft import Draft, loop_key
 from langgraph_wyrd.state.events import (
@@ -372,16 +372,9 @@ def _changes(each: Listed, content: str, todo: Todo) -> dict[str, Any]:
     return body
 
 
+# Each kind of fact is taken by the method of its name.
 _TAKE: dict[type[Any], Callable[[_Folding, Any], None]] = {
-    Opens: _Folding.opens,
-    Settles: _Folding.settles,
-    Reopens: _Folding.reopens,
-    Wants: _Folding.wants,
-    Drops: _Folding.drops,
-    Resumes: _Folding.resumes,
-    Holds: _Folding.holds,
-    Forgets: _Folding.forgets,
-    Todos: _Folding.todos,
+    kind: getattr(_Folding, kind.__name__.lower()) for kind in get_args(Fact)
 }
 
 

@@ -73,9 +73,8 @@ def _meet(places: dict[_Known, int], result: list[OpenLoop], key: _Known, loop: 
     place = places.get(key)
     if place is not None:
         held = result[place]
-        later = (loop.closed_at or "") > (
-            held.closed_at or ""
-        )  # what was asked before that is over
+        # What was asked before that is over.
+        later = (loop.closed_at or "") > (held.closed_at or "")
         if loop.resolved and (later or not held.resolved):
             result[place] = replace(
                 held, changed_at=loop.changed_at, closed_at=loop.closed_at,

@@ -89,7 +89,7 @@ class Verbs:
 
     def remove_context(self, key: str, *, by: str | None = None) -> None:
         """Take a key out of the context."""
-        self._say(by, "remove_context", key)
+        return self._say(by, "remove_context", key)  # type: ignore[no-any-return]
 
     def add_open_loop(
         self,
@@ -272,16 +272,14 @@ class Reader(Protocol):
     ) -> Report: ...
 
 
-class _Later(Verbs):
-    """Takes a verb of a thread, to be said by whoever drives the operation."""
-
-    operation: Operation[Any]
+class _Awaited(Verbs):
+    """The verbs of a thread, each of which gives what an async caller awaits."""
 
     def __init__(self, thread: EditMethods) -> None:
         self._thread = thread
 
     def _say(self, by: str | None, verb: str, *args: Any) -> Any:
-        self.operation = self._thread._said(by, verb, *args)
+        return arun(self._thread._said(by, verb, *args))
 
 
 def _asynchronous(
@@ -291,9 +289,7 @@ def _asynchronous(
 
     @wraps(verb)
     async def said(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        later = _Later(self)
-        verb(later, *args, **kwargs)
-        return await arun(later.operation)
+        return await cast("Any", verb(_Awaited(self), *args, **kwargs))
 
     said.__name__ = f"a{verb.__name__}"
     said.__qualname__ = f"Thread.{said.__name__}"
