@@ -146,6 +146,11 @@ async def test_other_keys(durable: Backend, made: Any, given: Any, said: str, ca
         put(saver, "u", {"a": 1})
     with pytest.raises(errors.KeyMissing, match=said):
         saver.setup()
+    with pytest.raises(errors.KeyMissing, match=said), durable.open(**given):
+        pass
+    with pytest.raises(errors.KeyMissing, match=said):
+        async with durable.open(**given):
+            pass
     assert (stored(durable.url, CHECKPOINTS), stored(durable.url, KEYS)) == rows
 
 
