@@ -266,6 +266,15 @@ def sqlite(request: pytest.FixtureRequest) -> Iterator[Backend]:
 
 
 @pytest.fixture
+def wire(postgres: Any) -> Iterator[Any]:
+    from tests.wire import Wire
+
+    made = Wire(postgres.url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def saver(backend: Backend) -> WyrdSaver:
     """One saver on each database."""
     return backend.open()

@@ -22,7 +22,7 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
-from tests.test_pillars import WORDS, Story, asks, call, folded, plan, seen, stories
+from tests.facts import WORDS, Story, asks, call, folded, plan, seen, stories
 
 ids = st.sampled_from(("x1", "x2", "x3", "x4", "x5", "x6"))
 words = st.sampled_from([each for each in WORDS if each.isprintable()])

@@ -12,7 +12,7 @@ from langgraph_wyrd import WyrdSaver, errors
 from langgraph_wyrd.storage import postgres
 from tests.campaigns import failover
 from tests.handmade import append, config
-from tests.test_faults import Wire
+from tests.wire import Wire
 
 pytestmark = pytest.mark.timeout(120, method="thread")
 

@@ -21,8 +21,8 @@ from langgraph_wyrd.state.model import (
     Todo,
     WorkingState,
 )
+from tests.facts import Story, asks, plan, seen
 from tests.test_diff import some_states, told
-from tests.test_pillars import Story, asks, plan, seen
 
 BASE = WorkingState(
     "t",

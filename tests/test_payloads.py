@@ -14,10 +14,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langgraph_wyrd import WorkingState, errors
+from langgraph_wyrd import errors
+from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
 from langgraph_wyrd.state import codec
-from langgraph_wyrd.state.model import ContextItem, Intention, OpenLoop, Todo
+from langgraph_wyrd.state.draft import (
+    replay,
+)
+from langgraph_wyrd.state.events import Event, base
+from langgraph_wyrd.state.model import (
+    ContextItem,
+    Due,
+    Intention,
+    OpenLoop,
+    Source,
+    Todo,
+    WorkingState,
+)
 from tests.conftest import Backend
+from tests.facts import moment
 from tests.test_edit import CONFIG, agent, ask
 
 Call = Callable[..., Any]
@@ -395,3 +409,153 @@ async def test_what_json_holds_comes_back_exactly(durable: Backend, call: Call, 
     await call(saver.thread("t"), "set_context", "k", value)
     found = await call(durable.open().thread("t"), "get_context", "k")
     assert repr(found) == repr(value)
+
+
+# ---- back from JSON
+
+
+texts = st.text(max_size=8)
+maybe = st.none() | texts
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+names = st.sampled_from(("id", "status", "source", "extra", "schema", "due", "later", "")) | texts
+maps = st.dictionaries(names, json_values, max_size=3)
+
+
+def models(cls: type[Any], **given: Any) -> st.SearchStrategy[Any]:
+    kinds = {
+        "str": texts,
+        "str | None": maybe,
+        "bool": st.booleans(),
+        "int | None": st.none() | st.integers(),
+        "Any": json_values,
+        "Mapping[str, Any]": maps,
+    }
+    made = {
+        name: given.get(name, kinds.get(str(each.type), texts))
+        for name, each in cls.__dataclass_fields__.items()
+    }
+    return st.builds(cls, **made)
+
+
+any_source = models(Source)
+items = {
+    "todos": models(Todo, source=any_source),
+    "context": models(ContextItem, source=any_source),
+    "loops": models(OpenLoop, source=any_source),
+    "intentions": models(Intention, source=any_source),
+    "due": models(Due),
+}
+any_state = models(
+    WorkingState, **{name: st.lists(of, max_size=2).map(tuple) for name, of in items.items()}
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(any_source, any_state, *items.values()), st.booleans())
+def test_every_model_comes_back_from_json(model: Any, compact: bool) -> None:
+    """Whatever a model holds, it is the same after JSON, in full or without its defaults."""
+    payload = json.loads(json.dumps(codec.to_dict(model, compact=compact)))
+    assert codec.from_dict(type(model), payload) == model
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["todos", "due", "title", "extra", "x"]) | texts, json_values)
+)
+def test_any_data_can_be_read_and_nothing_of_it_is_lost(payload: dict[str, Any]) -> None:
+    """Garbage makes a valid state, and is still there when that is written and read again."""
+    payload.pop("schema", None)
+    state = WorkingState.from_dict(payload)
+    written = state.to_dict()
+    assert WorkingState.from_dict(written) == state
+    kept = json.dumps(written) + json.dumps(dict(state.extra))
+    for name, value in payload.items():
+        if name not in WorkingState.__dataclass_fields__:
+            assert json.dumps(name) in kept
+            assert state.extra[name] == value or "extra" in payload
+    state.brief()
+
+
+def test_unknown_fields_survive_where_they_were() -> None:
+    """Fields of a newer release are kept in `extra`, and written at the level they came from."""
+    payload = {
+        "schema": 1,
+        "mood": "fine",
+        "due": [{"node": "a", "why": "edge"}],
+        "loops": [
+            {
+                "id": "l-1",
+                "kind": "omen",
+                "description": "d",
+                "weight": 3,
+                "source": {"rule": "r", "line": 7},
+            }
+        ],
+    }
+    state = WorkingState.from_dict(payload)
+    assert state.extra == {"mood": "fine"}
+    assert (state.loops[0].kind, state.loops[0].extra) == ("omen", {"weight": 3})
+    again = state.to_dict()
+    assert again["mood"] == "fine"
+    assert again["due"][0]["why"] == "edge"
+    assert again["loops"][0]["weight"] == 3
+    assert again["loops"][0]["source"]["line"] == 7
+    assert again["loops"][0]["kind"] == "omen"
+
+
+def test_missing_and_odd_fields_are_defaulted() -> None:
+    """What is not there is as by default; what is of the wrong type is kept aside."""
+    todo = codec.from_dict(Todo, {"content": 5, "priority": None, "listed": "no"})
+    assert (todo.id, todo.content, todo.priority, todo.listed) == ("", "", "medium", True)
+    assert todo.extra == {"content": 5, "listed": "no"}
+    assert codec.to_dict(todo)["extra"] == {"content": 5, "listed": "no"}
+    state = WorkingState.from_dict({"todos": [None, {"id": "t-1"}, 3], "loops": "none"})
+    assert [todo.id for todo in state.todos] == ["t-1"]
+    assert state.extra == {"todos": [None, 3], "loops": "none"}
+
+
+def test_newer_payloads_are_refused() -> None:
+    """A newer schema, or data that is no payload, is refused in plain words."""
+    with pytest.raises(PayloadTooNew, match="schema 99, this release reads up to 1"):
+        WorkingState.from_dict({"schema": 99})
+    with pytest.raises(InvalidInput, match="whole number"):
+        WorkingState.from_dict({"schema": "1"})
+    with pytest.raises(InvalidInput, match="read from a mapping, not list"):
+        WorkingState.from_dict([])  # type: ignore[arg-type]
+
+
+def test_older_payloads_are_brought_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step is run in turn, for a whole state and for a single item."""
+    monkeypatch.setattr(codec, "SCHEMA", 3)
+
+    def renamed(payload: dict[str, Any]) -> dict[str, Any]:
+        todos = [{"id": t["key"], "content": t["text"]} for t in payload.get("todos", ())]
+        return {**payload, "todos": todos}
+
+    def louder(payload: dict[str, Any]) -> dict[str, Any]:
+        todos = [{**t, "content": t["content"].upper()} for t in payload["todos"]]
+        return {**payload, "todos": todos}
+
+    monkeypatch.setattr(codec, "_STEPS", {1: renamed, 2: louder})
+
+    old = {"key": "t-1", "text": "a"}
+    for payload in ({"schema": 1, "todos": [old]}, {"todos": [old]}):
+        assert WorkingState.from_dict(payload).todos == (Todo("t-1", "A"),)
+    assert codec.from_dict(Todo, {"schema": 1, **old}) == Todo("t-1", "A")
+    newer = {"schema": 2, "todos": [{"id": "t-1", "content": "a"}]}
+    assert WorkingState.from_dict(newer).todos == (Todo("t-1", "A"),)
+    assert WorkingState.from_dict({"schema": 3, "todos": [{"id": "t-1"}]}).todos[0].content == ""
+    ((event),) = [base(WorkingState())]
+    stored = Event("thread", "base", "", {**event.body, "schema": 1, "todos": [old]})
+    assert replay(WorkingState(), [stored], moment(0)).todos == (Todo("t-1", "A"),)
+
+
+def test_json_text_can_always_be_written() -> None:
+    """Words stay readable, and half a surrogate pair does not stop them from being saved."""
+    assert "für später" in WorkingState(title="für später").to_json()
+    odd = WorkingState(title="für \ud800")
+    assert WorkingState.from_dict(json.loads(odd.to_json().encode())) == odd

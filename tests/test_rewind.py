@@ -33,9 +33,7 @@ from tests.programs import share
 from tests.scripted_agents import Scripted, calls
 from tests.story import Teller, first_difference, without_loop, without_parents
 from tests.tables import check_tables, derived, differences
-from tests.test_faults import Wire, wire
-
-__all__ = ["wire"]
+from tests.wire import Wire
 
 Call = Callable[..., Any]
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
