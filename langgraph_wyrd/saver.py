@@ -33,7 +33,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Fire, Operation
+from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import opening, url
@@ -358,17 +358,16 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             for found in pages.take(await self._aloaded(pages.script, pages.thread_id)):
                 yield found
 
+    @operation
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
+    ) -> Operation[Mapping[str, DeltaChannelHistory]]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        return configs.history(self._loaded(*self._delta(config, channels)))
+        wanted = self._delta(config, channels)
+        found = yield Call(partial(self._loaded, *wanted), partial(self._aloaded, *wanted))
+        return configs.history(found)
 
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Async version of `get_delta_channel_history`."""
-        return configs.history(await self._aloaded(*self._delta(config, channels)))
+    aget_delta_channel_history = asynchronous(get_delta_channel_history)  # type: ignore[arg-type]
 
     # ---- versions
 

@@ -13,7 +13,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph_wyrd.agents.message_repair import repair_messages, unanswered
 from langgraph_wyrd.agents.place import Place, before_input, place_of, state_at
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.operations import Operation, arun, run
+from langgraph_wyrd.operations import Operation, asynchronous, operation
 from langgraph_wyrd.saver import WyrdSaver
 
 
@@ -36,13 +36,8 @@ def repair_node(
         saver: The saver to ask, where the graph runs with another checkpointer around it.
     """
 
-    def node(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        return run(_updated(state, config))
-
-    async def anode(state: Any, config: RunnableConfig) -> dict[str, Any]:
-        return await arun(_updated(state, config))
-
-    def _updated(state: Any, config: RunnableConfig) -> Operation[dict[str, Any]]:
+    @operation
+    def repair(state: Any, config: RunnableConfig) -> Operation[dict[str, Any]]:
         held = state if isinstance(state, dict) else vars(state)
         messages = held.get(messages_key) or []
         runtime = (config.get("configurable") or {}).get("__pregel_runtime")
@@ -54,7 +49,7 @@ def repair_node(
             repaired = yield from repaired_at(place, messages)
         return replacing(messages, repaired, messages_key)
 
-    return RunnableLambda(node, anode, name="repair")
+    return RunnableLambda(repair, asynchronous(repair), name="repair")
 
 
 def repaired_at(place: Place, messages: Sequence[Any]) -> Operation[list[BaseMessage]]:
