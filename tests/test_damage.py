@@ -33,7 +33,7 @@ from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, WRITES, WriteRow
 from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, garbled, talk
-from tests.handmade import put
+from tests.handmade import append, put
 from tests.odd_values import Ciphered
 from tests.outside import raw
 from tests.test_back_and_forth import AT, INPUT, graph_of
@@ -148,6 +148,39 @@ def test_a_thread_whose_row_is_deleted_is_found_by_a_damaged_group(file: File, c
                 saver.get_tuple(at("t"))
             with pytest.raises(CheckpointDamaged):  # not as if there were none
                 list(saver.list(at("t")))
+
+
+def test_a_thread_whose_row_and_groups_are_deleted_is_found_by_its_checkpoints(
+    postgres: Backend,
+) -> None:
+    """On Postgres a thread's key is made of its name: what is left leads back to its row."""
+    with postgres.open() as saver:
+        append(saver, "t", "a")
+        before = append(saver, "t", "b")
+    with raw(postgres.url) as connection:
+        connection.execute("DELETE FROM wyrd_threads")
+        connection.execute("DELETE FROM wyrd_parity")
+    saver = postgres.open()
+    found = saver.get_tuple(at("t"))
+    assert found is not None
+    assert found.config == before
+    append(saver, "t", "c")
+    assert len(list(saver.list(at("t")))) == 3
+
+
+def test_a_checkpoint_whose_id_is_no_text_any_more_is_left_out(file: File) -> None:
+    """A list leaves it out and records that, though its name is no UTF-8."""
+    with file.open() as saver:
+        count = len(list(saver.list(at("t"))))
+    file.run("DELETE FROM wyrd_parity")
+    file.run(
+        "UPDATE wyrd_checkpoints SET id = CAST(x'30b632' AS TEXT) "
+        "WHERE id = (SELECT max(id) FROM wyrd_checkpoints WHERE built_on IS NOT NULL "
+        "AND id < (SELECT max(id) FROM wyrd_checkpoints))"
+    )
+    with file.open() as saver:
+        assert len(list(saver.list(at("t")))) < count
+        assert "0?2" in "".join(each.checkpoint_id for each in saver.thread("t").heals())
 
 
 def test_a_put_on_a_damaged_parent_restores_it_first(file: File) -> None:

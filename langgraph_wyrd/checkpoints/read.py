@@ -76,7 +76,8 @@ def is_damage(error: BaseException) -> bool:
 
 _NAMED = {
     "sqlite": "SELECT thread FROM wyrd_parity WHERE name = ?",
-    "postgres": "SELECT thread FROM wyrd_parity WHERE thread = ? LIMIT 1",
+    "postgres": "SELECT 1 WHERE EXISTS (SELECT 1 FROM wyrd_parity WHERE thread = ?) "
+    "OR EXISTS (SELECT 1 FROM wyrd_checkpoints WHERE thread = ?)",
 }
 _GROUPS = "SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND closed = {}"
 _IN_TIME = "AND first <= ? AND last >= ?"
@@ -114,7 +115,8 @@ def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None
 
 def not_stored(dialect: str, thread_id: str) -> Script[None]:
     """Raise CheckpointDamaged where a thread's row is missing, and others of its rows are not."""
-    if (yield Query(_NAMED[dialect], (found_by(dialect, thread_id),))):
+    text = _NAMED[dialect]
+    if (yield Query(text, (found_by(dialect, thread_id),) * text.count("?"))):
         raise CheckpointDamaged(f"the row of thread {given(thread_id)!r} is missing")
 
 

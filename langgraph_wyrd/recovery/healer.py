@@ -78,11 +78,16 @@ def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
 def record(key: Key, heals: Sequence[Heal]) -> Command:
     """The statement that records heals, each once."""
     moment = now()
-    return Command(_RECORD, [
-        HealRow(key, _id(each), each.ns, each.checkpoint, each.channel, each.kind, moment, None,
-                each.what)
-        for each in heals
-    ])  # fmt: skip
+    rows = []
+    for each in heals:
+        # What was damaged may be named by a text that is no UTF-8 any more.
+        ns, checkpoint, channel, what = (
+            str(text).encode(errors="replace").decode()
+            for text in (each.ns, each.checkpoint, each.channel, each.what)
+        )
+        at = (ns, checkpoint, channel, each.kind, moment, None, what)
+        rows.append(HealRow(key, _id(each), *at))
+    return Command(_RECORD, rows)
 
 
 def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:

@@ -216,11 +216,10 @@ class Look:
         self.findings: list[Any] = []
 
     def all(self) -> None:
-        try:
-            with WyrdSaver.from_conn_string(f"sqlite:///{self.path}") as saver:
-                self._calls(saver)
-        except Exception as error:
-            self.wrong.append(f"closing raised {type(error).__name__}: {error}")
+        saver = WyrdSaver.from_conn_string(f"sqlite:///{self.path}")
+        self._try("opening", lambda: saver.setup())
+        self._calls(saver)
+        self._try("closing", saver.close)
 
     def _calls(self, saver: Any) -> None:
         report = self._try("verify()", saver.verify)
