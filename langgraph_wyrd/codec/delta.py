@@ -349,79 +349,86 @@ def fresh_places(
 
 
 class Value:
-    """The value of a channel while its operations are applied, oldest first.
+    """The value of a channel, as the operations that make it, oldest first.
 
-    List elements stay packed until something is cut out of them: mostly nothing is, and all parts
-    are then loaded in one call.
+    They are carried out when the value is asked for, each time anew: two that were asked for share
+    no object, and of a channel that is removed again nothing is ever decoded.
     """
 
-    __slots__ = ("_codec", "_count", "_parts", "_snapshot", "_value")
+    __slots__ = ("_codec", "_operations")
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
-        self._parts: list[Part] | None = None  # of a list that is still packed
-        self._count = 0
-        self._value: Any = None  # a callable result, or the value
-        self._snapshot = False
+        self._operations: list[Operation] = []
 
     def apply(self, operation: Operation) -> None:
-        kind, self._snapshot = operation[0], operation[1]
-        if kind == "s":
-            for keep, cut, parts in operation[2]:
-                self._splice(keep, cut, parts)
-        elif kind == "l":
-            self._parts, self._count = list(operation[2]), counted(operation[2])
-        elif kind == "w":
-            self._parts, self._value = None, (operation[2], operation[3])
-        elif kind == "d":
-            self._parts, self._value = None, self._codec.load_entries(operation[3], operation[2])
+        """Go one operation further."""
+        if operation[0] in "sp":
+            self._operations.append(operation)
         else:
-            changed = dict(self._value)
-            for key in operation[2]:
-                del changed[key]
-            changed.update(self._codec.load_entries(operation[4], operation[3]))
-            self._value = changed
-
-    def _splice(self, keep: int, cut: int, parts: list[Part]) -> None:
-        if self._parts is not None:
-            if keep == self._count and not cut:
-                self._parts += parts
-                self._count += counted(parts)
-                return
-            self._value, self._parts = self._codec.load_parts(self._parts), None
-        if type(self._value) is not list or keep + cut > len(self._value):
-            raise ValueError("an edit does not fit the list that it changes")
-        self._value = self._value.copy()
-        self._value[keep : keep + cut] = self._codec.load_parts(parts)
+            self._operations = [operation]
 
     def get(self) -> Any:
-        """The value as it is now. It may be applied to further."""
-        if self._parts is not None:
-            return wrapped(self._snapshot, self._codec.load_parts(self._parts))
-        if type(self._value) is tuple:
-            return wrapped(self._snapshot, self._codec.load(*self._value))
-        if type(self._value) is dict:
-            return wrapped(self._snapshot, self._value.copy())
-        return wrapped(self._snapshot, self._value.copy())
+        """The value as it is now."""
+        first, *more = self._operations
+        kind = first[0]
+        if kind == "w":
+            value = self._codec.load(first[2], first[3])
+        elif kind == "l":
+            value = self._list(first, more)
+        elif kind == "d":
+            value = self._dict(first, more)
+        else:
+            raise ValueError("there is nothing that an edit changes")
+        return wrapped(self._operations[-1][1], value)
+
+    def _list(self, first: Operation, more: Sequence[Operation]) -> list[Any]:
+        """Elements stay packed until some are cut out: mostly none are, and all parts are then
+        loaded in one call."""
+        load, parts = self._codec.load_parts, list(first[2])
+        values, length = None, counted(parts)
+        for operation in more:
+            for keep, cut, new in operation[2]:
+                if values is None and keep == length and not cut:
+                    parts += new
+                    length += counted(new)
+                    continue
+                if values is None:
+                    values = load(parts)
+                if keep + cut > len(values):
+                    raise ValueError("an edit does not fit the list that it changes")
+                values[keep : keep + cut] = load(new)
+        return load(parts) if values is None else values
+
+    def _dict(self, first: Operation, more: Sequence[Operation]) -> dict[str, Any]:
+        load = self._codec.load_entries
+        value = load(first[3], first[2])
+        for _, _, removed, count, body in more:
+            for key in removed:
+                del value[key]
+            value.update(load(body, count))
+        return value
 
     def copy(self) -> Value:
         """The value as it is now, whatever is applied to this one later."""
         made = Value(self._codec)
-        made._parts = None if self._parts is None else list(self._parts)
-        made._count, made._value, made._snapshot = self._count, self._value, self._snapshot
+        made._operations = self._operations.copy()
         return made
 
     def fingerprint(self, channel: str) -> Fingerprint:
         """The fingerprint that the saver has which stored the value."""
-        if self._parts is None and type(self._value) is tuple:
-            tag, data = self._value
+        first, *more = self._operations
+        if first[0] == "w":
+            _, snapshot, tag, data = first
             # Of what another serde packed nothing is known: load it, as it may be a list.
             value = None if self._codec.splits else self.get()
-            marks, snapshot = _marks(self._codec, value), self._snapshot or bare(value)[0]
+            marks, snapshot = _marks(self._codec, value), snapshot or bare(value)[0]
             return Whole(_print(data, len(tag)), len(data), snapshot, marks)
-        value = bare(self.get())[1]
-        if type(value) is list:
-            size = _size(self._parts) if self._parts is not None else 64 * len(value)
-            return list_fingerprint(self._codec, value, size, self._snapshot)
-        held = wrapped(self._snapshot, value)
-        return operation(self._codec, None, held, channel, restored=True)[1]
+        value = self.get()
+        if first[0] == "d":
+            return operation(self._codec, None, value, channel, restored=True)[1]
+        snapshot, held = bare(value)
+        size = _size(first[2]) + sum([_size(new) for op in more for _, _, new in op[2]])
+        if any(cut for op in more for _, cut, _ in op[2]):
+            size = 64 * len(held)
+        return list_fingerprint(self._codec, held, size, snapshot)

@@ -70,18 +70,90 @@ PLAIN = (
 )
 
 
-class _Class:
-    """One installed message class: how its rows look."""
+_revalidated = 0
 
-    __slots__ = ("cls", "code", "fields", "get", "names", "size")
+
+def revalidated() -> int:
+    """How many messages of another langchain-core were loaded in this process."""
+    return _revalidated
+
+
+def _revalidate(row: list[Any]) -> Any:
+    """A message of another langchain-core: its class decides, as it does under the serde."""
+    global _revalidated
+    _revalidated += 1
+    code, fields, *values = row
+    if max(fields, default=0) >= len(FIELDS) or code >= len(CLASSES):
+        raise SchemaTooNew(
+            "a message was stored with a class or field that this release does not know: upgrade "
+            "langgraph-wyrd"
+        )
+    given = {FIELDS[number]: value for number, value in zip(fields, values, strict=True)}
+    cls = getattr(lc, CLASSES[code], None)
+    if cls is None:
+        return _kept(CLASSES[code], given)
+    try:
+        return cls(**given)
+    except Exception:
+        return cls.model_construct(**given)
+
+
+def _kept(name: str, given: dict[str, Any]) -> Any:
+    """A message whose class langchain-core has no more, in the serde's own form."""
+    short = name.removesuffix("Chunk").removesuffix("Message").lower()
+    module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
+    data = ormsgpack.packb((module, name, given, "model_validate_json"))
+    why = "its class is gone from langchain-core. It is whole again when the class is"
+    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
+
+
+class _Class:
+    """One installed message class: how its rows look, and how one becomes a message."""
+
+    __slots__ = ("code", "fields", "get", "make", "names", "size")
 
     def __init__(self, cls: type[Any], code: int) -> None:
-        self.cls = cls
         self.code = code
         self.names = tuple(cls.model_fields)
         self.fields = bytes(_NUMBER[name] for name in self.names)
         self.get = itemgetter(*self.names)
         self.size = len(self.names)
+        self.make = _maker(cls, self.names, self.fields)
+
+
+# What pydantic keeps of an object, set without looking any of it up again.
+_SET = {
+    f"set_{name.strip('_')}": BaseModel.__dict__[name].__set__
+    for name in (
+        "__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__",
+    )
+}  # fmt: skip
+
+
+def _maker(cls: type[Any], names: Sequence[str], fields: bytes) -> Callable[[list[Any]], Any]:
+    """A function that makes a message of a row.
+
+    A long thread has thousands, so the function is written out for the class, as that of a named
+    tuple is: a loop over the fields takes a quarter longer.
+    """
+    text = f"""
+def make(row):
+    if row[1] != {fields!r}:
+        return revalidate(row)
+    _, _, {", ".join(names)} = row
+    message = new(cls)
+    set_dict(message, {{{", ".join(f"{name!r}: {name}" for name in names)}}})
+    set_pydantic_fields_set(message, names.copy())
+    set_pydantic_extra(message, {{}})
+    set_pydantic_private(message, None)
+    return message
+"""
+    made: dict[str, Any] = {
+        "cls": cls, "names": set(names), "new": object.__new__, "revalidate": _revalidate, **_SET,
+    }  # fmt: skip
+    exec(text, made)
+    make: Callable[[list[Any]], Any] = made["make"]
+    return make
 
 
 def _installed() -> dict[type[Any], _Class]:
@@ -96,10 +168,7 @@ def _installed() -> dict[type[Any], _Class]:
 
 
 _BY_TYPE = _installed()
-_AS_INSTALLED: dict[int, tuple[type[Any], tuple[str, ...], bytes, set[str]]] = {
-    spec.code: (spec.cls, spec.names, spec.fields, set(spec.names)) for spec in _BY_TYPE.values()
-}
-_UNKNOWN: tuple[type[Any], tuple[str, ...], None, set[str]] = (object, (), None, set())
+_MAKERS = {spec.code: spec.make for spec in _BY_TYPE.values()}
 
 
 def is_message(value: object) -> bool:
@@ -161,33 +230,12 @@ def alike(values: Sequence[Any]) -> bytes | None:
 
 
 def unpack(arrays: Sequence[bytes]) -> list[Any]:
-    """The messages of packed arrays of rows, unpacked in one call."""
-    bodies, total = [], 0
-    for array in arrays:
-        first = array[0]
-        if first < 0xA0:
-            bodies.append(array[1:])
-            total += first & 15
-        elif first == 0xDC:
-            bodies.append(array[3:])
-            total += int.from_bytes(array[1:3], "big")
-        else:
-            bodies.append(array[5:])
-            total += int.from_bytes(array[1:5], "big")
-    made: list[Any] = []
-    add, installed = made.append, _AS_INSTALLED
-    for row in ormsgpack.unpackb(b"\xdd" + total.to_bytes(4, "big") + b"".join(bodies)):
-        cls, names, known, fields_set = installed.get(row[0], _UNKNOWN)
-        if row[1] != known:
-            add(_revalidate(row[0], row[1], row[2:]))
-            continue
-        message = _new(cls)
-        _set_dict(message, dict(zip(names, row[2:], strict=False)))
-        _set_fields_set(message, fields_set.copy())
-        _set_extra(message, {})
-        _set_private(message, None)
-        add(message)
-    return made
+    """The messages of packed arrays of rows."""
+    return [
+        _MAKERS.get(row[0], _revalidate)(row)
+        for array in arrays
+        for row in ormsgpack.unpackb(array)
+    ]
 
 
 def shape(message: Any) -> Any:
@@ -209,50 +257,6 @@ def _shape(value: Any) -> Any:
     if kind is list:
         return (list, *[_shape(item) for item in value])
     return kind
-
-
-# What pydantic keeps of an object, set without looking any of it up again.
-_new = object.__new__
-_set_dict: Callable[[Any, Any], None] = BaseModel.__dict__["__dict__"].__set__
-_set_fields_set: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-_set_extra: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_extra__"].__set__
-_set_private: Callable[[Any, Any], None] = BaseModel.__dict__["__pydantic_private__"].__set__
-
-
-_revalidated = 0
-
-
-def revalidated() -> int:
-    """How many messages of another langchain-core were loaded in this process."""
-    return _revalidated
-
-
-def _revalidate(code: int, fields: bytes, values: list[Any]) -> Any:
-    """A message of another langchain-core: its class decides, as it does under the serde."""
-    global _revalidated
-    _revalidated += 1
-    if max(fields, default=0) >= len(FIELDS) or code >= len(CLASSES):
-        raise SchemaTooNew(
-            "a message was stored with a class or field that this release does not know: upgrade "
-            "langgraph-wyrd"
-        )
-    given = {FIELDS[number]: value for number, value in zip(fields, values, strict=True)}
-    cls = getattr(lc, CLASSES[code], None)
-    if cls is None:
-        return _kept(CLASSES[code], given)
-    try:
-        return cls(**given)
-    except Exception:
-        return cls.model_construct(**given)
-
-
-def _kept(name: str, given: dict[str, Any]) -> Any:
-    """A message whose class langchain-core has no more, in the serde's own form."""
-    short = name.removesuffix("Chunk").removesuffix("Message").lower()
-    module = f"langchain_core.messages.{'modifier' if short == 'remove' else short}"
-    data = ormsgpack.packb((module, name, given, "model_validate_json"))
-    why = "its class is gone from langchain-core. It is whole again when the class is"
-    return kept_of(Stored(PYDANTIC_V2, data, module, name, given, "gone", why))
 
 
 def same(original: Any, restored: Any) -> bool:

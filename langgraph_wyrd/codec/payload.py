@@ -68,7 +68,7 @@ def unpack_delta(data: bytes) -> Delta:
     """The delta of such bytes."""
     try:
         changes, removed, table, versions, dropped, seen, unseen, rest, metadata = unpacked(data)
-        names = list(map(_long, table))
+        names = [h[0] if type(h) is list else h.rjust(_WIDTH, "0") for h in table]
         return Delta(
             changes,
             removed,
@@ -94,10 +94,6 @@ def _short(version: Any) -> Any:
     return [version]
 
 
-def _long(held: Any) -> Any:
-    return held[0] if type(held) is list else held.rjust(_WIDTH, "0")
-
-
 # ---- compression
 
 
@@ -117,9 +113,10 @@ def decompressed(data: bytes) -> bytes:
         return data
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
-    if zstandard.frame_content_size(data[1:]) > _LARGEST:
+    frame = memoryview(data)[1:]
+    if zstandard.frame_content_size(frame) > _LARGEST:
         raise CheckpointDamaged("a stored row says that it is larger than any")
-    made: bytes = _local.decompressor.decompress(data[1:])
+    made: bytes = _local.decompressor.decompress(frame)
     return made
 
 

@@ -374,4 +374,4 @@ def joined(arrays: Sequence[bytes]) -> bytes:
 
 
 def counted(parts: Sequence[Part]) -> int:
-    return sum(measured(part[1])[1] for part in parts)
+    return sum([measured(part[1])[1] for part in parts])
