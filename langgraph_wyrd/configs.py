@@ -78,7 +78,8 @@ class Pages:
         def matches(metadata: dict[str, Any]) -> bool:
             return all(metadata.get(name) == value for name, value in wanted.items())
 
-        asked = (dialect, codec, self._where, self._after, size, matches, lenient)
+        filtered = matches if wanted else None
+        asked = (dialect, codec, self._where, self._after, size, filtered, lenient)
         found = yield from read.page(*asked)
         if not found[0] and self.thread_id is not None:  # both raise if its row is missing
             if lenient is None:

@@ -10,7 +10,7 @@ import itertools
 import operator
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -453,6 +453,58 @@ def spoil(values: dict[str, Any]) -> None:
     values["set"].add(2)
     values["said"][0].content = "changed"
     values["snap"].value.append(2)
+
+
+async def test_a_page_of_a_tree(backend: Backend, call: Call) -> None:
+    """A page of checkpoints that build on each other, on several branches, is what each of them is
+    by itself; what can be changed in one is in no other."""
+    rng = random.Random(7)
+    saver, reference = backend.open(), InMemorySaver()
+    start: dict[str, Any] = {"log": [], "files": {}, "said": []}
+    made = [(None, start)]
+    for n in range(60):
+        parent, before = rng.choice(made[-8:])
+        held = copy.deepcopy(before)
+        held["log"].append({"step": [n]})
+        held["said"].append(HumanMessage(f"message {n}", id=str(n)))
+        held["files"][f"file {n % 5}"] = {"lines": [str(n)]}
+        if n % 3 == 0:
+            del held["said"][rng.randrange(len(held["said"]))]
+            held["log"][rng.randrange(len(held["log"]))]["step"].append("edited")
+        if n % 4 == 0:
+            held["files"].pop(rng.choice([*held["files"]]))
+        if n % 7 < 2:
+            held["flash"] = [n]
+        else:
+            held.pop("flash", None)
+        at = {name: version() for name in held}
+        name = new_id()
+        for each in (saver, reference):
+            put(each, "t", held, parent=parent, id=name, versions=at)
+        made.append((name, held))
+    for each in {id(s): s for s in (saver, reopened(backend, saver))}.values():
+        rows = await call(each, "list", config("t"))
+        expected = sorted(contents(reference, "t"), key=lambda row: row[0][1], reverse=True)
+        assert [content(row) for row in rows] == expected
+        seen: set[int] = set()
+        for row in rows:
+            parts = set(changeable(row))
+            assert seen.isdisjoint(parts)
+            seen |= parts
+
+
+def changeable(value: Any) -> Iterator[int]:
+    """The identities of all that can be changed in place in a value."""
+    if isinstance(value, HumanMessage):
+        yield id(value)
+        yield from changeable((value.__dict__, value.model_fields_set, value.model_extra))
+    elif isinstance(value, dict | list | set):
+        yield id(value)
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from changeable(each)
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from changeable(each)
 
 
 async def test_changes_in_place_are_stored(backend: Backend, call: Call) -> None:

@@ -73,7 +73,7 @@ def _values_along(
         held = restored.channels
         made[row.id] = (row.parent, {name: held[name].copy() for name in wanted if name in held})
 
-    applied(codec, found, restored, look)
+    applied(codec, found, restored, look=look)
     return made
 
 

@@ -8,9 +8,11 @@ holds the checkpoint, or where a row holds all its channels.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import cycle, repeat
+from operator import itemgetter
 from typing import Any
 
 from langgraph_wyrd.checkpoints import user_values
@@ -51,14 +53,14 @@ _THREAD, _CHECKPOINT, _SNAPSHOT, _WRITE, _USER, _GROUP = range(6)
 _TAGS = 2 + _MOST[0] + _MOST[1]  # where these stand
 
 
-def _places() -> list[tuple[Any, list[int]]]:
-    """Of each kind: its class, and where in a selected row each of its fields stands."""
+def _places() -> list[tuple[Any, Any]]:
+    """Of each kind: its class, and what takes its fields from a selected row."""
     made = []
     for table, kind in zip(_TABLES, _KINDS, strict=False):
         at = {table.placed_by: 1}
         for type_, names in enumerate(kind):
             at.update((name, 2 + sum(_MOST[:type_]) + n) for n, name in enumerate(names))
-        made.append((table.row, [at[name] for name in table.names]))
+        made.append((table.row, itemgetter(*[at[name] for name in table.names])))
     return made
 
 
@@ -82,6 +84,30 @@ class Found:
         return self.path[0] if self.path else None
 
 
+@dataclass(slots=True)
+class Rows:
+    """What is stored of one or more checkpoints of a namespace, every row once."""
+
+    thread: ThreadRow | None = None
+    checkpoints: dict[str, CheckpointRow] = field(default_factory=dict)
+    snapshots: list[SnapshotRow] = field(default_factory=list)
+    writes: dict[str, list[WriteRow]] = field(default_factory=dict)  # by checkpoint
+    users: user_values.Rows = field(default_factory=user_values.Rows)
+    groups: list[bytes] = field(default_factory=list)  # tags, where they were asked for
+
+    def of(self, id: str | None, groups: list[bytes] | None = None) -> Found:
+        """What is stored of a checkpoint; None: of the latest. `groups`: those of its time."""
+        left, path = dict(self.checkpoints), []
+        start = max(left, default="") if id is None else id
+        at = left.pop(start, None)
+        while at is not None:
+            path.append(at)
+            at = None if at.built_on is None else left.pop(at.built_on, None)
+        writes = self.writes.get(start, [])
+        grouped = groups is not None
+        return Found(self.thread, path, self.snapshots, writes, self.users, groups or [], grouped)
+
+
 def _selected(alias: str, kind: int, dialect: str) -> str:
     """The columns of one kind of row, with nulls of the right type where it has fewer."""
     types = ("TEXT", "BIGINT", "BYTEA") if dialect == "postgres" else ("TEXT", "INTEGER", "BLOB")
@@ -94,20 +120,21 @@ def _selected(alias: str, kind: int, dialect: str) -> str:
 
 @lru_cache
 def _statement(
-    dialect: str, latest: bool, writes: bool, snapshots: bool, head: bool = False
+    dialect: str, count: int, writes: bool, snapshots: bool, groups: bool, head: bool = False
 ) -> tuple[str, str]:
-    """The whole statement, and its parameters in their order: `t`hread, `n`amespace, `c`heckpoint.
+    """The whole statement, and its parameters in their order: `t`hread, `n`amespace, `c`heckpoints.
 
-    With `head` the latest of the root is wanted, whose id the thread's row names.
+    `count`: how many checkpoints are named; 0: the latest is wanted. With `head` it is that of the
+    root, whose id the thread's row names.
     """
     postgres = dialect == "postgres"
     by = "key" if postgres else "thread_id"
     row, crow = ("", "") if postgres else (", row", ", c.row")
     # Where rows are spread by thread, only a parameter tells a planner where they lie.
     key, pkey = ("?t", "?t") if postgres else ("t.key", "p.thread")
-    chosen = f"(SELECT max(id) FROM wyrd_checkpoints WHERE thread = {key} AND ns = ?n)"
-    if not latest:
-        chosen = "?c"
+    chosen = f"= (SELECT max(id) FROM wyrd_checkpoints WHERE thread = {key} AND ns = ?n)"
+    if count:
+        chosen = f"IN ({', '.join(['?c'] * count)})"
     stops = (
         f" AND NOT EXISTS (SELECT 1 FROM wyrd_snapshots s WHERE s.thread = {pkey} AND s.ns = p.ns "
         "AND s.checkpoint = p.id AND s.channel = '' AND s.stamp = p.stamp)"
@@ -119,7 +146,7 @@ WITH RECURSIVE
 t AS (SELECT * FROM wyrd_threads WHERE {by} = ?t),
 path(thread, ns, id, built_on, stamp{row}) AS (
   SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM t
-  JOIN wyrd_checkpoints c ON c.thread = {key} AND c.ns = ?n AND c.id = {chosen}
+  JOIN wyrd_checkpoints c ON c.thread = {key} AND c.ns = ?n AND c.id {chosen}
   UNION
   SELECT c.thread, c.ns, c.id, c.built_on, c.stamp{crow} FROM path p
   {_joined("p.built_on", postgres)}
@@ -132,7 +159,7 @@ UNION ALL SELECT {_selected("c", _CHECKPOINT, dialect)} FROM path p
     if writes:
         stamps += (
             f" UNION ALL SELECT w.seq FROM t JOIN wyrd_writes w ON w.thread = {key} AND w.ns = ?n "
-            f"AND w.checkpoint = {chosen}"
+            f"AND w.checkpoint {chosen}"
         )
     text += f"""
 UNION ALL SELECT {_selected("u", _USER, dialect)} FROM t JOIN wyrd_user_data u
@@ -142,14 +169,15 @@ UNION ALL SELECT {_selected("u", _USER, dialect)} FROM t JOIN wyrd_user_data u
 UNION ALL SELECT {_selected("s", _SNAPSHOT, dialect)} FROM path p JOIN wyrd_snapshots s
   ON s.thread = {pkey} AND s.ns = p.ns AND s.checkpoint = p.id AND s.stamp = p.stamp"""
     if writes:
-        at = "t.head" if head else chosen
         text += f"""
 UNION ALL SELECT {_selected("w", _WRITE, dialect)} FROM t JOIN wyrd_writes w
-  ON w.thread = {key} AND w.ns = ?n AND w.checkpoint = {chosen}
+  ON w.thread = {key} AND w.ns = ?n AND w.checkpoint {chosen}"""
+    if groups:
+        at = "t.head" if head else "?c" if count else chosen.removeprefix("= ")
+        for closed in (0, 1):
+            text += f"""
 UNION ALL SELECT {_selected("g", _GROUP, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = {key} AND g.closed = 0 AND g.first <= {at} AND g.last >= {at}
-UNION ALL SELECT {_selected("g", _GROUP, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = {key} AND g.closed = 1 AND g.first <= {at} AND g.last >= {at}"""
+  ON g.thread = {key} AND g.closed = {closed} AND g.first <= {at} AND g.last >= {at}"""
     return _MARK.sub("?", text), "".join(_MARK.findall(text))
 
 
@@ -169,33 +197,44 @@ def _joined(id: str, postgres: bool) -> str:
     )
 
 
-def parsed(rows: Sequence[Row], ns: str, id: str | None) -> Found:
-    """The rows of such a statement, the path in its order."""
-    found, left = Found(), {}
+def query(
+    dialect: str, thread_id: str, ns: str, ids: Sequence[str], *,
+    writes: bool = True, snapshots: bool = True, groups: bool = False,
+) -> Query:  # fmt: skip
+    """The statement for some checkpoints, or (without ids) for the latest of the namespace.
+
+    `groups`: the parity groups that name the rows of one checkpoint.
+    """
+    head = not ids and not ns
+    text, order = _statement(dialect, len(ids), writes, snapshots, groups, head)
+    given: dict[str, Iterator[Any]] = {
+        "t": repeat(found_by(dialect, thread_id)),
+        "n": repeat(ns),
+        "c": cycle(ids),
+    }
+    return Query(text, tuple(next(given[mark]) for mark in order))
+
+
+def parsed(rows: Sequence[Row]) -> Rows:
+    """The rows of such a statement."""
+    found = Rows()
     for row in rows:
         kind = row[0]
         if kind == _GROUP:
             found.groups.append(row[_TAGS])
             continue
-        cls, places = _PLACES[kind]
-        made = cls._make([row[at] for at in places])
+        cls, fields_of = _PLACES[kind]
+        made = cls._make(fields_of(row))
         if kind == _CHECKPOINT:
-            left[made.ns, made.id] = made
+            found.checkpoints[made.id] = made
         elif kind == _WRITE:
-            found.writes.append(made)
+            found.writes.setdefault(made.checkpoint, []).append(made)
         elif kind == _SNAPSHOT:
             found.snapshots.append(made)
         elif kind == _USER:
             found.users.add(made)
         else:
             found.thread = made
-    if left:
-        # The start is the row that was asked for: the newest, where no id was given.
-        start = id if id is not None else max(key[1] for key in left if key[0] == ns)
-        at = left.pop((ns, start), None)
-        while at is not None:
-            found.path.append(at)
-            at = None if at.built_on is None else left.pop((at.ns, at.built_on), None)
     return found
 
 
@@ -204,12 +243,10 @@ def find(
     writes: bool = True, snapshots: bool = True,
 ) -> Script[Found]:  # fmt: skip
     """What is stored of a checkpoint, or (`id` None) of the latest in its namespace."""
-    text, order = _statement(dialect, id is None, writes, snapshots, head=id is None and not ns)
-    given = {"t": found_by(dialect, thread_id), "n": ns, "c": id}
-    rows = yield Query(text, tuple(given[each] for each in order))
-    found = parsed(rows, ns, id)
-    found.grouped = writes
-    return found
+    ids = () if id is None else (id,)
+    asked = query(dialect, thread_id, ns, ids, writes=writes, snapshots=snapshots, groups=writes)
+    found = parsed((yield asked))
+    return found.of(id, found.groups if writes else None)
 
 
 _LINE = """

@@ -9,10 +9,16 @@ from typing import Any, Protocol
 
 from langgraph_wyrd.checkpoints import path, user_values
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.restore import checked, metadata_of, rest_of, restore
+from langgraph_wyrd.checkpoints.restore import (
+    Restored,
+    metadata_at,
+    metadata_of,
+    rest_of,
+    restore,
+)
 from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.delta import REF
-from langgraph_wyrd.codec.payload import unpack_delta, unpacked
+from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec, bare, wrapped
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
@@ -20,7 +26,7 @@ from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import LAST, place_of, tags_of
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, WRITES, Key, WriteRow
+from langgraph_wyrd.storage.tables import WRITES, Key, WriteRow
 from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
 from langgraph_wyrd.types.rebuild import log_kept, migration_raised
 
@@ -79,9 +85,11 @@ _NAMED = {
     "postgres": "SELECT 1 WHERE EXISTS (SELECT 1 FROM wyrd_parity WHERE thread = ?) "
     "OR EXISTS (SELECT 1 FROM wyrd_checkpoints WHERE thread = ?)",
 }
-_GROUPS = "SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND closed = {}"
-_IN_TIME = "AND first <= ? AND last >= ?"
-_BETWEEN = [f"{_GROUPS.format(closed)} {_IN_TIME}" for closed in (0, 1)]
+_GROUPS = " UNION ALL ".join(
+    f"SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND closed = {closed} "
+    "AND first <= ? AND last >= ?"
+    for closed in (0, 1)
+)
 _SUMS = "SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND id >= ? AND id <= ?"
 
 
@@ -138,10 +146,25 @@ def headed(key: Key, head: str | None) -> Script[None]:
 def present(key: Key, low: str, high: str) -> Script[None]:
     """Raise CheckpointDamaged where a checkpoint's row is missing, of those with such ids, or the
     group that names it."""
-    groups = yield from groups_between(key, low, high)
+    groups = yield groups_between(key, low, high)
+    _refuse_missing(low, high, groups, (yield _sums(key, low, high, groups)))
+
+
+def groups_between(key: Key, low: str, high: str) -> Query:
+    """The parity groups that may have a checkpoint with an id between these."""
+    return Query(_GROUPS, (key, high, low) * 2)
+
+
+def _sums(key: Key, low: str, high: str, groups: Sequence[Any]) -> Query:
+    """The checkpoints that these groups may have."""
     first = min([low, *(row[0] for row in groups)])
     last = max([high, *(row[1] for row in groups)])
-    sums = yield Query(_SUMS, (key, first, last))
+    return Query(_SUMS, (key, first, last))
+
+
+def _refuse_missing(low: str, high: str, groups: Sequence[Any], sums: Sequence[Any]) -> None:
+    """Raise CheckpointDamaged where a checkpoint that a group names is not there, or one that is
+    there, with an id between these, is named by none."""
     held = {
         (sum & 0xFFFFFFFF) << 32 | place_of(str(ns), str(id)) | 1: id
         for ns, id, sum in sums
@@ -152,12 +175,6 @@ def present(key: Key, low: str, high: str) -> Script[None]:
         raise CheckpointDamaged("the row of a checkpoint is missing")
     if any(tag not in named and low <= id <= high for tag, id in held.items()):
         raise CheckpointDamaged("a checkpoint is in no group of its thread's parity")
-
-
-def groups_between(key: Key, low: str, high: str) -> Script[list[Any]]:
-    """The parity groups that may have a checkpoint with an id between these."""
-    open_, closed = yield [Query(text, (key, high, low)) for text in _BETWEEN]
-    return [*open_, *closed]
 
 
 def complete(found: Found) -> None:
@@ -174,7 +191,7 @@ def all_written(
     key: Key, ns: str, low: str, high: str, rows: Mapping[str, list[WriteRow]], ids: Sequence[str]
 ) -> Script[None]:
     """The same for several checkpoints, of which these are the writes."""
-    groups = [row[2] for row in (yield from groups_between(key, low, high))]
+    groups = [row[2] for row in (yield groups_between(key, low, high))]
     for id in ids:
         _written_at(ns, id, rows.get(id, ()), groups)
 
@@ -188,12 +205,20 @@ def _written_at(ns: str, id: str, rows: Sequence[WriteRow], groups: Sequence[byt
                 raise CheckpointDamaged(f"what a task wrote at checkpoint {given(id)} is missing")
 
 
-def read_of(codec: Codec, found: Found, again: Collection[str] = ()) -> Read:
-    """The checkpoint of the rows that hold it. `again`: tasks whose writes are damaged."""
+def read_of(
+    codec: Codec,
+    found: Found,
+    again: Collection[str] = (),
+    known: dict[str, Restored] | None = None,
+) -> Read:
+    """The checkpoint of the rows that hold it. `again`: tasks whose writes are damaged.
+
+    `known`: others of its namespace that were restored. No object of one read is in another.
+    """
     thread, row = found.thread, found.path[0]
     assert thread is not None
     place = given(thread.thread_id), given(row.ns), given(row.id)
-    restored = restore(codec, found)
+    restored = restore(codec, found, known)
     checkpoint = rest_of(codec, restored.rest)
     checkpoint["id"] = given(row.id)
     if row.ts is not None:
@@ -204,8 +229,8 @@ def read_of(codec: Codec, found: Found, again: Collection[str] = ()) -> Read:
         values = {name: migrated(codec, name, value, *place) for name, value in values.items()}
         writes = [(task, name, migrated(codec, name, v, *place)) for task, name, v in writes]
     checkpoint["channel_values"] = values
-    checkpoint["channel_versions"] = restored.versions
-    checkpoint["versions_seen"] = restored.seen
+    checkpoint["channel_versions"] = dict(restored.versions)
+    checkpoint["versions_seen"] = {node: dict(held) for node, held in restored.seen.items()}
     metadata = metadata_of(codec, row, restored.metadata)
     if codec.has_kept():
         held = [(name, value) for _, name, value in writes]
@@ -300,6 +325,9 @@ def pending(
 # ---- a page of checkpoints
 
 
+Matches = Callable[[dict[str, Any]], bool]
+
+
 @dataclass(slots=True)
 class Page:
     """Where a listing goes on: behind this checkpoint."""
@@ -315,7 +343,7 @@ def page(
     where: Sequence[tuple[str, tuple[Any, ...]]],
     after: Page | None,
     size: int,
-    matches: Callable[[dict[str, Any]], bool],
+    matches: Matches | None,
     lenient: Lenient | None = None,
 ) -> Script[tuple[list[Read], Page | None]]:
     """The next checkpoints, newest first, and where to go on (None: that was the end).
@@ -333,29 +361,53 @@ def page(
         "ORDER BY c.id DESC, c.ns DESC, c.thread DESC LIMIT ?",
         (*params, size),
     )
-    if lenient is None:
-        for thread, name in {(row[0], row[3]) for row in rows}:
-            ids = [row[2] for row in rows if row[0] == thread]
-            with naming(name):
-                yield from present(thread, min(ids), LAST if after is None else max(ids))
     reads: list[Read] = []
-    for _, ns, id, thread_id in rows:
-        if lenient is not None:
+    if lenient is None and rows:
+        reads = yield from _read_all(dialect, codec, rows, matches, newest=after is None)
+    elif lenient is not None:
+        for _, ns, id, thread_id in rows:
             read = yield from lenient.one(thread_id, ns, id)
-            if read is not None and matches(read.metadata):
+            if read is not None and (matches is None or matches(read.metadata)):
                 reads.append(read)
-            continue
-        found = yield from path.find(dialect, thread_id, ns, id)
-        if found.path:
-            with naming(thread_id):
-                row = checked(found.path[0])
-                delta = unpack_delta(codec.opened(CHECKPOINTS, row, "delta"))
-                if not matches(metadata_of(codec, row, delta.metadata)):
-                    continue
-                complete(found)
-                reads.append(read_of(codec, found))
     last = Page(rows[-1][2], rows[-1][1], rows[-1][0]) if len(rows) == size else None
     return reads, last
+
+
+def _read_all(
+    dialect: str, codec: Codec, rows: Sequence[Any], matches: Matches | None, *, newest: bool
+) -> Script[list[Read]]:
+    """The checkpoints of such rows that match. What they share is fetched and checked once.
+
+    `newest`: there are no newer ones.
+    """
+    threads: dict[tuple[Key, str], list[str]] = {}
+    places: dict[tuple[str, str], list[str]] = {}
+    for key, ns, id, thread_id in rows:
+        threads.setdefault((key, thread_id), []).append(id)
+        places.setdefault((thread_id, ns), []).append(id)
+    spans = [(key, min(ids), LAST if newest else max(ids)) for (key, _), ids in threads.items()]
+    named = yield [groups_between(*span) for span in spans]
+    answers = yield [
+        *(_sums(*span, groups) for span, groups in zip(spans, named, strict=True)),
+        *(path.query(dialect, *place, ids) for place, ids in places.items()),
+    ]
+    groups_of: dict[str, Sequence[Any]] = {}
+    for (_, thread_id), (_, low, high), groups in zip(threads, spans, named, strict=True):
+        with naming(thread_id):
+            _refuse_missing(low, high, groups, answers.pop(0))
+        groups_of[thread_id] = groups
+    made: dict[tuple[str, str, str], Read] = {}
+    for ((thread_id, ns), ids), held in zip(places.items(), answers, strict=True):
+        stored, groups = path.parsed(held), groups_of[thread_id]
+        known: dict[str, Restored] = {}
+        for id in sorted(ids):  # others build on the older ones
+            found = stored.of(id, [row[2] for row in groups if row[0] <= id <= row[1]])
+            with naming(thread_id), Held():
+                if matches is None or matches(metadata_at(codec, found.path[0])):
+                    complete(found)
+                    made[thread_id, ns, id] = read_of(codec, found, known=known)
+    wanted = ((thread_id, ns, id) for _, ns, id, thread_id in rows)
+    return [made[each] for each in wanted if each in made]
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import ormsgpack
@@ -102,6 +102,14 @@ class Restored:
         """The value of each channel that has one."""
         return {name: value.get() for name, value in self.channels.items()}
 
+    def copy(self) -> Restored:
+        """The checkpoint as it is now, whatever is applied to this one later."""
+        channels = {name: value.copy() for name, value in self.channels.items()}
+        return replace(
+            self, channels=channels, versions=dict(self.versions), seen=dict(self.seen),
+            owners=dict(self.owners),
+        )  # fmt: skip
+
 
 def checked(row: CheckpointRow) -> CheckpointRow:
     """The row, if it is as it was stored."""
@@ -119,20 +127,35 @@ def damaged(row: CheckpointRow, why: str) -> CheckpointDamaged:
     return CheckpointDamaged(f"checkpoint {given(row.id)} can't be read: {why}")
 
 
-def restore(codec: Codec, found: Found) -> Restored:
-    """The checkpoint that a path leads back from."""
-    return applied(codec, found, Restored())
+def restore(codec: Codec, found: Found, known: dict[str, Restored] | None = None) -> Restored:
+    """The checkpoint that a path leads back from.
+
+    `known` has others of the namespace that were restored, by their ids, and takes this one in:
+    where the path meets one of them it goes on from there.
+    """
+    known = {} if known is None else known
+    at = next((n for n, row in enumerate(found.path) if row.id in known), None)
+    start = Restored() if at is None else known[found.path[at].id].copy()
+    made = known[found.path[0].id] = applied(codec, found, start, at)
+    return made
 
 
 def applied(
-    codec: Codec, found: Found, made: R, look: Callable[[CheckpointRow], object] = lambda _: None
+    codec: Codec,
+    found: Found,
+    made: R,
+    at: int | None = None,
+    look: Callable[[CheckpointRow], object] = lambda _: None,
 ) -> R:
-    """The same, put into `made`; `look` is called with each row once it was applied."""
+    """The same, put into `made`, which holds the checkpoint of the row `at` if that is given.
+
+    `look` is called with each row once it was applied.
+    """
     path = found.path
     last = path[-1]
-    rows: Sequence[CheckpointRow] = path
-    before = None
-    if last.built_on is not None:
+    rows: Sequence[CheckpointRow] = path[:at]
+    before = None if at is None else path[at]
+    if before is None and last.built_on is not None:
         place = (last.ns, last.id)
         snapshots = [each for each in found.snapshots if (each.ns, each.checkpoint) == place]
         if not snapshots:
