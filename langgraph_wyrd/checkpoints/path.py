@@ -174,10 +174,10 @@ UNION ALL SELECT {_selected("w", _WRITE, dialect)} FROM t JOIN wyrd_writes w
   ON w.thread = {key} AND w.ns = ?n AND w.checkpoint {chosen}"""
     if groups:
         at = "t.head" if head else "?c" if count else chosen.removeprefix("= ")
-        for closed in (0, 1):
+        for when in (f"g.last >= {at} AND g.closed IS NULL", f"g.closed >= {at}"):
             text += f"""
 UNION ALL SELECT {_selected("g", _GROUP, dialect)} FROM t JOIN wyrd_parity g
-  ON g.thread = {key} AND g.closed = {closed} AND g.first <= {at} AND g.last >= {at}"""
+  ON g.thread = {key} AND g.first <= {at} AND {when}"""
     return _MARK.sub("?", text), "".join(_MARK.findall(text))
 
 

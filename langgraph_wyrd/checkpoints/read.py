@@ -86,9 +86,8 @@ _NAMED = {
     "OR EXISTS (SELECT 1 FROM wyrd_checkpoints WHERE thread = ?)",
 }
 _GROUPS = " UNION ALL ".join(
-    f"SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND closed = {closed} "
-    "AND first <= ? AND last >= ?"
-    for closed in (0, 1)
+    f"SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND first <= ? AND {when}"
+    for when in ("last >= ? AND closed IS NULL", "closed >= ?")
 )
 _SUMS = "SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND id >= ? AND id <= ?"
 

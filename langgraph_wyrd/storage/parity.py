@@ -56,7 +56,7 @@ INSERT = insert(PARITY)
 _CHANGE = "UPDATE wyrd_parity SET first = ?, last = ?, sum = ?, tags = ?, data = ?"
 _WHICH = "WHERE thread = ? AND n = ? AND sum = ?"
 UPDATE = f"{_CHANGE} {_WHICH}"
-CLOSE = f"{_CHANGE}, closed = 1 {_WHICH}"
+CLOSE = f"{_CHANGE}, closed = ? {_WHICH}"
 
 
 class Group(NamedTuple):
@@ -186,11 +186,11 @@ class Groups:
         made[place] = group._replace(sum=row.sum)
         if not group.sum:
             return Step(INSERT, row)
-        return Step(
-            CLOSE if row.closed else UPDATE,
-            (row.first, row.last, row.sum, row.tags, row.data, row.thread, row.n, group.sum),
-            must=True,
-        )
+        changed = (row.first, row.last, row.sum, row.tags, row.data)
+        which = (row.thread, row.n, group.sum)
+        if row.closed is None:
+            return Step(UPDATE, (*changed, *which), must=True)
+        return Step(CLOSE, (*changed, row.closed, *which), must=True)
 
     def keep(self, made: dict[tuple[Key, int], Group]) -> None:
         """Remember groups: what was planned is stored."""
@@ -243,10 +243,10 @@ def joined(group: Group, number: int, row: Any, data: bytes) -> Group:
 def stored(key: Key, group: Group, *, ends: bool = False) -> ParityRow:
     """The row of a group, without its checksum. `ends`: nothing joins it from now on."""
     size = group.length + 4 if group.length <= SIZES[-1] else PIECE
-    closed = ends or len(group.tags) >= 8 * MEMBERS or group.length > SIZES[-1]
+    ends = ends or len(group.tags) >= 8 * MEMBERS or group.length > SIZES[-1]
     return ParityRow(
-        key, group.n, group.name, group.first, group.last, int(closed), 0, group.tags,
-        group.xor.to_bytes(size, "little"),
+        key, group.n, group.name, group.first, group.last, group.last if ends else None, 0,
+        group.tags, group.xor.to_bytes(size, "little"),
     )  # fmt: skip
 
 

@@ -28,8 +28,12 @@ _TYPES: dict[Dialect, dict[str, str]] = {
         "bool": "BOOLEAN", "bytes": "BYTEA", "json": "JSONB", "time": "TIMESTAMPTZ",
     },
 }  # fmt: skip
-# Rows of these tables are updated in place all the time: room for that on their own page.
-_FILL = {"wyrd_threads": 70}
+# Rows of these tables are updated in place all the time: room for that on their own page. An
+# update of what lies beside the table (TOAST) would leave its bytes there until the next VACUUM.
+_WITH = {
+    "wyrd_threads": "fillfactor = 70",
+    "wyrd_parity": "fillfactor = 60, toast_tuple_target = 8160",
+}
 # Threads are listed by their last change, newest first. An index of the time itself would have to
 # be updated with each put; the minute seldom changes within a turn. (SQLite updates the index of a
 # column that it generates whenever what it is made of is set, to the same or not: 8 us and 9 kB of
@@ -162,8 +166,8 @@ def _create(table: Table, dialect: Dialect, parts: int, *, portable: bool) -> li
     made = f"CREATE TABLE {table.name} (\n  {body}\n)"
     if sqlite:
         return [f"{made} WITHOUT ROWID" if not table.rowid and len(table.key) > 1 else made]
-    fill = _FILL.get(table.name)
-    tail = "" if fill is None or portable else f" WITH (fillfactor = {fill})"
+    options = _WITH.get(table.name)
+    tail = "" if options is None or portable else f" WITH ({options})"
     if not parts or table.placed_by is None:
         return [made + tail]
     return [

@@ -406,7 +406,7 @@ class ParityRow(NamedTuple):
     name: str | None
     first: str
     last: str
-    closed: int  # 1: it has all its members
+    closed: str | None  # once it has all its members: `last`
     sum: int
     tags: bytes
     data: bytes
@@ -419,10 +419,11 @@ PARITY = Table(
     role="service",
     rowid=True,
     # A long thread has hundreds of groups, of which a load asks for the few of its checkpoint. What
-    # is still filled changes with every write, so its place in no index may depend on that.
+    # is still filled changes with every write: no index has a column that changes then, so that
+    # Postgres puts the new version beside the old one (HOT).
     indexes=(
-        Index("wyrd_parity_open", "thread", "closed = 0"),
-        Index("wyrd_parity_closed", "thread, last", "closed = 1"),
+        Index("wyrd_parity_open", "thread", "closed IS NULL"),
+        Index("wyrd_parity_closed", "thread, closed", "closed IS NOT NULL"),
     ),
 )
 
