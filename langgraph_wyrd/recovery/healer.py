@@ -56,6 +56,11 @@ class Heal(NamedTuple):
     channel: str
     what: str
 
+    @classmethod
+    def of(cls, kind: Kind, *texts: Any) -> Heal:
+        """The same of texts from damaged rows, which may be no UTF-8 any more."""
+        return cls(kind, *(str(text).encode(errors="replace").decode() for text in texts))
+
 
 _UNSEEN = (
     "SELECT kind, channel, checkpoint FROM wyrd_heals WHERE thread = ? AND acknowledged_at IS NULL "
@@ -78,16 +83,11 @@ def unseen(dialect: str, thread_id: str) -> Script[list[str]]:
 def record(key: Key, heals: Sequence[Heal]) -> Command:
     """The statement that records heals, each once."""
     moment = now()
-    rows = []
-    for each in heals:
-        # What was damaged may be named by a text that is no UTF-8 any more.
-        ns, checkpoint, channel, what = (
-            str(text).encode(errors="replace").decode()
-            for text in (each.ns, each.checkpoint, each.channel, each.what)
-        )
-        at = (ns, checkpoint, channel, each.kind, moment, None, what)
-        rows.append(HealRow(key, _id(each), *at))
-    return Command(_RECORD, rows)
+    return Command(_RECORD, [
+        HealRow(key, _id(each), each.ns, each.checkpoint, each.channel, each.kind, moment, None,
+                each.what)
+        for each in heals
+    ])  # fmt: skip
 
 
 def new(key: Key, heals: Sequence[Heal]) -> Script[list[Heal]]:

@@ -142,7 +142,7 @@ class _Thread:
             self.note("left_out", "", "", absent(found))
 
     def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
-        heal = Heal(kind, ns, id, channel, what)
+        heal = Heal.of(kind, ns, id, channel, what)
         if heal not in self.heals:
             self.heals.append(heal)
 

@@ -244,7 +244,7 @@ def salvaged(dialect: str, thread_id: str, codec: Codec) -> Script[list[Heal]]:
             yield found.stored.removed(table, row)
             again.add((row.ns, row.checkpoint, row.task))
             what = f"what task {row.task} wrote is damaged: it runs again"
-            heals.append(Heal("left_out", row.ns, row.checkpoint, row.task, what))
+            heals.append(Heal.of("left_out", row.ns, row.checkpoint, row.task, what))
         elif table is CHECKPOINTS and unsound(table, row) == ("events_sum",):
             fixed = without_events(row)
             yield found.stored.removed(table, row)
