@@ -29,13 +29,22 @@ from langgraph_wyrd.recovery.rows import flipped_back
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.rows import insert, select, summed
 from langgraph_wyrd.storage.scripts import Step
-from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, WRITES, WriteRow
+from langgraph_wyrd.storage.tables import (
+    CHECKPOINTS,
+    HEALS,
+    TABLES,
+    THREADS,
+    WRITES,
+    HealRow,
+    WriteRow,
+)
 from tests.campaigns.faults import SILENT, postgres_databases, sqlite_databases
 from tests.conftest import Backend
 from tests.damage import Agent, Rows, at, garbled, talk
 from tests.handmade import append, put
 from tests.odd_values import Ciphered
 from tests.outside import raw
+from tests.raw_rows import store, stored
 from tests.test_back_and_forth import AT, INPUT, graph_of
 
 SAMPLE = range(20_000, 20_024)
@@ -229,6 +238,22 @@ def test_where_two_rows_of_a_group_are_lost_the_nearest_ancestor_is_taken(
         assert [each.checkpoint["id"] for each in saver.list(at("t"))] == ids[2:]
     assert any("an earlier checkpoint was taken" in r.getMessage() for r in caplog.records)
     assert ("ancestor",) in file.run("SELECT kind FROM wyrd_heals")
+
+
+def test_what_two_checkpoints_of_a_group_said_is_left_out_and_recorded(file: File) -> None:
+    """Damaged events cost what the checkpoint said, not its values, and the loss is recorded."""
+    ids = [row[0] for row in file.run("SELECT id FROM wyrd_checkpoints ORDER BY id DESC")]
+    with file.open() as saver:
+        whole = saver.get_tuple(at("t"))
+    for id in ids[:2]:
+        file.run("UPDATE wyrd_checkpoints SET events = x'00' WHERE id = ?", id)
+    with file.open() as saver:
+        saver.thread("t").working_state()
+        assert saver.get_tuple(at("t")) == whole
+    lost = file.run(
+        "SELECT checkpoint FROM wyrd_heals WHERE kind = 'left_out' AND channel = 'events'"
+    )
+    assert {id for (id,) in lost} == {*ids[:2]}
 
 
 def test_a_task_whose_writes_are_lost_runs_again_and_answers_stay(file: File) -> None:
@@ -745,6 +770,26 @@ async def test_the_brief_of_resume_tells_damage(durable: Backend, call: Call) ->
     ruined(durable.url, *ids[1:])
     brief = (await call(saver, "resume", "t")).brief
     assert "nothing of the graph's state can be read: it would start empty" in brief
+
+
+async def test_the_brief_counts_the_damage_that_it_does_not_name(
+    durable: Backend, call: Call
+) -> None:
+    """Three losses are named, and how many more there are is said."""
+    with durable.open() as saver:
+        talk(saver, "t", 1)
+    (thread,) = stored(durable.url, THREADS)
+    blank = HealRow(thread.key, "", "", "", "", "left_out", "2026-01-01T00:00:00+00:00", None, "")
+    made = [blank._replace(id=f"h{n}", checkpoint=f"cp{n}") for n in range(5)]
+    store(durable.url, HEALS, *(summed(HEALS, each) for each in made[:3]))
+    brief = (await call(durable.open(), "resume", "t")).brief
+    assert "cp2" in brief
+    assert "more" not in brief.partition("\nDamage: ")[2].partition("\n")[0]
+    store(durable.url, HEALS, *(summed(HEALS, each) for each in made[3:]))
+    brief = (await call(durable.open(), "resume", "t")).brief
+    assert "cp2" in brief
+    assert "cp3" not in brief
+    assert "2 more" in brief
 
 
 async def test_a_thread_that_lost_its_checkpoints_hides_no_other(
