@@ -21,10 +21,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph import START, StateGraph
-from langgraph.types import Overwrite
+from langgraph.types import Command, Overwrite, Send, interrupt
 
+from langgraph_wyrd import WyrdSaver
 from tests.conftest import Backend
 from tests.handmade import config, new_id, put, version
+from tests.points import Both, at, joined, point, put_point, say
 from tests.story import Plain
 
 Call = Callable[..., Any]
@@ -227,6 +229,239 @@ async def test_writes_come_in_the_order_of_a_run(saver: Any, call: Call) -> None
     assert [write[2] for write in found["log"]["writes"]] == [
         "z0", "z1", "~1c0", "~1c1", "~10d0", "~10d1", "~2a0", "~2a1", "~2b0", "~2b1",
     ]  # fmt: skip
+
+
+# ---- where a walk begins and ends, and what it rebuilds
+
+
+async def chain(
+    call: Call,
+    saver: Any,
+    steps: Sequence[str],
+    stored: dict[str, Any],
+    thread: str = "t",
+) -> list[Any]:
+    """One checkpoint a step, `stored` saying which hold a value of `ch`, each with one write."""
+    configs: list[Any] = []
+    parent: Any = at(thread)
+    for step in steps:
+        values = {"ch": stored[step]} if step in stored else {}
+        checkpoint = point(step, values, {"ch": step})
+        new = {"ch": step} if step in stored else {}
+        parent = await call(saver, "put", parent, checkpoint, {"step": len(configs)}, new)
+        await call(saver, "put_writes", parent, [("ch", f"w{step}"), ("other", 0)], "task")
+        configs.append(parent)
+    return configs
+
+
+async def history(call: Call, saver: Any, config: Any, *channels: str) -> Any:
+    found = await call(saver, "get_delta_channel_history", config=config, channels=channels)
+    # The unhurried way of the base class is the contract.
+    base = BaseCheckpointSaver.get_delta_channel_history(saver, config=config, channels=channels)
+    assert dict(found) == dict(base)
+    return dict(found)
+
+
+def words(found: Any) -> list[Any]:
+    return [value for _task, _channel, value in found["writes"]]
+
+
+async def test_history_from_the_nearest_value(saver: WyrdSaver, call: Call) -> None:
+    """The seed is the nearest ancestor's value, a snapshot or a plain one; its own writes follow,
+    the target's do not."""
+    for wrap in (list, _DeltaSnapshot):
+        thread = wrap.__name__
+        stored: dict[str, Any] = {"1": wrap([1]), "3": wrap([1, 3])}
+        configs = await chain(call, saver, "012345678", stored, thread=thread)
+        expected = {
+            "0": (None, []),
+            "1": (None, ["w0"]),
+            "2": (stored["1"], ["w1"]),
+            "3": (stored["1"], ["w1", "w2"]),
+            "4": (stored["3"], ["w3"]),
+            "8": (stored["3"], ["w3", "w4", "w5", "w6", "w7"]),
+        }
+        for step, (seed, written) in expected.items():
+            found = (await history(call, saver, configs[int(step)], "ch"))["ch"]
+            assert words(found) == written
+            assert found.get("seed") == seed
+            assert ("seed" in found) == (seed is not None)
+        latest = (await history(call, saver, at(thread), "ch"))["ch"]
+        assert words(latest) == expected["8"][1]
+        assert all(w[:2] == ("task", "ch") for w in latest["writes"])
+
+
+async def test_history_of_several_channels(saver: WyrdSaver, call: Call) -> None:
+    """Each channel stops at its own seed; a channel without any has its writes from the root."""
+    parent: Any = at("t")
+    for step in "0123456":
+        values = {}
+        if step == "1":
+            values["a"] = _DeltaSnapshot("seed of a")
+        if step == "4":
+            values["b"] = "plain text"
+        parent = await put_point(call, saver, parent, point(step, values))
+        await call(saver, "put_writes", parent, [("a", step), ("b", step), ("c", step)], "task")
+    found = await history(call, saver, parent, "a", "b", "c", "d")
+    assert list(found) == ["a", "b", "c", "d"]
+    assert {k: "".join(words(v)) for k, v in found.items()} == {
+        "a": "12345",
+        "b": "45",
+        "c": "012345",
+        "d": "",
+    }
+    assert {k: v["seed"] for k, v in found.items() if "seed" in v} == {
+        "a": _DeltaSnapshot("seed of a"),
+        "b": "plain text",
+    }
+
+
+async def test_a_version_without_a_value_is_no_seed(saver: WyrdSaver, call: Call) -> None:
+    """A channel's version may go up while nothing is stored; the walk goes past that."""
+    await chain(call, saver, "0", {"0": [10]})
+    emptied = point("1", {}, {"ch": "1"})
+    await call(saver, "put", at("t", "0"), emptied, {}, {"ch": "1"})
+    await call(saver, "put_writes", at("t", "1"), [("ch", "w1")], "task")
+    await call(saver, "put", at("t", "1"), point("2", {}, {"ch": "1"}), {}, {})
+    found = (await history(call, saver, at("t", "2"), "ch"))["ch"]
+    assert found["seed"] == [10]
+    assert words(found) == ["w0", "w1"]
+
+
+@pytest.mark.timeout(60)
+async def test_a_circle_of_parents_ends(saver: WyrdSaver, call: Call) -> None:
+    """Putting a checkpoint again under its own child makes a circle; a history of it returns."""
+    first = await call(saver, "put", at("t"), point("a", {}, {"ch": "1"}), {}, {})
+    second = await call(saver, "put", first, point("b", {}, {"ch": "1"}), {}, {})
+    await call(saver, "put_writes", first, [("ch", "wa")], "task")
+    await call(saver, "put", second, point("a", {}, {"ch": "1"}), {}, {})
+    found = await call(saver, "get_delta_channel_history", config=second, channels=["ch"])
+    assert "seed" not in found["ch"]
+    assert "wa" in words(found["ch"])
+
+
+async def test_history_stops_at_a_missing_parent(saver: WyrdSaver, call: Call) -> None:
+    """A parent that is not there ends the walk with what there is."""
+    await chain(call, saver, "5", {})
+    config = await call(saver, "put", at("t", "5"), point("6", {}, {"ch": "6"}), {}, {})
+    await call(saver, "put", at("t", "missing"), point("5", {}, {"ch": "5"}), {}, {})
+    assert words((await history(call, saver, config, "ch"))["ch"]) == ["w5"]
+
+
+def ask(state: Both) -> dict[str, Any]:
+    return say(f"ask: {interrupt('?')}")
+
+
+def fan_out(saver: Any) -> Any:
+    """Parallel nodes, Sends and a question: the order of writes matters."""
+    builder = StateGraph(Both)
+    for name in "gcaebdf":
+        builder.add_node(name, lambda _, name=name: say(name))
+        builder.add_edge(START, name)
+    builder.add_node("ask", ask)
+    builder.add_node("worker", lambda number: say(f"worker {number}"))
+    builder.add_node("after", lambda _: say("after"))
+    sends = [Send("worker", n) for n in range(12)]
+    builder.add_conditional_edges(START, lambda _: sends, ["worker"])
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", "after")
+    return builder.compile(checkpointer=saver)
+
+
+async def test_deltas_replay_as_they_were_applied(saver: WyrdSaver, call: Call) -> None:
+    """Rebuilt from its writes, a list is in the order in which the run itself had it, at every
+    step, over questions, several runs and an update by hand, whatever the durability."""
+    graph = fan_out(saver)
+    for durability in ("sync", "async", "exit"):
+        config = {"configurable": {"thread_id": durability}}
+        for n in range(2):
+            await call(graph, "invoke", say(f"in {n}"), config, durability=durability)
+            answer = Command(resume=n, update=say("told"))
+            await call(graph, "invoke", answer, config, durability=durability)
+            await call(graph, "update_state", config, say(f"by hand {n}"))
+        states = [state.values async for state in graph.aget_state_history(config)]
+        for values in (*states, (await call(graph, "get_state", config)).values):
+            assert values.get("log", []) == values.get("whole", [])
+        assert len(states[0]["log"]) == 2 * (1 + 7 + 12 + 3 + 1)
+        if durability != "exit":
+            assert len(states) > 6
+
+
+class Before(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+class After(TypedDict, total=False):
+    log: Annotated[list[str], DeltaChannel(joined)]
+
+
+async def test_a_thread_moves_to_a_delta_channel(saver: WyrdSaver, call: Call) -> None:
+    """A thread written with an ordinary reducer goes on with a DeltaChannel in its place."""
+
+    def graph(state: Any) -> Any:
+        builder = StateGraph(state).add_node("say", lambda s: {"log": [f"{len(s['log'])} before"]})
+        return builder.add_edge(START, "say").compile(checkpointer=saver)
+
+    config = {"configurable": {"thread_id": "t"}}
+    for n in range(2):
+        await call(graph(Before), "invoke", {"log": [f"old {n}"]}, config)
+    old = [s.values["log"] async for s in graph(Before).aget_state_history(config) if s.next == ()]
+    expected = ["old 0", "1 before", "old 1", "3 before"]
+    moved = graph(After)
+    assert (await call(moved, "get_state", config)).values["log"] == expected
+    for n in range(2):
+        await call(moved, "invoke", {"log": [f"new {n}"]}, config)
+        expected += [f"new {n}", f"{len(expected) + 1} before"]
+        assert (await call(moved, "get_state", config)).values["log"] == expected
+    settled = [s.values["log"] async for s in moved.aget_state_history(config) if s.next == ()]
+    assert settled[2:] == old
+
+
+async def test_exit_durability_stores_as_in_memory(saver: WyrdSaver, call: Call) -> None:
+    """With durability "exit" the same checkpoints are there as in memory, stub and counters too."""
+
+    def remember(state: Any) -> Any:
+        return {"log": [f"reply {len(state['log'])}"]}
+
+    seen = []
+    for each in (InMemorySaver(), saver):
+        builder = StateGraph(After).add_node("say", remember).add_edge(START, "say")
+        graph, config = builder.compile(checkpointer=each), {"configurable": {"thread_id": "t"}}
+        for durability in ("exit", "exit", "sync", "exit"):
+            await call(graph, "invoke", {"log": ["in"]}, config, durability=durability)
+        seen.append(
+            [
+                (
+                    t.metadata.get("step"),
+                    t.metadata.get("source"),
+                    [list(c) for c in t.metadata.get("counters_since_delta_snapshot", {}).values()],
+                    sorted(t.checkpoint["channel_versions"]),
+                    sorted(t.checkpoint["channel_values"]),
+                    [w[1:] for w in t.pending_writes],
+                )
+                for t in await call(each, "list", config)
+            ]
+        )
+    assert seen[1] == seen[0]
+    assert seen[0][-1][0] == -2
+
+
+async def test_delta_messages_keep_their_ids(saver: WyrdSaver, call: Call) -> None:
+    """A message that came without an id has the same one at every read."""
+
+    class Chat(TypedDict, total=False):
+        messages: Annotated[list[Any], DeltaChannel(joined)]
+
+    def reply(state: Any) -> Any:
+        return {"messages": [AIMessage("hello")]}
+
+    builder = StateGraph(Chat).add_node("reply", reply).add_edge(START, "reply")
+    graph, config = builder.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}
+    await call(graph, "invoke", {"messages": [HumanMessage("hi")]}, config)
+    reads = [(await call(graph, "get_state", config)).values["messages"] for _ in range(3)]
+    assert reads[0] == reads[1] == reads[2]
+    assert [m.content for m in reads[0]] == ["hi", "hello"]
+    assert None not in [m.id for m in reads[0]]
 
 
 # ---- what a walk costs, and what it rests on

@@ -9,57 +9,30 @@ from __future__ import annotations
 import inspect
 import itertools
 import logging
-import operator
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, get_checkpoint_metadata
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from langgraph_wyrd import WyrdSaver
 from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
-
-Call = Callable[..., Any]
+from tests.points import Both, Call, at, point, put_point, say
 
 INPUT = "00000000-0000-0000-0000-000000000000"
 ERROR, INTERRUPT, RESUME, SCHEDULED = "__error__", "__interrupt__", "__resume__", "__scheduled__"
-
-
-def at(thread: Any, checkpoint_id: str | None = None, ns: str = "", **more: Any) -> dict[str, Any]:
-    found = {"thread_id": thread, "checkpoint_ns": ns, **more}
-    if checkpoint_id is not None:
-        found["checkpoint_id"] = checkpoint_id
-    return {"configurable": found}
-
-
-def point(
-    id: str, values: dict[str, Any] | None = None, versions: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """A checkpoint; each value's version is the checkpoint's id unless told otherwise."""
-    values = values or {}
-    return {
-        "v": 4,
-        "id": id,
-        "ts": "2026-01-02T03:04:05+00:00",
-        "channel_values": values,
-        "channel_versions": dict.fromkeys(values, id) if versions is None else versions,
-        "versions_seen": {},
-        "updated_channels": None,
-    }
 
 
 def plain(found: Any) -> Any:
@@ -80,18 +53,13 @@ def ids(found: Sequence[Any]) -> list[str]:
     return [t.config["configurable"]["checkpoint_id"] for t in found]
 
 
-async def put(call: Call, saver: Any, config: Any, checkpoint: Any, metadata: Any = None) -> Any:
-    new = checkpoint["channel_versions"]
-    return await call(saver, "put", config, checkpoint, metadata or {}, new)
-
-
 # ------------------------------------------------------------------ put and get_tuple
 
 
 async def test_put_returns_where_it_put(saver: WyrdSaver, call: Call) -> None:
     """The config that `put` returns has the three keys, with the thread id as it was given."""
     for thread in ("t", 7):
-        got = await put(call, saver, at(thread, ns="child", other="x"), point("1"))
+        got = await put_point(call, saver, at(thread, ns="child", other="x"), point("1"))
         assert got == at(thread, "1", "child")
         assert (await call(saver, "get_tuple", got)).checkpoint["id"] == "1"
 
@@ -99,7 +67,7 @@ async def test_put_returns_where_it_put(saver: WyrdSaver, call: Call) -> None:
 async def test_the_latest_is_the_greatest_id(saver: WyrdSaver, call: Call) -> None:
     """Without an id, or with an empty one, the checkpoint with the greatest id is meant."""
     for name in ("2", "3", "1"):
-        await put(call, saver, at("t"), point(name))
+        await put_point(call, saver, at("t"), point(name))
     for config in (at("t"), at("t", ""), at("t", checkpoint_id=None)):
         got = await call(saver, "get_tuple", config)
         assert got.config == at("t", "3")
@@ -108,7 +76,7 @@ async def test_the_latest_is_the_greatest_id(saver: WyrdSaver, call: Call) -> No
 
 async def test_what_is_not_there_is_none(saver: WyrdSaver, call: Call) -> None:
     """Unknown threads, namespaces and ids give None, and asking leaves no trace."""
-    await put(call, saver, at("t"), point("1"))
+    await put_point(call, saver, at("t"), point("1"))
     for config in (at("u"), at("t", ns="n"), at("t", "2"), at("t", "1", "n"), at("u", "1")):
         assert await call(saver, "get_tuple", config) is None
         assert await call(saver, "get", config) is None
@@ -118,8 +86,8 @@ async def test_what_is_not_there_is_none(saver: WyrdSaver, call: Call) -> None:
 
 async def test_namespace_may_be_left_out_when_reading(saver: WyrdSaver, call: Call) -> None:
     """`get_tuple` without a namespace means the root; `list` without one means all of them."""
-    await put(call, saver, at("t"), point("1"))
-    await put(call, saver, at("t", ns="n"), point("2"))
+    await put_point(call, saver, at("t"), point("1"))
+    await put_point(call, saver, at("t", ns="n"), point("2"))
     anywhere = {"configurable": {"thread_id": "t"}}
     assert (await call(saver, "get_tuple", anywhere)).config == at("t", "1")
     assert ids(await call(saver, "list", anywhere)) == ["2", "1"]
@@ -130,7 +98,7 @@ async def test_namespace_may_be_left_out_when_reading(saver: WyrdSaver, call: Ca
 async def test_the_parent_is_the_configs_checkpoint(saver: WyrdSaver, call: Call) -> None:
     """A parent is kept whether or not it is stored; none, or an empty one, gives no parent."""
     for name, parent in (("1", None), ("2", ""), ("3", "1"), ("4", "never stored")):
-        await put(call, saver, at("t", parent), point(name))
+        await put_point(call, saver, at("t", parent), point(name))
         got = await call(saver, "get_tuple", at("t", name))
         assert got.parent_config == (at("t", parent) if parent else None)
 
@@ -147,7 +115,7 @@ async def test_everything_in_a_checkpoint_comes_back(saver: WyrdSaver, call: Cal
         "pending_sends": [],
         "from the future": {"kept": [1, 2]},
     }
-    await put(call, saver, at("t"), checkpoint)
+    await put_point(call, saver, at("t"), checkpoint)
     got = (await call(saver, "get_tuple", at("t"))).checkpoint
     assert got == checkpoint
     assert [type(v) for v in got["channel_versions"].values()] == [int, float, str, int, int, str]
@@ -156,8 +124,8 @@ async def test_everything_in_a_checkpoint_comes_back(saver: WyrdSaver, call: Cal
 async def test_a_value_without_a_version_is_kept(saver: WyrdSaver, call: Call) -> None:
     """A value whose channel has no version is stored with its checkpoint, as the SQLite saver
     does, and is not taken for that of the next checkpoint."""
-    await put(call, saver, at("t"), point("1", {"a": [1], "b": "x"}, {}))
-    await put(call, saver, at("t", "1"), point("2", {}, {}))
+    await put_point(call, saver, at("t"), point("1", {"a": [1], "b": "x"}, {}))
+    await put_point(call, saver, at("t", "1"), point("2", {}, {}))
     first = await call(saver, "get_tuple", at("t", "1"))
     assert first.checkpoint["channel_values"] == {"a": [1], "b": "x"}
     assert (await call(saver, "get_tuple", at("t"))).checkpoint["channel_values"] == {}
@@ -165,7 +133,7 @@ async def test_a_value_without_a_version_is_kept(saver: WyrdSaver, call: Call) -
 
 async def test_a_version_without_a_value_is_empty(saver: WyrdSaver, call: Call) -> None:
     """A new version of a channel that holds nothing takes the older value out of sight."""
-    await put(call, saver, at("t"), point("1", {"a": [1], "b": 2}))
+    await put_point(call, saver, at("t"), point("1", {"a": [1], "b": 2}))
     after = point("2", {"b": 2}, {"a": "2", "b": "1"})
     await call(saver, "put", at("t", "1"), after, {}, {"a": "2"})
     assert (await call(saver, "get_tuple", at("t"))).checkpoint == after
@@ -173,9 +141,9 @@ async def test_a_version_without_a_value_is_empty(saver: WyrdSaver, call: Call) 
 
 async def test_putting_again_replaces(saver: WyrdSaver, call: Call) -> None:
     """The same id put again has the newer values and metadata, and is there once."""
-    await put(call, saver, at("t"), point("1", {"a": [1]}), {"n": 1})
+    await put_point(call, saver, at("t"), point("1", {"a": [1]}), {"n": 1})
     again = point("1", {"a": [1, 2], "b": 3}, {"a": "newer", "b": "newer"})
-    await put(call, saver, at("t"), again, {"n": 2})
+    await put_point(call, saver, at("t"), again, {"n": 2})
     (only,) = await call(saver, "list", at("t"))
     assert only.checkpoint == again
     assert only.metadata == {"n": 2}
@@ -185,7 +153,7 @@ async def test_nothing_stored_is_shared_with_the_caller(saver: WyrdSaver, call: 
     """Changing in place what was put, or what was read, changes nothing that is stored."""
     log, message = [{"n": 1}], HumanMessage("first", id="m")
     checkpoint, metadata = point("1", {"log": log, "messages": [message]}), {"deep": {"n": [1]}}
-    await put(call, saver, at("t"), checkpoint, metadata)
+    await put_point(call, saver, at("t"), checkpoint, metadata)
     await call(saver, "put_writes", at("t", "1"), [("log", log)], "task")
     before = plain(await call(saver, "get_tuple", at("t")))
     log[0]["n"] = 2
@@ -206,7 +174,7 @@ async def test_nothing_stored_is_shared_with_the_caller(saver: WyrdSaver, call: 
         "messages": [HumanMessage("first", id="m")],
     }
     # The next version of a list changed in place is what it is now, not what was remembered.
-    await put(call, saver, at("t", "1"), point("2", {"log": log, "messages": [message]}))
+    await put_point(call, saver, at("t", "1"), point("2", {"log": log, "messages": [message]}))
     got = (await call(saver, "get_tuple", at("t"))).checkpoint["channel_values"]
     assert got == {"log": [{"n": 2}, {"n": 3}], "messages": [HumanMessage("changed", id="m")]}
 
@@ -228,7 +196,7 @@ async def test_metadata_takes_in_the_config(saver: WyrdSaver, call: Call) -> Non
         },
     }
     metadata = {"source": "loop", "step": 1, "writes": {"n": [1]}, "parents": {}, "own": "\x00abc"}
-    await put(call, saver, config, point("1"), metadata)
+    await put_point(call, saver, config, point("1"), metadata)
     got = (await call(saver, "get_tuple", at("t"))).metadata
     assert got == get_checkpoint_metadata(config, metadata)
     assert got == {
@@ -293,7 +261,7 @@ async def test_filters_match_as_in_memory(saver: WyrdSaver, call: Call) -> None:
     reference = InMemorySaver()
     for n, metadata in enumerate(STORED):
         for each in (reference, saver):
-            await put(call, each, at("t"), point(str(n)), metadata)
+            await put_point(call, each, at("t"), point(str(n)), metadata)
     for asked in ASKED:
         expected = ids(await call(reference, "list", at("t"), filter=asked))
         assert ids(await call(saver, "list", at("t"), filter=asked)) == expected, asked
@@ -313,7 +281,7 @@ async def family(call: Call, saver: Any) -> None:
         ("5", "t", "n"),
         ("6", "u", ""),
     ):
-        await put(call, saver, at(thread, ns=ns), point(name, {"a": name}), {"n": int(name)})
+        await put_point(call, saver, at(thread, ns=ns), point(name, {"a": name}), {"n": int(name)})
 
 
 async def test_list_is_newest_first_across_everything(saver: WyrdSaver, call: Call) -> None:
@@ -363,7 +331,9 @@ async def test_list_gives_what_get_tuple_gives(saver: WyrdSaver, call: Call) -> 
     """Every listed tuple is whole: values, metadata, parent and writes, in the writes' order."""
     parent: dict[str, Any] = at("t")
     for n in range(4):
-        parent = await put(call, saver, parent, point(str(n), {"log": list(range(n))}), {"n": n})
+        parent = await put_point(
+            call, saver, parent, point(str(n), {"log": list(range(n))}), {"n": n}
+        )
         for task in ("b", "a"):
             await call(saver, "put_writes", parent, [("log", n), ("x", [n])], task, f"p{task}")
     listed = await call(saver, "list", at("t"))
@@ -396,7 +366,7 @@ async def test_a_list_may_be_left_in_the_middle(backend: Backend, call: Call) ->
 
 async def test_pending_writes_are_a_list_of_triples(saver: WyrdSaver, call: Call) -> None:
     """Without writes the list is empty, not None; each write is (task, channel, value)."""
-    config = await put(call, saver, at("t"), point("1"))
+    config = await put_point(call, saver, at("t"), point("1"))
     assert (await call(saver, "get_tuple", config)).pending_writes == []
     assert await call(saver, "put_writes", config, [], "task") is None
     assert await call(saver, "put_writes", config, [("a", None), ("a", [1])], "task", "p") is None
@@ -407,7 +377,7 @@ async def test_pending_writes_are_a_list_of_triples(saver: WyrdSaver, call: Call
 
 async def test_writes_are_in_path_order(saver: WyrdSaver, call: Call) -> None:
     """Writes come by task path, then task, then place; reserved channels come before the rest."""
-    config = await put(call, saver, at("t"), point("1"))
+    config = await put_point(call, saver, at("t"), point("1"))
     await call(saver, "put_writes", config, [("x", n) for n in range(12)], "0-last", "~pull, b")
     await call(saver, "put_writes", config, [("x", 0), (ERROR, "e")], "9-task", "~pull, a")
     await call(saver, "put_writes", config, [("x", 1)], "8-input")
@@ -438,7 +408,7 @@ async def test_repeated_writes_as_in_memory(saver: WyrdSaver, call: Call) -> Non
     for seed in range(40):
         config = at("t", f"{seed:03}")
         for each in (reference, saver):
-            await put(call, each, at("t"), point(f"{seed:03}"))
+            await put_point(call, each, at("t"), point(f"{seed:03}"))
         history = some_writes(random.Random(seed))
         for writes, task, path in history:
             for each in (reference, saver):
@@ -453,8 +423,8 @@ async def test_writes_may_come_before_their_checkpoint(saver: WyrdSaver, call: C
     assert await call(saver, "get_tuple", at("t", "1")) is None
     assert await call(saver, "get_tuple", at("t")) is None
     assert await call(saver, "list", None) == []
-    await put(call, saver, at("t"), point("1"))
-    await put(call, saver, at("t", "1"), point("1", {"b": 1}))  # and again: they stay
+    await put_point(call, saver, at("t"), point("1"))
+    await put_point(call, saver, at("t", "1"), point("1", {"b": 1}))  # and again: they stay
     assert (await call(saver, "get_tuple", at("t"))).pending_writes == [("task", "a", 1)]
 
 
@@ -462,7 +432,7 @@ async def test_writes_stay_where_they_were_put(saver: WyrdSaver, call: Call) -> 
     """Writes belong to one checkpoint of one namespace of one thread."""
     for thread, ns in (("t", ""), ("t", "n"), ("u", "")):
         for name in ("1", "2"):
-            await put(call, saver, at(thread, ns=ns), point(name))
+            await put_point(call, saver, at(thread, ns=ns), point(name))
     await call(saver, "put_writes", at("t", "1", "n"), [("a", 1)], "task")
     found = [t for t in await call(saver, "list", None) if t.pending_writes]
     assert [t.config for t in found] == [at("t", "1", "n")]
@@ -514,7 +484,7 @@ async def test_a_serde_assigned_later_is_used(durable: Backend, call: Call) -> N
     sealed = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     saver, secret = durable.open(), "nobody may read this"
     saver.serde = sealed
-    config = await put(call, saver, at("t"), point("1", {"a": [secret]}))
+    config = await put_point(call, saver, at("t"), point("1", {"a": [secret]}))
     await call(saver, "put_writes", config, [("a", secret)], "task")
     for reader in (saver, durable.open(serde=sealed)):
         got = await call(reader, "get_tuple", at("t"))
@@ -543,7 +513,7 @@ async def test_an_untyped_serde_is_enough(backend: Backend, call: Call) -> None:
     """A serde with only `dumps` and `loads` stores and reads everything."""
     saver = backend.open(serde=OnlyBytes())
     checkpoint = point("1", {"a": [HumanMessage("hi", id="m")], "b": None, "c": b"raw"})
-    config = await put(call, saver, at("t"), checkpoint, {"step": 1})
+    config = await put_point(call, saver, at("t"), checkpoint, {"step": 1})
     await call(saver, "put_writes", config, [("a", {"x": [1, b"2"]})], "task")
     got = await call(saver, "get_tuple", at("t"))
     assert got.checkpoint == checkpoint
@@ -586,309 +556,12 @@ def test_an_unregistered_type_is_warned_of(
     assert "unregistered type" in caplog.text
 
 
-# ------------------------------------------------------------------ delta channels
-
-
-async def chain(
-    call: Call,
-    saver: Any,
-    steps: Sequence[str],
-    stored: dict[str, Any],
-    thread: str = "t",
-) -> list[Any]:
-    """One checkpoint a step, `stored` saying which hold a value of `ch`, each with one write."""
-    configs: list[Any] = []
-    parent: Any = at(thread)
-    for step in steps:
-        values = {"ch": stored[step]} if step in stored else {}
-        checkpoint = point(step, values, {"ch": step})
-        new = {"ch": step} if step in stored else {}
-        parent = await call(saver, "put", parent, checkpoint, {"step": len(configs)}, new)
-        await call(saver, "put_writes", parent, [("ch", f"w{step}"), ("other", 0)], "task")
-        configs.append(parent)
-    return configs
-
-
-async def history(call: Call, saver: Any, config: Any, *channels: str) -> Any:
-    found = await call(saver, "get_delta_channel_history", config=config, channels=channels)
-    # The unhurried way of the base class is the contract.
-    base = BaseCheckpointSaver.get_delta_channel_history(saver, config=config, channels=channels)
-    assert dict(found) == dict(base)
-    return dict(found)
-
-
-def words(found: Any) -> list[Any]:
-    return [value for _task, _channel, value in found["writes"]]
-
-
-async def test_history_from_the_nearest_value(saver: WyrdSaver, call: Call) -> None:
-    """The seed is the nearest ancestor's value, a snapshot or a plain one; its own writes follow,
-    the target's do not."""
-    for wrap in (list, _DeltaSnapshot):
-        thread = wrap.__name__
-        stored: dict[str, Any] = {"1": wrap([1]), "3": wrap([1, 3])}
-        configs = await chain(call, saver, "012345678", stored, thread=thread)
-        expected = {
-            "0": (None, []),
-            "1": (None, ["w0"]),
-            "2": (stored["1"], ["w1"]),
-            "3": (stored["1"], ["w1", "w2"]),
-            "4": (stored["3"], ["w3"]),
-            "8": (stored["3"], ["w3", "w4", "w5", "w6", "w7"]),
-        }
-        for step, (seed, written) in expected.items():
-            found = (await history(call, saver, configs[int(step)], "ch"))["ch"]
-            assert words(found) == written
-            assert found.get("seed") == seed
-            assert ("seed" in found) == (seed is not None)
-        latest = (await history(call, saver, at(thread), "ch"))["ch"]
-        assert words(latest) == expected["8"][1]
-        assert all(w[:2] == ("task", "ch") for w in latest["writes"])
-
-
-async def test_history_of_several_channels(saver: WyrdSaver, call: Call) -> None:
-    """Each channel stops at its own seed; a channel without any has its writes from the root."""
-    parent: Any = at("t")
-    for step in "0123456":
-        values = {}
-        if step == "1":
-            values["a"] = _DeltaSnapshot("seed of a")
-        if step == "4":
-            values["b"] = "plain text"
-        parent = await put(call, saver, parent, point(step, values))
-        await call(saver, "put_writes", parent, [("a", step), ("b", step), ("c", step)], "task")
-    found = await history(call, saver, parent, "a", "b", "c", "d")
-    assert list(found) == ["a", "b", "c", "d"]
-    assert {k: "".join(words(v)) for k, v in found.items()} == {
-        "a": "12345",
-        "b": "45",
-        "c": "012345",
-        "d": "",
-    }
-    assert {k: v["seed"] for k, v in found.items() if "seed" in v} == {
-        "a": _DeltaSnapshot("seed of a"),
-        "b": "plain text",
-    }
-
-
-async def test_history_of_nothing(saver: WyrdSaver, call: Call) -> None:
-    """No channels give nothing; an unknown thread, checkpoint or channel gives no writes."""
-    await chain(call, saver, "01", {})
-    assert await history(call, saver, at("t")) == {}
-    for config in (at("u"), at("t", "9"), at("t", ns="n"), at("t", "1", "n")):
-        assert await history(call, saver, config, "ch") == {"ch": {"writes": []}}
-    assert await history(call, saver, at("t"), "unknown") == {"unknown": {"writes": []}}
-
-
-async def test_a_falsy_value_is_a_seed(saver: WyrdSaver, call: Call) -> None:
-    """A stored value ends the walk even when it is empty or zero, or nothing."""
-    for seed in (0, False, "", [], {}, None):
-        configs = await chain(call, saver, "0123", {"1": seed}, thread=repr(seed))
-        found = (await history(call, saver, configs[3], "ch"))["ch"]
-        assert found["seed"] == seed
-        assert type(found["seed"]) is type(seed)
-        assert words(found) == ["w1", "w2"]
-
-
-async def test_a_version_without_a_value_is_no_seed(saver: WyrdSaver, call: Call) -> None:
-    """A channel's version may go up while nothing is stored; the walk goes past that."""
-    await chain(call, saver, "0", {"0": [10]})
-    emptied = point("1", {}, {"ch": "1"})
-    await call(saver, "put", at("t", "0"), emptied, {}, {"ch": "1"})
-    await call(saver, "put_writes", at("t", "1"), [("ch", "w1")], "task")
-    await call(saver, "put", at("t", "1"), point("2", {}, {"ch": "1"}), {}, {})
-    found = (await history(call, saver, at("t", "2"), "ch"))["ch"]
-    assert found["seed"] == [10]
-    assert words(found) == ["w0", "w1"]
-
-
-async def test_history_follows_parents_not_ids(saver: WyrdSaver, call: Call) -> None:
-    """Ancestry is what the parents say, also where a parent's id sorts after its child's."""
-    steps = [f"id-{n:03}" for n in range(40, 0, -1)]
-    configs = await chain(call, saver, steps, {"id-040": [0]})
-    found = (await history(call, saver, configs[-1], "ch"))["ch"]
-    assert found["seed"] == [0]
-    assert words(found) == [f"w{step}" for step in steps[:-1]]
-
-
-async def test_history_of_a_fork_is_its_own(saver: WyrdSaver, call: Call) -> None:
-    """Only the checkpoints on the path count, not those of another branch."""
-    configs = await chain(call, saver, "0123", {"0": _DeltaSnapshot([0])})
-    fork = await call(saver, "put", configs[1], point("4", {}, {"ch": "4"}), {}, {})
-    await call(saver, "put_writes", fork, [("ch", "fork")], "task")
-    tip = await call(saver, "put", fork, point("5", {}, {"ch": "5"}), {}, {})
-    assert words((await history(call, saver, tip, "ch"))["ch"]) == ["w0", "w1", "fork"]
-    assert words((await history(call, saver, configs[3], "ch"))["ch"]) == ["w0", "w1", "w2"]
-
-
-@pytest.mark.timeout(60)
-async def test_a_circle_of_parents_ends(saver: WyrdSaver, call: Call) -> None:
-    """Putting a checkpoint again under its own child makes a circle; a history of it returns."""
-    first = await call(saver, "put", at("t"), point("a", {}, {"ch": "1"}), {}, {})
-    second = await call(saver, "put", first, point("b", {}, {"ch": "1"}), {}, {})
-    await call(saver, "put_writes", first, [("ch", "wa")], "task")
-    await call(saver, "put", second, point("a", {}, {"ch": "1"}), {}, {})
-    found = await call(saver, "get_delta_channel_history", config=second, channels=["ch"])
-    assert "seed" not in found["ch"]
-    assert "wa" in words(found["ch"])
-
-
-async def test_history_stops_at_a_missing_parent(saver: WyrdSaver, call: Call) -> None:
-    """A parent that is not there ends the walk with what there is."""
-    await chain(call, saver, "5", {})
-    config = await call(saver, "put", at("t", "5"), point("6", {}, {"ch": "6"}), {}, {})
-    await call(saver, "put", at("t", "missing"), point("5", {}, {"ch": "5"}), {}, {})
-    assert words((await history(call, saver, config, "ch"))["ch"]) == ["w5"]
-
-
-async def test_history_is_in_the_order_of_the_tasks(saver: WyrdSaver, call: Call) -> None:
-    """Within a step the writes come by path; what has none, such as the input, comes first."""
-    config = await put(call, saver, at("t"), point("1"))
-    await call(saver, "put_writes", config, [("ch", "second"), ("ch", "third")], "0", "~pull, 02")
-    await call(saver, "put_writes", config, [("ch", "first")], "f", "~pull, 01")
-    await call(saver, "put_writes", config, [("ch", "input")], "e")
-    head = await put(call, saver, config, point("2"))
-    found = (await history(call, saver, head, "ch"))["ch"]
-    assert words(found) == ["input", "first", "second", "third"]
-
-
-def joined(state: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
-    return [*state, *(item for write in writes for item in write)]
-
-
-class Both(TypedDict, total=False):
-    """The same list twice: kept whole, and as deltas."""
-
-    log: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
-    whole: Annotated[list[str], operator.add]
-
-
-def say(*words: str) -> dict[str, Any]:
-    return {"log": list(words), "whole": list(words)}
-
-
-def ask(state: Both) -> dict[str, Any]:
-    return say(f"ask: {interrupt('?')}")
-
-
-def fan_out(saver: Any) -> Any:
-    """Parallel nodes, Sends and a question: the order of writes matters."""
-    builder = StateGraph(Both)
-    for name in "gcaebdf":
-        builder.add_node(name, lambda _, name=name: say(name))
-        builder.add_edge(START, name)
-    builder.add_node("ask", ask)
-    builder.add_node("worker", lambda number: say(f"worker {number}"))
-    builder.add_node("after", lambda _: say("after"))
-    sends = [Send("worker", n) for n in range(12)]
-    builder.add_conditional_edges(START, lambda _: sends, ["worker"])
-    builder.add_edge(START, "ask")
-    builder.add_edge("ask", "after")
-    return builder.compile(checkpointer=saver)
-
-
-async def test_deltas_replay_as_they_were_applied(saver: WyrdSaver, call: Call) -> None:
-    """Rebuilt from its writes, a list is in the order in which the run itself had it, at every
-    step, over questions, several runs and an update by hand, whatever the durability."""
-    graph = fan_out(saver)
-    for durability in ("sync", "async", "exit"):
-        config = {"configurable": {"thread_id": durability}}
-        for n in range(2):
-            await call(graph, "invoke", say(f"in {n}"), config, durability=durability)
-            answer = Command(resume=n, update=say("told"))
-            await call(graph, "invoke", answer, config, durability=durability)
-            await call(graph, "update_state", config, say(f"by hand {n}"))
-        states = [state.values async for state in graph.aget_state_history(config)]
-        for values in (*states, (await call(graph, "get_state", config)).values):
-            assert values.get("log", []) == values.get("whole", [])
-        assert len(states[0]["log"]) == 2 * (1 + 7 + 12 + 3 + 1)
-        if durability != "exit":
-            assert len(states) > 6
-
-
-class Before(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-class After(TypedDict, total=False):
-    log: Annotated[list[str], DeltaChannel(joined)]
-
-
-async def test_a_thread_moves_to_a_delta_channel(saver: WyrdSaver, call: Call) -> None:
-    """A thread written with an ordinary reducer goes on with a DeltaChannel in its place."""
-
-    def graph(state: Any) -> Any:
-        builder = StateGraph(state).add_node("say", lambda s: {"log": [f"{len(s['log'])} before"]})
-        return builder.add_edge(START, "say").compile(checkpointer=saver)
-
-    config = {"configurable": {"thread_id": "t"}}
-    for n in range(2):
-        await call(graph(Before), "invoke", {"log": [f"old {n}"]}, config)
-    old = [s.values["log"] async for s in graph(Before).aget_state_history(config) if s.next == ()]
-    expected = ["old 0", "1 before", "old 1", "3 before"]
-    moved = graph(After)
-    assert (await call(moved, "get_state", config)).values["log"] == expected
-    for n in range(2):
-        await call(moved, "invoke", {"log": [f"new {n}"]}, config)
-        expected += [f"new {n}", f"{len(expected) + 1} before"]
-        assert (await call(moved, "get_state", config)).values["log"] == expected
-    settled = [s.values["log"] async for s in moved.aget_state_history(config) if s.next == ()]
-    assert settled[2:] == old
-
-
-async def test_exit_durability_stores_as_in_memory(saver: WyrdSaver, call: Call) -> None:
-    """With durability "exit" the same checkpoints are there as in memory, stub and counters too."""
-
-    def remember(state: Any) -> Any:
-        return {"log": [f"reply {len(state['log'])}"]}
-
-    seen = []
-    for each in (InMemorySaver(), saver):
-        builder = StateGraph(After).add_node("say", remember).add_edge(START, "say")
-        graph, config = builder.compile(checkpointer=each), {"configurable": {"thread_id": "t"}}
-        for durability in ("exit", "exit", "sync", "exit"):
-            await call(graph, "invoke", {"log": ["in"]}, config, durability=durability)
-        seen.append(
-            [
-                (
-                    t.metadata.get("step"),
-                    t.metadata.get("source"),
-                    [list(c) for c in t.metadata.get("counters_since_delta_snapshot", {}).values()],
-                    sorted(t.checkpoint["channel_versions"]),
-                    sorted(t.checkpoint["channel_values"]),
-                    [w[1:] for w in t.pending_writes],
-                )
-                for t in await call(each, "list", config)
-            ]
-        )
-    assert seen[1] == seen[0]
-    assert seen[0][-1][0] == -2
-
-
-async def test_delta_messages_keep_their_ids(saver: WyrdSaver, call: Call) -> None:
-    """A message that came without an id has the same one at every read."""
-
-    class Chat(TypedDict, total=False):
-        messages: Annotated[list[Any], DeltaChannel(joined)]
-
-    def reply(state: Any) -> Any:
-        return {"messages": [AIMessage("hello")]}
-
-    builder = StateGraph(Chat).add_node("reply", reply).add_edge(START, "reply")
-    graph, config = builder.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}
-    await call(graph, "invoke", {"messages": [HumanMessage("hi")]}, config)
-    reads = [(await call(graph, "get_state", config)).values["messages"] for _ in range(3)]
-    assert reads[0] == reads[1] == reads[2]
-    assert [m.content for m in reads[0]] == ["hi", "hello"]
-    assert None not in [m.id for m in reads[0]]
-
-
 # ------------------------------------------------------------------ deletion, copies, pruning
 
 
 async def test_an_int_names_the_same_thread_everywhere(saver: WyrdSaver, call: Call) -> None:
     """What was put under an integer is read, listed, written to and deleted under it."""
-    config = await put(call, saver, at(7), point("1"))
+    config = await put_point(call, saver, at(7), point("1"))
     await call(saver, "put_writes", config, [("a", 1)], "task")
     assert (await call(saver, "get_tuple", at(7))).pending_writes == [("task", "a", 1)]
     assert ids(await call(saver, "list", at(7))) == ["1"]
@@ -900,10 +573,10 @@ async def test_an_int_names_the_same_thread_everywhere(saver: WyrdSaver, call: C
 async def test_a_deleted_thread_starts_afresh(saver: WyrdSaver, call: Call) -> None:
     """After a deletion the same thread, ids and versions hold only what was put since."""
     for generation in (["old", "old"], ["new"]):
-        config = await put(call, saver, at("t"), point("1", {"log": generation}))
+        config = await put_point(call, saver, at("t"), point("1", {"log": generation}))
         if generation == ["old", "old"]:
             await call(saver, "put_writes", config, [("log", "old")], "task")
-            await put(call, saver, at("t", ns="n"), point("1", {"log": generation}))
+            await put_point(call, saver, at("t", ns="n"), point("1", {"log": generation}))
             await call(saver, "delete_thread", "t")
             await call(saver, "delete_thread", "never there")
     (only,) = await call(saver, "list", None)
@@ -915,8 +588,8 @@ async def test_a_copy_says_whose_it_is(saver: WyrdSaver, call: Call) -> None:
     """A LangGraph server puts the thread's id into the metadata; in a copy it is the copy's, as
     in the server's own copies, and all else is as it was."""
     metadata = {"thread_id": "t", "step": 1, "about": "t", "parents": {"": "0"}}
-    config = await put(call, saver, at("t"), point("1", {"log": [1]}), metadata)
-    await put(call, saver, at("t", "1"), point("2", {"log": [1, 2]}), {"thread_id": "third"})
+    config = await put_point(call, saver, at("t"), point("1", {"log": [1]}), metadata)
+    await put_point(call, saver, at("t", "1"), point("2", {"log": [1, 2]}), {"thread_id": "third"})
     await call(saver, "put_writes", config, [("log", 1)], "task", "path")
     await call(saver, "copy_thread", "t", "copy")
     copied = await call(saver, "list", at("copy"))
@@ -968,7 +641,7 @@ async def test_a_run_rolled_back_is_as_if_it_had_not_been(saver: WyrdSaver, call
 async def test_an_unknown_pruning_is_refused(saver: WyrdSaver, call: Call) -> None:
     """A strategy that nobody knows is a ValueError, and prunes nothing."""
     for name in ("1", "2"):
-        await put(call, saver, at("t"), point(name))
+        await put_point(call, saver, at("t"), point(name))
     wrong: tuple[Any, ...] = ("keep_all", "", None)
     for strategy in wrong:
         with pytest.raises(ValueError, match=r"strategy|prune"):
@@ -979,7 +652,7 @@ async def test_an_unknown_pruning_is_refused(saver: WyrdSaver, call: Call) -> No
 async def test_a_single_thread_id_is_no_list(saver: WyrdSaver, call: Call) -> None:
     """One string where a list belongs is refused: its letters could be other threads' ids."""
     for thread in ("a", "b", "ab"):
-        await put(call, saver, at(thread), point("1"))
+        await put_point(call, saver, at(thread), point("1"))
     with pytest.raises((TypeError, ValueError)):
         await call(saver, "prune", "ab", strategy="delete")
     with pytest.raises((TypeError, ValueError)):
@@ -1054,7 +727,7 @@ async def test_as_the_sqlite_saver_on_the_same_calls(saver: WyrdSaver, call: Cal
             values = {c: [dice.random()] for c in "abc" if dice.random() < 0.7}
             checkpoint = point(f"{n:03}", values)
             config = official.put(parent, checkpoint, {"n": n % 5}, checkpoint["channel_versions"])
-            assert await put(call, saver, parent, checkpoint, {"n": n % 5}) == config
+            assert await put_point(call, saver, parent, checkpoint, {"n": n % 5}) == config
             known.append(config)
             target, task, path = dice.choice(known[6:]), dice.choice("xyz"), dice.choice(["", "p"])
             writes = [(dice.choice([RESUME, ERROR]) if n % 2 else "a", n)]

@@ -35,8 +35,8 @@ PACKAGE = "langgraph_wyrd"
 # The tests that are run for a module; without an entry here: for what its name begins with. Those
 # that notice most come first: a run ends with the first failure.
 _STATE = [
-    "tests/test_pillars.py", "tests/test_todos.py", "tests/test_diff.py", "tests/test_signals.py",
-    "tests/test_edit.py", "tests/test_journal.py",
+    "tests/test_pillars.py", "tests/test_todos.py", "tests/test_diff.py", "tests/test_due.py",
+    "tests/test_signals.py", "tests/test_edit.py", "tests/test_journal.py",
 ]  # fmt: skip
 _ROWS = [
     "tests/test_damage.py", "tests/test_verify.py", "tests/test_doctor.py",
