@@ -229,17 +229,6 @@ def cancels(text: str) -> bool:
     return _CANCELS.search(plain_latin(text)) is not None
 
 
-_REST = re.compile(
-    r"\b(?:(?:the|den|der|dem|le|el|o|il|de) rest[oe]?|the others|die anderen|les autres|los demas"
-    r"|os outros|gli altri|de andere)\b|其他|其余|剩下|残り"
-)
-
-
-def keeps_rest(text: str) -> bool:
-    """Whether a person leaves out a part, and wants the rest: "no, skip it and run the rest"."""
-    return _REST.search(plain_latin(text)) is not None
-
-
 def is_open_ended(question: str) -> bool:
     """Whether a question asks what is wanted at all: its answer is the request."""
     tables = languages(question[:400])
@@ -425,16 +414,11 @@ _MYSELF = re.compile(  # who goes on with it: "I'll do it in Keynote"
 )
 
 
-_BEFORE = re.compile(r"\bbefore (?:we|you|that|doing)\b|\bbevor (?:wir|du)\b|\bavant (?:de|ca)\b")
-
-
 def _redirects(tables: Tables, line: str) -> bool:
     if tables is ENGLISH and _TURNS.search(line) is None:
         return False
     found = tables.REDIRECT.search(line)
-    if found is None or (found.start() > 0 and _ADDS.match(line)):
-        return False
-    return _BEFORE.search(line) is None  # "actually, before we do that": it comes on top
+    return found is not None and (found.start() == 0 or _ADDS.match(line) is None)
 
 
 _TWICE = re.compile(r"\b(\w{2,})(?:[ ,!]+\1\b)+")  # "stop stop", "no no no"
@@ -575,9 +559,6 @@ def _goes_on(tables: Tables, line: str, marked: bool) -> bool:
     )
 
 
-_JOINS = re.compile(r"\s*(?:and|und|et|y|e|ed|en)\b")
-
-
 def _only(tables: Tables, rest: str) -> bool:
     """Whether what follows "go on" says nothing of its own."""
     rest = rest.strip(ENDS)
@@ -585,7 +566,7 @@ def _only(tables: Tables, rest: str) -> bool:
         return True
     if tables.cjk:
         return len(rest) <= 3
-    if _JOINS.match(rest) is not None or tables.PROCEED.fullmatch(rest):
+    if tables.PROCEED.fullmatch(rest):
         return True
     words = rest.split()
     return len(words) <= 2 and all(len(word) <= 4 for word in words)

@@ -277,7 +277,7 @@ class Owed:
         moves = moves and not (waited and said.agrees and not said.withdraws)
         if said.denies and waited and (said.wish or asking.approves(asked)):
             # "no, list them first"
-            moves = moves or not (may_be_english(text) or asking.keeps_rest(text))
+            moves = moves or not may_be_english(text)
             moves = moves or len(text) > 2 * _SHORT
         asks = said.wish or bool(said.questions)
         concrete = waited and (asks or len(line) > _PLEASE) and asking.is_open_ended(asked)
