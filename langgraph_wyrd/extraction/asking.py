@@ -323,8 +323,6 @@ def said(text: str) -> Said:
             if kind == "question":
                 questions.append(sentence)
             wish = wish or kind == "wish" or any(_wishes(each, line) for each in tables)
-            if agrees and number == 0 and not wish:
-                wish = any(_wishes_on(each, line) for each in tables)
     cjk = bool(tables) and tables[0].cjk  # there a wish's verb may stand in any sentence
     if ends and content and not wish and not questions and len(words) <= _PRAISE:
         content = False  # "did not know that. don't push"
@@ -435,12 +433,6 @@ def _first(found: Iterator[str]) -> Iterator[str]:
 
 def _wishes(tables: Tables, line: str) -> bool:
     return tables.wishes(line) or tables.wishes(beyond_nods(tables, line))
-
-
-def _wishes_on(tables: Tables, line: str) -> bool:
-    """Whether a yes goes on with a wish: "yes, then please commit it"."""
-    yes = tables.agreement.match(line)
-    return yes is not None and tables.wishes(line[yes.end() :].lstrip(ENDS))
 
 
 def _asks_on(tables: Tables, line: str) -> bool:

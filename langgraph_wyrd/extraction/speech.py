@@ -124,8 +124,6 @@ def turn(text: str) -> Turn:
             lines.append(line)  # so far from the end a demand is no question
             continue
         form = _form(sentence, line, tables)
-        if form == "asks" and offers and _IF_SO.match(line):
-            form = "offers"
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
         if form == "tells":
@@ -157,6 +155,7 @@ def turn(text: str) -> Turn:
             )
             early = early and place != chosen
             opens = place == 0 and left < 0 and len(words) - len(sentence) > _SOME
+            opens = opens and place != chosen
             aside = opens or (early and (drafted or not _speaks_to(line, tables)))
             past = coded and sentence[-1] not in MARKS and sentence not in after_code
             if aside or past or place < report:
@@ -551,10 +550,6 @@ def translates(wanted: str, text: str) -> bool:
     )
 
 
-_IF_SO = re.compile(  # goes on with an offer: "if so, which?"
-    r"if (?:so|yes)\b|(?:wenn|falls) ja\b|si oui\b|si es asi\b|(?:en|em|in) caso a\w+\b|se sim\b"
-    r"|se si\b|(?:zo|indien) ja\b|如果(?:是|需要)|もしそう"
-)
 _LEFT_TO_THEM = re.compile(  # "nebula or star drift", "that's twenty dollars ok"
     r"^\w+(?: \w+){0,3} or (?:\w+ ?){1,4}$|^\w+(?: \S+){3,} (?:ok|okay|right|correct)$"
     r"|\b(?:does (?:that|it) work|is (?:that|it) (?:ok|okay|fine|right)|sound good)(?: for you)?$"
