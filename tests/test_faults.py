@@ -414,6 +414,28 @@ async def test_a_disk_that_is_read_only(
     assert not path_of(sqlite.url).with_name("wyrd.db-wal").exists()
 
 
+async def test_a_wal_on_a_disk_that_is_read_only(
+    sqlite: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a WAL holds is not left out silently: the error at entry says to copy both files.
+    (Simulated: SQLite can make no -shm.)"""
+    path = path_of(sqlite.url)
+    saver = sqlite.open()
+    append(saver, "t", "a")
+    wal = path.with_name(f"{path.name}-wal").read_bytes()
+    saver.close()
+    assert wal
+    path.with_name(f"{path.name}-wal").write_bytes(wal)
+    path.with_name(f"{path.name}-shm").symlink_to(path.with_name("nowhere") / "shm")
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda at, mode: mode != os.W_OK and may(at, mode))
+    for mode in ("", "?mode=ro"):
+        opened = partial(WyrdSaver.from_conn_string, sqlite.url + mode)
+        with pytest.raises(errors.NotADatabase, match="Copy both files"), opened():
+            pass
+        await refused_at_entry(opened, errors.NotADatabase)
+
+
 HALF_WRITTEN = {
     "a few bytes": (10, errors.NotADatabase, "it ends after 10 bytes"),
     "half of the header": (60, errors.NotADatabase, "it ends after 60 bytes"),

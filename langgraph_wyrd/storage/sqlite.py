@@ -484,6 +484,11 @@ def _why_not(path: str) -> str:
     for each in (path, f"{path}-wal", f"{path}-shm"):
         if os.path.exists(each) and not os.access(each, os.R_OK):
             return f": this process may not read {each!r}"
+    if size(f"{path}-wal") and not os.access(folder, os.W_OK):
+        return (
+            f": what {path + '-wal'!r} holds is not in the file yet, and nothing can be written in "
+            f"{folder!r}. Copy both files to where something can, and open them there"
+        )
     return "" if _may_write_beside(path) else f": {_BESIDE}"
 
 
