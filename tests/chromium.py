@@ -1,4 +1,4 @@
-"""Drives headless Chromium over its own debugging pipe: no driver, no package beside the browser.
+"""Drives headless Chromium over its own debugging pipe: no driver, no package next to the browser.
 
 ```python
 with Chromium(folder) as browser:

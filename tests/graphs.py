@@ -2,7 +2,7 @@
 
 Everything that happens is decided by the seed and by what the checkpointer gives back, so the same
 seed on two checkpointers must tell the same story. Two things are kept out because LangGraph itself
-leaves them to chance: a task that fails beside tasks that have not finished, and two tasks that
+leaves them to chance: a task that fails next to tasks that have not finished, and two tasks that
 write one namespace at once.
 """
 

@@ -1,4 +1,4 @@
-"""The official savers beside ours: opened on a database, with threads to copy."""
+"""The official savers next to ours: opened on a database, with threads to copy."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def gone_on(url: str, journal: Path, thread: str, told: Any) -> None:
 
 
 def _traced(saver: WyrdSaver, found: Any, thread: str) -> bool:
-    """Whether the thread tells of the call: by its result, or as open."""
+    """Whether the thread reports the call: by its result, or as open."""
     values = [*found.checkpoint["channel_values"].get("messages", ())]
     values += [each for _, _, held in found.pending_writes for each in _messages(held)]
     if any(isinstance(each, ToolMessage) for each in values):

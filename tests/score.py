@@ -263,7 +263,7 @@ def _shown(figure: Any) -> str:
 
 
 def report_threads() -> None:
-    """Every figure beside the trivial baseline: labelled cuts, our own by language."""
+    """Every figure next to the trivial baseline: labelled cuts, our own by language."""
     ours, trivial = score_threads(), score_threads(baseline)
     print("labelled cuts of agents' threads (trivial baseline in brackets)")
     for name, figure in ours.items():

@@ -68,7 +68,7 @@ class Plain:
         return f"{type(value).__name__} {value!r}"
 
     def _interrupts(self, found: Sequence[Interrupt]) -> list[Any]:
-        """Parallel tasks report theirs in any order; two with one question cannot be told apart."""
+        """Parallel tasks report theirs in any order; two with one question look alike."""
         told = sorted(found, key=lambda i: str(i.value))
         asked = Counter(str(i.value) for i in found)
         return [self(i) if asked[str(i.value)] == 1 else self(i.value) for i in told]

@@ -462,7 +462,7 @@ async def test_pages_hold_everything_once(saver: WyrdSaver, call: Call) -> None:
 
 
 async def test_pages_of_one_checkpoint(saver: WyrdSaver, call: Call) -> None:
-    """Loops that were opened at one checkpoint are told apart from page to page."""
+    """Loops that were opened at one checkpoint are distinguished from page to page."""
     builder = StateGraph(State)
     for name in ("one", "two", "three", "four"):
         builder.add_node(name, agent)
@@ -576,7 +576,7 @@ async def test_writes_without_a_checkpoint_are_no_thread(saver: WyrdSaver, call:
     assert await call(saver, "threads") == []
 
 
-def test_a_listed_item_tells_its_thread_as_json() -> None:
+def test_a_listed_item_names_its_thread_as_json() -> None:
     """A listed item's JSON has its thread id; the items of a state don't repeat it."""
     from langgraph_wyrd.state import codec
     from langgraph_wyrd.state.model import OpenLoop

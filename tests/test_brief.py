@@ -174,7 +174,7 @@ def test_ages_are_counted_up_to_now() -> None:
 
 @pytest.mark.parametrize("ts", [None, "yesterday"])
 def test_without_times_there_are_no_ages(ts: str | None) -> None:
-    """An item without a usable time is told without its age; a state's own time is not needed."""
+    """An item without a usable time is shown without its age; a state's own time is not needed."""
     assert "(3 h ago)" in replace(TRIP, ts=ts).brief()
     loops = (OpenLoop("l-1", "note", "x", opened_at=ts),)
     assert "- [l-1] noted: x\n" in WorkingState(ts=at(0), loops=loops).brief() + "\n"
@@ -212,7 +212,7 @@ def test_guesses_only_when_asked_for_and_apart() -> None:
     )
 
 
-def test_the_title_is_told_when_the_intention_is_another() -> None:
+def test_the_title_is_said_when_the_intention_is_another() -> None:
     """A thread that moved on from its first request says both."""
     moved = replace(TRIP, intentions=(Intention("i-9", "Cancel everything"),))
     assert "\nTitle: Book a week in Rome\nIntention: [i-9] Cancel everything" in moved.brief()
@@ -235,7 +235,7 @@ def test_in_little_room_the_open_loop_survives() -> None:
 
 
 def test_in_little_room_every_open_loop_that_fits_is_named() -> None:
-    """Where not even the head fits beside them, the weightiest loops stand alone."""
+    """Where not even the head fits next to them, the weightiest loops stand alone."""
     loops = tuple(
         OpenLoop(f"l-{n}", "question", f"Which of the {n} folders shall it be?", opened_at=at(n))
         for n in range(2, 7)
@@ -274,7 +274,7 @@ def test_of_what_ended_together_the_later_comes_first() -> None:
     assert words.index("note 2") < words.index("note 1") < words.index("note 0")
 
 
-def test_what_is_due_is_told_once() -> None:
+def test_what_is_due_is_said_once() -> None:
     """A status that names the due nodes needs no line of its own for them."""
     due = tuple(Due("worker", n) for n in range(3))
     words = WorkingState(due=due, status="due", reason="next: worker (3 times)").brief()
@@ -283,7 +283,7 @@ def test_what_is_due_is_told_once() -> None:
     assert "\nDue: worker (3 times)" in failed
 
 
-def test_kinds_of_later_releases_are_told_by_name() -> None:
+def test_kinds_of_later_releases_are_named() -> None:
     """An unknown kind is no reason to leave a loop out."""
     loop = OpenLoop("l-1", "omen", "ravens")  # type: ignore[arg-type]
     assert "- [l-1] omen: ravens" in WorkingState(loops=(loop,)).brief()
@@ -339,7 +339,7 @@ def test_a_todo_in_progress_stays_longer_than_a_pending_one() -> None:
 
 
 def test_one_is_not_several() -> None:
-    """A single thing that is missing is told in the singular."""
+    """A single thing that is missing is said in the singular."""
     words = many(3, 1).brief()
     assert many(3, 1).brief(max_chars=len(words)) == words
     context = (ContextItem("c", "long", "x" * 90),)
@@ -377,7 +377,7 @@ def test_a_brief_is_never_longer_than_asked(most: int, state: WorkingState, gues
         assert body.count("\n- [t-") + counts["todo"] == len(state.open_todos) - (state is TRIP)
 
 
-def test_as_much_is_told_as_there_is_room_for() -> None:
+def test_as_much_is_said_as_there_is_room_for() -> None:
     """At every length: no longer than asked, and a brief fits into its own length."""
     for state in (many(4, 6), TRIP):
         whole = state.brief(guesses=True)
@@ -387,7 +387,7 @@ def test_as_much_is_told_as_there_is_room_for() -> None:
             assert state.brief(max_chars=len(words), guesses=True) == words
 
 
-def test_an_unprintable_value_is_told_all_the_same() -> None:
+def test_an_unprintable_value_is_described() -> None:
     """A context value that is no JSON, which only code can make, does not break a brief."""
     value: Any = {"when": datetime(2026, 1, 1)}
     assert "datetime" in WorkingState(context=(ContextItem("c", "k", value),)).brief()

@@ -36,7 +36,7 @@ def pay(to: str) -> str:
         request = {"action_request": {"action": "pay", "args": {}}, "config": {}, "description": ""}
         return f"paid, {interrupt([request])}"
     if to == "nobody":
-        time.sleep(0.2)  # LangGraph cancels what still runs beside a failure
+        time.sleep(0.2)  # LangGraph cancels what still runs next to a failure
         raise RuntimeError("no such person")
     return f"paid {to}"
 

@@ -250,7 +250,7 @@ def test_a_hook_of_the_users_own() -> None:
     assert seen == [FIELDS]
 
 
-# ---- migrations, and what is told
+# ---- migrations, and what is reported
 
 
 def test_a_version_that_a_migration_says() -> None:

@@ -180,7 +180,7 @@ def test_a_question_waits_for_a_person(thread: Thread) -> None:
     assert thread.aims == ["Book a table"]
 
 
-def test_what_is_put_off_gives_way_to_a_new_aim(thread: Thread) -> None:
+def test_what_is_put_off_is_replaced_by_a_new_aim(thread: Thread) -> None:
     """Who puts a question off and asks for something else wants something new."""
     thread.put(person("Find me a bus to Oslo"))
     thread.put(said("Would you like to buy a ticket?", "a1"))
@@ -336,7 +336,7 @@ def test_calls_without_message_ids() -> None:
 
 
 def test_delegated_work(thread: Thread) -> None:
-    """A call of `task` is delegated work, told by its description."""
+    """A call of `task` is delegated work, shown by its description."""
     args = {"description": "Compare three laptops", "subagent_type": "researcher"}
     call = {"id": "c1", "name": "task", "args": args}
     thread.put(AIMessage("", id="a1", tool_calls=[call]))

@@ -23,7 +23,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from langgraph_wyrd import Kept, WyrdSaver, errors
+from langgraph_wyrd import Kept, WyrdSaver
 from langgraph_wyrd.errors import CheckpointDamaged, ThreadNotFound
 from langgraph_wyrd.recovery.rows import flipped_back
 from langgraph_wyrd.storage import parity
@@ -32,7 +32,6 @@ from langgraph_wyrd.storage.scripts import Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     HEALS,
-    TABLES,
     THREADS,
     WRITES,
     HealRow,
@@ -45,7 +44,6 @@ from tests.handmade import append, put
 from tests.odd_values import Ciphered
 from tests.outside import raw
 from tests.raw_rows import store, stored
-from tests.test_back_and_forth import AT, INPUT, graph_of
 
 SAMPLE = range(20_000, 20_024)
 
@@ -363,7 +361,7 @@ def test_a_repair_does_not_forget_rows_that_are_missing(file: File) -> None:
         assert saver.verify(repair=True).ok
 
 
-def test_missing_writes_that_can_not_be_rebuilt_are_given_up_aloud(file: File) -> None:
+def test_missing_writes_that_can_not_be_rebuilt_are_reported(file: File) -> None:
     """A repair, or a verb that needs them, records which checkpoint's tasks run again; once."""
     with file.open() as saver:
         head = saver.get_tuple(at("t"))
@@ -731,7 +729,7 @@ async def test_verbs_take_the_nearest_ancestor(durable: Backend, call: Call) -> 
 
 async def test_a_copy_restores_what_is_missing_first(durable: Backend, call: Call) -> None:
     """A fork and a copy of a thread of which a row is missing are whole: the row is brought back
-    first. Where nothing brings it back, a fork goes around it, and `verify` tells of the copy."""
+    first. Where nothing brings it back, a fork goes around it, and `verify` reports the copy."""
     with durable.open() as saver:
         talk(saver, "t", 4)
         ids = [entry.checkpoint_id for entry in saver.thread("t").history()]
@@ -757,7 +755,7 @@ async def test_a_copy_restores_what_is_missing_first(durable: Backend, call: Cal
     assert there == set(ids[4:])
 
 
-async def test_the_brief_of_resume_tells_damage(durable: Backend, call: Call) -> None:
+async def test_the_brief_of_resume_names_damage(durable: Backend, call: Call) -> None:
     """The brief begins with what was lost, and says where the graph itself would start empty."""
     with durable.open() as saver:
         talk(saver, "t", 2)
@@ -973,79 +971,3 @@ def test_a_pickle_whose_class_is_gone(durable: Backend, serde: str, tmp_path: An
             assert saver.get_tuple(at(thread)).checkpoint["channel_values"]["held"].x == 3
     finally:
         del sys.modules["pickled_app"]
-
-
-# What docs/lost.md says of each table.
-
-
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "lost.md"
-DERIVED = [table.name for table in TABLES.values() if table.role == "derived"]
-EMPTY_AGAIN = ["wyrd_heals", "wyrd_leases"]
-GONE = [
-    table.name
-    for table in TABLES.values()
-    if table.role != "derived" and table.name not in (*EMPTY_AGAIN, "wyrd_migrations")
-]
-
-
-def filled(saver: WyrdSaver) -> dict[str, Any]:
-    graph_of(saver).invoke(INPUT, AT)
-    thread = saver.thread("t")
-    thread.add_todo("water the plants")
-    thread.set_context("seat", "4A")
-    thread.set_intention("be back by Friday")
-    thread.decide("go by train", "the strike")
-    thread.label("packed")
-    return thread.working_state().to_dict()
-
-
-def test_the_page_has_every_table() -> None:
-    """With its role."""
-    for table in TABLES.values():
-        assert f"`{table.name}`" in PAGE.read_text("utf-8"), table.name
-
-
-@pytest.mark.parametrize("name", [*DERIVED, *EMPTY_AGAIN])
-def test_a_table_that_is_made_again(durable: Backend, name: str) -> None:
-    """A repair makes it and its rows; a second look finds nothing."""
-    with durable.open() as saver:
-        before = filled(saver)
-        loops = saver.open_loops()
-    with raw(durable.url) as connection:
-        connection.execute(f"DROP TABLE {name}")
-    with durable.open() as saver:
-        if name == "wyrd_todos":
-            with pytest.raises(errors.SchemaMissing, match=r"verify\(repair=True\) makes it again"):
-                saver.todos()
-        assert any(name in str(each) for each in saver.verify(repair=True).findings)
-        assert saver.verify().ok
-        assert saver.thread("t").working_state().to_dict() == before
-        assert saver.open_loops() == loops
-        assert graph_of(saver).get_state(AT).values
-
-
-def test_a_table_of_a_schema_is_made_again(postgres: Backend) -> None:
-    """Also where another schema has a table of this name; with its indexes."""
-    postgres.open().close()
-    with postgres.open(schema="mine") as saver:
-        before = filled(saver)
-    with raw(postgres.url) as connection:
-        connection.execute("DROP TABLE mine.wyrd_open_loops")
-    with postgres.open(schema="mine") as saver:
-        assert "wyrd_open_loops" in str(saver.verify())
-        saver.verify(repair=True)
-        assert saver.verify().ok
-        assert saver.thread("t").working_state().to_dict() == before
-        assert saver.open_loops()
-
-
-@pytest.mark.parametrize("name", GONE)
-def test_a_table_that_nothing_brings_back(durable: Backend, name: str) -> None:
-    """It is said which one is missing; no other one takes its place."""
-    with durable.open() as saver:
-        filled(saver)
-    with raw(durable.url) as connection:
-        connection.execute(f"DROP TABLE {name}")
-    saver = durable.open()
-    with pytest.raises(errors.SchemaMissing, match=name):
-        saver.verify(repair=True)

@@ -36,7 +36,7 @@ Call = Callable[..., Any]
 
 
 def shown(history: Any) -> Any:
-    """A snapshot equals a tuple of its value; its type tells them apart."""
+    """A snapshot equals a tuple of its value; its type distinguishes them."""
     return {
         name: (entry["writes"], *((type(entry["seed"]), entry["seed"]) if "seed" in entry else ()))
         for name, entry in history.items()

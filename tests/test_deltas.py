@@ -673,7 +673,7 @@ def test_who_changes_what_it_got_changes_nothing_stored(backend: Backend) -> Non
             spoil(each.checkpoint["versions_seen"])
 
 
-def test_a_fork_beside_a_long_thread(durable: Backend) -> None:
+def test_a_fork_next_to_a_long_thread(durable: Backend) -> None:
     """Branches that grow in turns from one ancestor, each from its own tip, keep apart."""
     saver = durable.open()
     base = [HumanMessage(f"{n}", id=f"{n}") for n in range(40)]

@@ -183,7 +183,7 @@ def test_any_state_takes_what_fits(states: list[WorkingState]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(some_states(2))
-def test_empty_means_that_nothing_is_told(states: list[WorkingState]) -> None:
+def test_empty_means_that_nothing_differs(states: list[WorkingState]) -> None:
     """Summary, lines and `empty` agree on whether there is anything to tell."""
     change = diff(*states)
     assert change.empty == (change.summary() == "no changes") == (not change.lines())
@@ -266,7 +266,7 @@ def test_context_is_known_by_key_and_intentions_by_words() -> None:
     assert diff(b, other).lines() == ["~ context k: 1 -> true"]
 
 
-# ---- what is told
+# ---- what is reported
 
 
 def test_a_story_is_told() -> None:
@@ -349,7 +349,7 @@ def test_an_intention_in_place_of_another_is_one_change() -> None:
     assert diff(story.state, ended).summary() == "~1 intention (1 closed)"
 
 
-def test_guesses_are_told_apart() -> None:
+def test_guesses_are_marked() -> None:
     """What was only read from prose counts neither as todo nor as loop."""
     guess = OpenLoop("1", "promise", "will call", confidence="heuristic")
     change = diff(WorkingState(), WorkingState(loops=(guess,)))
@@ -426,7 +426,7 @@ def test_a_diff_twice_is_a_diff_once() -> None:
 
 
 def test_a_field_that_is_otherwise_is_named() -> None:
-    """A status that is neither the old nor the new one stays, and is told of."""
+    """A status that is neither the old nor the new one stays, and is reported."""
     a, b = WorkingState("t", "cp1", status="idle"), WorkingState("t", "cp2", status="due")
     state, (only,) = diff(a, b).apply(WorkingState("v", "cp7", status="error"))
     assert (state.status, state.checkpoint_id, state.thread_id) == ("error", "cp7", "v")
@@ -440,7 +440,7 @@ def test_a_field_that_is_otherwise_is_named() -> None:
 
 
 def test_messages_are_compared_by_id() -> None:
-    """Appended, edited and removed messages are told apart from other values."""
+    """Appended, edited and removed messages are distinguished from other values."""
     old = [HumanMessage("hi", id="1"), AIMessage("hello", id="2"), AIMessage("bye", id="3")]
     new = [HumanMessage("hi", id="1"), AIMessage("hello you", id="2"), HumanMessage("more", id="4")]
     found = diff_values({"messages": old, "n": 1}, {"messages": new, "n": 1})
@@ -532,7 +532,7 @@ def test_long_values_are_shortened() -> None:
 
 
 def test_channels_are_part_of_what_a_diff_says() -> None:
-    """A diff of two checkpoints tells of their values, too."""
+    """A diff of two checkpoints reports their values, too."""
     change = diff(state_of("a"), state_of("a", "b"))
     whole = replace(change, channels=diff_values({"n": 1}, {"n": 2}))
     assert whole.summary() == "+1 todo, ~1 value"

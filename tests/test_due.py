@@ -82,7 +82,7 @@ async def compare_program(seed: int, asynchronous: bool) -> int:
 
 
 def fan(saver: Any) -> Any:
-    """Nodes with odd names that meet in a join, beside a deferred one and Sends."""
+    """Nodes with odd names that meet in a join, next to a deferred one and Sends."""
     builder: Any = StateGraph(Log)
     for name in ("a+b", "c d", "meet", "last"):
         builder.add_node(name, logs(name), defer=name == "last")

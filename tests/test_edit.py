@@ -212,7 +212,7 @@ async def test_a_list_that_is_written_again(durable: Backend, call: Call) -> Non
 
 
 async def test_while_it_waits_for_a_person(durable: Backend, call: Call) -> None:
-    """An edit beside a question stays when the question is answered; it may close it, too."""
+    """An edit next to a question stays when the question is answered; it may close it, too."""
     saver = durable.open()
     graph = form(saver)  # it asks two subgraphs deep
     await call(graph, "invoke", {"name": ""}, CONFIG)
@@ -546,7 +546,7 @@ def test_two_processes_at_once(durable: Backend) -> None:
 
 
 async def test_what_is_done_to_a_thread(durable: Backend, call: Call) -> None:
-    """Reweaving, copying and pruning keep what was said; deleting takes it."""
+    """Re-extracting, copying and pruning keep what was said; deleting takes it."""
     saver = durable.open()
     graph = agent(saver, BOTH)
     await call(graph, "invoke", ask("plan it"), CONFIG)
@@ -605,7 +605,7 @@ def speak(editing: Editing, verbs: list[Any]) -> None:
 
 @settings(max_examples=75, deadline=None)
 @given(st.lists(VERBS, max_size=10), st.lists(VERBS, max_size=10))
-def test_the_ledger_tells_the_same(first: list[Any], second: list[Any]) -> None:
+def test_the_events_say_the_same(first: list[Any], second: list[Any]) -> None:
     """What the events of an edit give on its head, and to a child, is what the draft showed; said
     again to a state that says it already, it changes nothing."""
     start = WorkingState("t", "cp1", "2026-01-01T00:00:00+00:00")
@@ -642,8 +642,8 @@ def test_said_again_where_it_is_so_already() -> None:
 
 
 async def test_hooks_hear_of_it(durable: Backend, call: Call) -> None:
-    """An edit is told once it is stored, with the loops that it opened and closed; nothing said,
-    nothing told."""
+    """An edit is reported once it is stored, with the loops that it opened and closed; an edit that
+    says nothing is not."""
     saver = durable.open()
     await call(agent(saver), "invoke", ask("go"), CONFIG)
     thread, heard = saver.thread("t"), []

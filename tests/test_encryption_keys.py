@@ -374,7 +374,7 @@ def known(saver: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_rotation_beside_a_writer(durable: Backend) -> None:
+def test_rotation_while_another_saver_writes(durable: Backend) -> None:
     """Another saver's thread grows while its rows are sealed anew, and a rotation that is stopped
     goes on where it was. Until it is done the old key is needed."""
     both = {"old": OLD, "new": NEW}

@@ -159,8 +159,8 @@ def test_under_another_id(saver: WyrdSaver, tmp_path: Path) -> None:
 
 
 def test_files_that_are_refused(saver: WyrdSaver, tmp_path: Path) -> None:
-    """Newer, cut off, changed, for reading only, something else: each is told apart, and nothing is
-    imported."""
+    """Newer, cut off, changed, for reading only, something else: each has an error of its own, and
+    nothing is imported."""
     talk(saver, "t", run="r", words=["one", "two"])
     saver.thread("t").label("here")
     path = tmp_path / "t.json"

@@ -356,7 +356,7 @@ async def test_a_read_only_file(sqlite: Any, call: Any) -> None:
     assert path_of(sqlite.url).read_bytes() == before
 
 
-async def test_a_read_only_saver_beside_a_writing_one(sqlite: Any) -> None:
+async def test_a_read_only_saver_next_to_a_writing_one(sqlite: Any) -> None:
     """A reader on the same file sees what a writer has just stored."""
     saver = sqlite.open()
     append(saver, "t", "a")
@@ -598,7 +598,7 @@ async def test_foreign_tables_of_our_names(durable: Any, kind: str, call: Any) -
     assert snapshot(durable.url) == before
 
 
-async def test_a_foreign_table_beside_our_record(durable: Any, call: Any) -> None:
+async def test_a_foreign_table_next_to_our_record(durable: Any, call: Any) -> None:
     """A table of another make in the place of one of ours is refused, though the record of our
     migrations is there; nothing is touched."""
     durable.open().setup()
@@ -786,7 +786,7 @@ def test_a_bad_conninfo(url: str) -> None:
 
 
 def test_nobody_at_the_address(tmp_path: Path) -> None:
-    """A server that is not there is ConnectionLost, not an endless wait; no password is told."""
+    """A server that is not there is ConnectionLost, not an endless wait; no password is shown."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

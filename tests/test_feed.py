@@ -83,7 +83,7 @@ async def test_filters(backend: Backend, call: Call) -> None:
 
 async def test_after_a_deletion(backend: Backend, call: Call) -> None:
     """What is stored after the newest thread was deleted is told, though rows' numbers come
-    again; nothing is told twice."""
+    again; nothing is reported twice."""
     saver = backend.open()
     office(saver)
     seen = await call(saver, "events", limit=1000)

@@ -181,7 +181,7 @@ def said(saver: Any, thread: str, *texts: str, run: str = "r") -> None:
 
 
 async def test_upkeep_leaves_threads_in_their_order(durable: Backend, call: Any) -> None:
-    """Pruning, deleting runs and reweaving are nobody's activity."""
+    """Pruning, deleting runs and re-extracting are nobody's activity."""
     saver = durable.open()
     said(saver, "a", "one", "two", run="ra")
     said(saver, "b", "one", "two")
@@ -211,7 +211,7 @@ def message_ids(backend: Backend, thread: str) -> list[str]:
         return [row[0] for row in rows.fetchall()]
 
 
-def test_ids_tell_nothing_of_sealed_text(durable: Backend) -> None:
+def test_ids_reveal_nothing_of_sealed_text(durable: Backend) -> None:
     """A message without an id gets one that can't be checked against a guess at its text."""
     serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
     saver = durable.open(serde=serde)
@@ -224,7 +224,7 @@ def test_ids_tell_nothing_of_sealed_text(durable: Backend) -> None:
     assert longer != first
 
 
-def test_ids_tell_texts_apart(durable: Backend) -> None:
+def test_ids_of_two_texts_differ(durable: Backend) -> None:
     """In a plain store, by contrast."""
     plain = durable.open()
     said(plain, "d", "please pay Ann 10")

@@ -34,7 +34,7 @@ def ask(text: str) -> Any:
 
 
 def heard(saver: WyrdSaver, *events: str) -> list[Happening]:
-    """A list that grows with what is told."""
+    """A list that grows with what is reported."""
     told: list[Happening] = []
     for event in events or EVENTS:
         saver.on(event, told.append)
@@ -45,11 +45,11 @@ def named(told: list[Happening], event: str) -> list[Happening]:
     return [each for each in told if each.event == event]
 
 
-# ---- what is told
+# ---- what is reported
 
 
-async def test_a_save_is_told_with_its_state(backend: Backend, call: Call) -> None:
-    """Every root checkpoint is told of once, in order, with the state that it is stored with."""
+async def test_a_save_is_reported_with_its_state(backend: Backend, call: Call) -> None:
+    """Every root checkpoint is reported once, in order, with the state that it is stored with."""
     saver = backend.open()
     told = heard(saver, "save")
     await call(agents(saver), "invoke", ask("plan the release"), config("t"))
@@ -80,7 +80,7 @@ async def test_a_state_is_that_of_its_moment(backend: Backend, call: Call) -> No
     assert [told.open_loops for told, _ in found] == [at.open_loops for _, at in found]
 
 
-async def test_loops_are_told_once_each(backend: Backend, call: Call) -> None:
+async def test_loops_are_reported_once_each(backend: Backend, call: Call) -> None:
     """A question that a run stops at is opened once and closed once, with what became of it."""
     saver = backend.open()
     told = heard(saver, "loop_opened", "loop_closed")
@@ -104,7 +104,7 @@ async def test_loops_are_told_once_each(backend: Backend, call: Call) -> None:
     assert not named(told, "loop_opened")
 
 
-async def test_loops_told_are_the_ones_that_are_stored(backend: Backend, call: Call) -> None:
+async def test_reported_loops_are_the_ones_that_are_stored(backend: Backend, call: Call) -> None:
     """What was told to be open, and not to be closed, is what is open; many threads at once."""
     saver = backend.open()
     told = heard(saver, "loop_opened", "loop_closed")
@@ -134,7 +134,9 @@ async def test_loops_told_are_the_ones_that_are_stored(backend: Backend, call: C
         assert is_open[thread] == {loop.id for loop in found if not loop.resolved}
 
 
-async def test_another_process_changes_are_not_told_as_ours(durable: Backend, call: Call) -> None:
+async def test_another_process_changes_are_not_reported_as_ours(
+    durable: Backend, call: Call
+) -> None:
     """A hook hears what its own saver stored: a loop that another one closed is not told again."""
     one, two = durable.open(), durable.open()
     told = heard(one, "loop_opened", "loop_closed")
@@ -280,7 +282,7 @@ async def test_a_hook_that_raises_changes_nothing(
         assert all("'save'" in line and "'t-9'" in line for line in lines)
 
 
-def test_what_failed_is_not_told(durable: Backend) -> None:
+def test_what_failed_is_not_reported(durable: Backend) -> None:
     """A put that the database refuses raises, and no hook hears of it."""
     from tests.outside import refusing
 
@@ -292,7 +294,7 @@ def test_what_failed_is_not_told(durable: Backend) -> None:
     assert told == []
 
 
-def test_a_hook_is_not_told_of_itself(backend: Backend) -> None:
+def test_a_hook_is_not_called_for_what_it_does(backend: Backend) -> None:
     """A hook that saves something does not set itself off, on and on."""
     saver = backend.open()
     calls: list[str] = []
@@ -482,7 +484,7 @@ def _meeting(saver: WyrdSaver, barrier: threading.Barrier) -> Any:
 
 
 def test_two_beginnings_are_a_fork(durable: Backend) -> None:
-    """Two runs that both found the thread empty: the second beginning is told of."""
+    """Two runs that both found the thread empty: the second beginning is reported."""
     saver = durable.open()
     told = heard(saver, "fork")
     one = put(saver, "t", {"x": 1}, metadata={"source": "input"})
@@ -494,7 +496,7 @@ def test_two_beginnings_are_a_fork(durable: Backend) -> None:
 
 @pytest.mark.parametrize("pillars", [True, False])
 def test_a_line_that_goes_on_is_no_fork(durable: Backend, pillars: bool) -> None:
-    """Only the checkpoint that branches off is told of, not those after it, on either line."""
+    """Only the checkpoint that branches off is reported, not those after it, on either line."""
     saver = durable.open(pillars=pillars)
     told = heard(saver, "fork")
     root = put(saver, "t", {"x": 0})
@@ -552,7 +554,7 @@ async def test_a_label_and_a_rewind(durable: Backend, call: Call) -> None:
 
 
 async def test_what_a_rewind_and_a_rollback_take_back(durable: Backend, call: Call) -> None:
-    """Both tell of the fork, and of each loop that waits no more, as taken back."""
+    """Both report the fork, and of each loop that waits no more, as taken back."""
     saver = durable.open()
     await call(agent(saver), "invoke", question("one"), CONFIG)
     thread, heard = saver.thread("t"), []

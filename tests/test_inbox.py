@@ -223,7 +223,7 @@ async def test_questions_side_by_side(durable: Backend, call: Call) -> None:
 
 
 async def test_questions_of_sends(durable: Backend, call: Call) -> None:
-    """Tasks of one node, which Sends made, are told apart."""
+    """Tasks of one node, which Sends made, are distinguished."""
 
     def worker(state: State) -> State:
         return {"log": [(state["item"], interrupt(f"item {state['item']}?"))]}
@@ -281,7 +281,7 @@ async def test_a_question_of_a_subgraph(
 
 
 async def test_questions_of_the_functional_api(durable: Backend, call: Call) -> None:
-    """Questions of an entrypoint, and of tasks that run side by side in it, are told apart."""
+    """Questions of an entrypoint, and of tasks that run side by side in it, are distinguished."""
 
     @task
     def ask(what: str) -> str:

@@ -28,7 +28,7 @@ def places(text: str) -> set[str]:
 async def test_in_an_older_checkpoint_of_a_list(
     durable: Backend, call: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Values of a page are loaded in one go: it is told of each checkpoint, not of the first."""
+    """Values of a page are loaded in one go; each checkpoint reports its own, not the first all."""
     large = random.Random(7).randbytes(20_000)  # a small one is loaded with its checkpoint
     with app() as made:
         saver = durable.open()

@@ -74,7 +74,7 @@ async def test_once_can_be_left_to_langgraph(sqlite: Backend, tmp_path: Path) ->
     assert [m.status for m in found["messages"] if m.type == "tool"] == ["success", "success"]
 
 
-async def test_beside_other_middleware(sqlite: Backend, tmp_path: Path) -> None:
+async def test_with_other_middleware(sqlite: Backend, tmp_path: Path) -> None:
     """deepagents' PatchToolCallsMiddleware and langchain's summarising, before or behind: the
     finished result of a killed step is used, the thread goes on and can be summarised."""
     ways = [(order, provider) for order in ORDERS for provider in PROVIDERS]

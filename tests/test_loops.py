@@ -322,7 +322,7 @@ async def give_up(call: Coroutine[Any, Any, Any], dice: random.Random) -> None:
     """Cancel a call at a point that the dice choose: after some turns of the loop, or later.
 
     A run that is cancelled while it ends leaves its last saves to the loop, with any saver: who
-    goes on at once would go on beside them.
+    goes on at once would go on next to them.
     """
     task = asyncio.ensure_future(call)
     for _ in range(dice.randrange(12)):
@@ -361,7 +361,7 @@ async def test_a_cancelled_put_leaves_all_of_it_or_nothing(backend: Any) -> None
     at_rest(backend.url)
 
 
-async def test_a_cancelled_put_gives_way_while_it_waits_for_a_lock(durable: Any) -> None:
+async def test_a_cancelled_put_ends_while_it_waits_for_a_lock(durable: Any) -> None:
     """Cancelling does not wait for the lock that the put waits for; nothing is kept locked."""
     saver = durable.open()
     await aappend(saver, "t", "a")
@@ -428,7 +428,7 @@ async def test_cancelled_graph_runs_resume(backend: Any) -> None:
     for number in range(10):
         where = config(f"t{number}")
         for undisturbed in (False, False, False, True):
-            # A cancelled task may have an error beside its result, and `next` is empty then:
+            # A cancelled task may have an error next to its result, and `next` is empty then:
             # only going on tells whether a run is over.
             fresh = (await graph.aget_state(where)).created_at is None
             run = graph.ainvoke({"turns": []} if fresh else None, where)

@@ -281,7 +281,7 @@ async def test_the_brief_comes_after_a_pause(
     assert system_of(model.heard[0]) == "Be brief."  # made anew, but in this process
 
 
-async def test_a_model_call_that_fails_is_told_again(sqlite: Backend, turn: Turn) -> None:
+async def test_a_model_call_that_failed_gets_the_brief_again(sqlite: Backend, turn: Turn) -> None:
     """The brief counts as told when the model has answered."""
     agent, _ = an_agent(sqlite.open())
     await turn(agent, person("plan the party"), config("t"))
@@ -528,8 +528,8 @@ async def test_todos_are_carried_into_a_new_thread(
     assert "open todos of thread" not in system_of(model.heard[-1])
 
 
-async def test_without_a_list_carried_todos_are_told(durable: Backend, turn: Turn) -> None:
-    """An agent without TodoListMiddleware is told of them; a thread that is not there has none."""
+async def test_without_a_list_carried_todos_are_shown(durable: Backend, turn: Turn) -> None:
+    """An agent without TodoListMiddleware is shown them; a thread that is not there has none."""
     saver = durable.open()
     agent, _ = an_agent(saver, plan(writes("w1", todo("cook"))), TodoListMiddleware())
     await turn(agent, person(), config("old"))

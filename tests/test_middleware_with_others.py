@@ -1,4 +1,4 @@
-"""WyrdMiddleware beside what else an agent is made of: prompt caches, streams, forms of answers,
+"""WyrdMiddleware next to what else an agent is made of: prompt caches, streams, forms of answers,
 other middleware; and plain graphs without it."""
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ async def test_a_model_that_takes_anothers_place(durable: Backend, turn: Turn) -
     assert len(other.heard) == 1
 
 
-async def test_a_deep_agent_is_told(durable: Backend, turn: Turn) -> None:
+async def test_a_deep_agent_gets_the_brief(durable: Backend, turn: Turn) -> None:
     """create_deep_agent, with a subagent that has the middleware too: the brief comes to the one
     that is spoken to, behind its own long prompt, once."""
     for n in range(2):

@@ -408,7 +408,7 @@ def test_what_is_langgraphs_own_is_not_migrated(durable: Backend) -> None:
 
 Call = Callable[..., Any]
 
-# Once for each value: the version that a migration leads to is stored beside the value.
+# Once for each value: the version that a migration leads to is stored next to the value.
 
 
 PLAYER = """
@@ -614,7 +614,7 @@ async def test_one_that_raises_is_tried_again(durable: Backend, call: Call) -> N
 
 
 def test_a_target_that_cannot_be_marked(sqlite: Backend) -> None:
-    """With a serializer of the user's own nothing can be stored beside a value: that is said."""
+    """With a serializer of the user's own nothing can be stored next to a value: that is said."""
     for migration in (Migration("number", 1, tenfold), Migration("once_app:Player", 1, scored)):
         with pytest.raises(errors.InvalidInput, match="JsonSerde is a serializer of your own"):
             sqlite.open(serde=JsonSerde(), migrations=[migration])

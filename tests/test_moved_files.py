@@ -123,7 +123,7 @@ async def test_a_backup_put_in_its_place(path: Path, beside: str, call: Any) -> 
 
 
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
-async def test_a_file_beside_it_that_is_deleted(path: Path, end: str, call: Any) -> None:
+async def test_a_file_next_to_it_that_is_deleted(path: Path, end: str, call: Any) -> None:
     """Its content is not lost: it is moved into the file, and the next call goes on."""
     with opened(path) as saver:
         head = begun(saver)

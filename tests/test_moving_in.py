@@ -90,7 +90,7 @@ def official(url: str) -> Any:
 
 
 @pytest.mark.empty
-async def test_threads_that_are_not_adopted_are_told_of(
+async def test_threads_that_are_not_adopted_are_reported(
     durable: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Their threads would seem to be gone. Once, as the tables are made; not while they are taken

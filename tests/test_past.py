@@ -143,7 +143,7 @@ def history_is_right(played: Played) -> None:
 
 
 def compare_channels(played: Played, entry: HistoryEntry, parent: Any, row: Any) -> None:
-    """All channels are told of whose values differ; of delta channels, if they were written to.
+    """All channels are reported whose values differ; of delta channels, if they were written to.
     Besides them only what was written anew, as it was before."""
     old, new = played.values(parent), played.values(row)
     found = diff_values(old, new)
@@ -386,7 +386,7 @@ async def test_an_agent_that_plans_and_asks(durable: Backend, call: Call) -> Non
 
 
 async def test_a_trip_with_a_fork(durable: Backend, call: Call) -> None:
-    """Interrupts, time travel and update_state are told of; forks, head and the tree are right."""
+    """Interrupts, time travel and update_state are reported; forks, head and the tree are right."""
     saver = durable.open()
     graph = await travelled(call, saver)
     thread = saver.thread(THREAD)
@@ -476,7 +476,7 @@ async def test_a_deep_agent(durable: Backend, call: Call) -> None:
 
 
 async def test_a_functional_graph(durable: Backend, call: Call) -> None:
-    """What a functional graph saves and gives is told of; its other channels are not."""
+    """What a functional graph saves and gives is reported; its other channels are not."""
     saver = durable.open()
 
     @task

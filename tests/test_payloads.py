@@ -268,7 +268,7 @@ PAYLOAD = st.dictionaries(
 @settings(deadline=None)
 @given(PAYLOAD | JSON)
 def test_whatever_comes_what_is_recovered_is_valid(payload: Any) -> None:
-    """W44: it never raises, and tells of all that `validate` calls an error."""
+    """W44: it never raises, and reports all that `validate` calls an error."""
     found = WorkingState.validate(payload)
     state, dropped = WorkingState.recover(payload)
     assert dropped == found.errors
@@ -281,7 +281,7 @@ def test_whatever_comes_what_is_recovered_is_valid(payload: Any) -> None:
 @settings(deadline=None)
 @given(st.lists(st.dictionaries(NAMES, JSON, max_size=4).map(lambda x: Todo("t", "c", extra=x))))
 def test_round_trip(todos: list[Todo]) -> None:
-    """W64: whatever an item has beside its fields, other libraries' names too."""
+    """W64: whatever an item has next to its fields, other libraries' names too."""
     state = WorkingState(todos=tuple(todos))
     # As text: NaN is itself.
     again = WorkingState.from_dict(state.to_dict())

@@ -95,7 +95,7 @@ def say_something(saver: WyrdSaver, thread_id: str, rng: random.Random) -> set[s
 
 
 def test_what_is_said_between_the_acts(durable: Backend, asynchronous: bool) -> None:
-    """Edits and a random program: tables and past agree, and reweaving changes nothing."""
+    """Edits and a random program: tables and past agree, and re-extracting changes nothing."""
     saver, other = durable.open(), durable.open()
     for seed in seeds(3000, 9, durable):
         rng = random.Random(f"editor {seed}")

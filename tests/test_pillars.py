@@ -232,7 +232,7 @@ def test_events_hold_what_replay_needs_and_no_more() -> None:
     ]
 
 
-def test_a_source_elsewhere_is_told_in_full() -> None:
+def test_a_source_elsewhere_is_stored_in_full() -> None:
     """What was seen at another checkpoint or in another namespace says so."""
     far = Source(checkpoint_id="cp9999", ns="sub:1", rule="x")
     state, events = fold(WorkingState(), [Opens("note", "n", far)], moment(1))
@@ -306,7 +306,7 @@ def test_a_loop_without_ref_is_known_by_its_words() -> None:
 @pytest.mark.parametrize(
     "kind", ["tool_call", "question", "request", "truncated", "malformed_call", "task", "promise"]
 )
-def test_what_a_message_said_is_told_once(kind: Any) -> None:
+def test_what_a_message_said_opens_once(kind: Any) -> None:
     """A loop from a message that closed lately is not opened again when the message is seen
     again; another message that uses the same ref is another loop."""
     story = Story()
@@ -331,7 +331,7 @@ def test_interrupts_and_task_errors_come_again() -> None:
         assert len(story.state.closed_loops) == 2 * n
     again = Opens("error", "x", seen("failed_tool", message_id="m1"), "c1")
     story(again, Settles(("error",), "worked later", seen(), "c1"))
-    assert story(again) == []  # an error that stands in a message is told once
+    assert story(again) == []  # an error that stands in a message is reported once
 
 
 def test_settling() -> None:

@@ -259,7 +259,7 @@ SELECT create_reference_table('wyrd_keys');
 INSERT INTO wyrd_migrations"""
 
 
-def test_what_citus_is_told() -> None:
+def test_what_citus_gets() -> None:
     """The plain tables, then where their rows lie; no Citus runs here."""
     plain = WyrdSaver.ddl("postgres")
     tables, _, end = plain.rpartition("INSERT INTO wyrd_migrations")

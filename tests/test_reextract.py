@@ -43,7 +43,7 @@ from tests.tables import (
 )
 
 
-def test_reweaving_changes_nothing(durable: Backend, asynchronous: bool) -> None:
+def test_reextracting_changes_nothing(durable: Backend, asynchronous: bool) -> None:
     """What was read live stands as it was: every row of the tables, and the past."""
     saver = durable.open()
     for seed in seeds(3000, 8, durable):
@@ -75,10 +75,10 @@ def test_what_was_written_without_pillars(
 
 
 @pytest.mark.parametrize("seed", [4008, 4015, 31006, 31007])
-def test_programs_that_were_told_otherwise(
+def test_programs_that_were_read_otherwise(
     sqlite: Backend, seed: int, asynchronous: bool, tmp_path: Any
 ) -> None:
-    """Where a question stands beside an error or an answer, the writes tell which was last."""
+    """Where a question stands next to an error or an answer, the writes tell which was last."""
     other = Backend("sqlite", f"sqlite:///{tmp_path / 'other.db'}")
     try:
         plain = other.open(pillars=False)
@@ -114,7 +114,7 @@ class Asked(TypedDict, total=False):
 
 
 @pytest.mark.parametrize("retried", [False, True], ids=["fails when answered", "asks when retried"])
-async def test_a_question_beside_an_error(durable: Backend, call: Any, retried: bool) -> None:
+async def test_a_question_next_to_an_error(durable: Backend, call: Any, retried: bool) -> None:
     """Asked, answered, and failed before the answer was taken; or failed, and asked the next time:
     both leave the same writes. What was told stays, and nothing is taken for damage."""
     fails = [retried]
@@ -271,7 +271,7 @@ async def test_what_persons_declared_survives(durable: Backend, call: Any) -> No
     assert [todo.content for todo in state.open_todos] == ["oil the lock"]
 
 
-async def test_progress_is_told(durable: Backend, call: Any) -> None:
+async def test_progress_is_reported(durable: Backend, call: Any) -> None:
     """After each thread: how many checkpoints of how many."""
     saver = durable.open()
     talk(saver, "a", run="r", words=["one", "two"])
@@ -283,7 +283,7 @@ async def test_progress_is_told(durable: Backend, call: Any) -> None:
     assert told[2:] == [(1, 1)]
 
 
-async def test_what_can_not_be_rewoven_is_refused(durable: Backend, call: Any) -> None:
+async def test_what_can_not_be_reextracted_is_refused(durable: Backend, call: Any) -> None:
     """An unknown thread, and a saver that reads no pillars."""
     with pytest.raises(ThreadNotFound):
         await call(durable.open(), "reextract", "nobody")
@@ -322,7 +322,7 @@ def test_children_that_sort_before_their_parents(
 
 
 def test_an_extractor_that_raises(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
-    """The save goes through and the log says what failed; reweaving says it again."""
+    """The save goes through and the log says what failed; re-extracting says it again."""
 
     def broken(view: Any) -> Any:
         raise RuntimeError("no idea")
@@ -339,7 +339,7 @@ def test_an_extractor_that_raises(durable: Backend, caplog: pytest.LogCaptureFix
     assert not differences(derived(durable.open(), durable.url), before)
 
 
-def test_a_long_thread_is_rewoven_page_by_page(
+def test_a_long_thread_is_reextracted_page_by_page(
     durable: Backend, request: pytest.FixtureRequest, tmp_path: Any
 ) -> None:
     """A list that was edited in the middle, or begun anew, is read as it was."""

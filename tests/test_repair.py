@@ -172,7 +172,7 @@ def test_a_finished_result_that_is_only_a_pending_write_is_used() -> None:
     assert not refused_by(repaired)
 
 
-def test_a_late_result_takes_the_place_of_what_stood_in_for_it() -> None:
+def test_a_late_result_takes_the_place_of_its_placeholder() -> None:
     """A result further down the history outweighs "no result was recorded"."""
     first = repair_messages([ASK, ai(call("a")), NEXT])
     late = result("a", "it did work")

@@ -442,7 +442,7 @@ def test_a_damaged_thread_keeps_nobody_else_from_being_swept(durable: Backend) -
     assert memory.get_tuple(config("c")) is not None
 
 
-def test_progress_is_told(saver: WyrdSaver) -> None:
+def test_progress_is_reported(saver: WyrdSaver) -> None:
     """After each thread: how many threads of how many."""
     for name in ("a", "b", "c"):
         talk(saver, name, run="r", words=["one"])
@@ -507,7 +507,7 @@ def test_a_long_thread_goes_while_others_are_written(
 # Hooks hear what a sweep deleted; automatic labels do not keep everything.
 
 
-async def test_sweeps_are_told(durable: Backend, call: Call) -> None:
+async def test_sweeps_are_reported(durable: Backend, call: Call) -> None:
     """As an explicit prune or deletion is: once a thread, with how many checkpoints went; a dry run
     tells nothing."""
     saver = durable.open()
@@ -530,7 +530,7 @@ async def test_sweeps_are_told(durable: Backend, call: Call) -> None:
 
 async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> None:
     """A sweep keeps decisions, with rationale and outcome, and what failed, however long ago. With
-    keep_decisions=False what is over goes with the checkpoints that tell of it."""
+    keep_decisions=False what is over goes with the checkpoints that report it."""
     saver = durable.open()
     fails = [False]
 
@@ -551,7 +551,7 @@ async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> 
         await call(graph, "invoke", {"messages": ["fail"]}, here)
     fails[0] = False
     await call(graph, "invoke", None, here)
-    for n in range(20):  # more than a state tells of what is over
+    for n in range(20):  # more than a state shows of what is over
         await call(graph, "invoke", {"messages": [f"please do {n}"]}, here)
 
     async def told(reader: Any) -> Any:
@@ -602,7 +602,7 @@ async def test_a_thread_has_a_time_of_its_own(durable: Backend, call: Call) -> N
         await call(saver.thread("nobody"), "get_ttl")
 
 
-async def test_what_goes_as_threads_are_written_is_told(durable: Backend, call: Call) -> None:
+async def test_what_goes_as_threads_are_written_is_reported(durable: Backend, call: Call) -> None:
     """By the next call of this saver, never on its own thread."""
     saver = durable.open(retention=Retention(keep_last=3))
     heard: list[Any] = []

@@ -559,7 +559,7 @@ def test_runs_that_store_their_end_alone(saver: WyrdSaver, channel: str) -> None
     assert ids(graph) == []
 
 
-def test_beside_a_writer(durable: Backend) -> None:
+def test_while_another_saver_writes(durable: Backend) -> None:
     """One saver goes back again and again while another one writes: no checkpoint is lost or
     damaged, each has its parent's values, and the tables follow the head."""
     one, other = durable.open(), durable.open()
@@ -682,7 +682,7 @@ async def test_what_a_prune_took(saver: WyrdSaver, call: Call) -> None:
 
 
 # Random programs whose people rewind or fork. On InMemorySaver a rewind is a copy of the old
-# checkpoint, put beside it as the newest, and the same for each subgraph that has a memory of its
+# checkpoint, put next to it as the newest, and the same for each subgraph that has a memory of its
 # own; a fork is a thread that has only what is on the path.
 
 

@@ -339,8 +339,8 @@ def test_a_subgraph_asks_before_its_root_is_stored(durable: Backend) -> None:
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_a_thread_that_another_saver_begins_after_the_look(durable: Backend, gone: bool) -> None:
-    """A saver that found no thread stores its first checkpoint beside what somebody else has stored
-    since, or after the thread was deleted again."""
+    """A saver that found no thread stores its first checkpoint next to what was stored since, or
+    after the thread was deleted again."""
     first, second = durable.open(), durable.open()
     assert first.get_tuple(config("t")) is None
     put(second, "t", {"topic": "two"})

@@ -378,7 +378,7 @@ async def test_a_dropped_index_is_made_again(durable: Backend, call: Call) -> No
 
 
 async def test_searching_while_others_write_and_delete(durable: Backend) -> None:
-    """Searches beside writers and deleters: nobody fails, and in the end the index is right."""
+    """Searches while others write and delete: nobody fails, and in the end the index is right."""
     saver, other = durable.open(), durable.open()
     errors: list[BaseException] = []
 

@@ -49,7 +49,7 @@ class Server:
 
     def __init__(self, folder: Path, database: str, **environment: str) -> None:
         self.database = database
-        project = folder / "project"  # a copy: the server keeps files of its own beside it
+        project = folder / "project"  # a copy: the server keeps files of its own next to it
         if not project.exists():
             shutil.copytree(HERE / "server", project, ignore=shutil.ignore_patterns("__pycache__"))
         self.logfile = folder / f"{uuid.uuid4()}.log"

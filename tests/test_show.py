@@ -331,7 +331,7 @@ def test_a_page_prints_as_a_table() -> None:
 
 
 def test_states_and_diffs_print() -> None:
-    """`print(state)` is its brief, guesses told apart; `print(diff)` its summary and lines."""
+    """`print(state)` is its brief, guesses distinguished; `print(diff)` its summary and lines."""
     whole = state("Paris")
     assert str(whole).startswith("Where things stand in thread Paris")
     assert "Guessed from prose (1)" in str(whole)
@@ -395,7 +395,7 @@ def test_a_tree_in_a_cell() -> None:
 
 
 def test_what_was_healed() -> None:
-    """What was met damaged is told of, open as long as nobody has acknowledged it."""
+    """What was met damaged is reported, open as long as nobody has acknowledged it."""
     found = heal("placeholder", "e5", "messages", "message m3 could not be read")
     html = thread_html(state("x"), history(), [found])
     assert "message m3 could not be read" in html
@@ -412,7 +412,7 @@ def test_what_was_healed() -> None:
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (9_949, "9.9 kB"), (9_951, "10 kB"),
      (999_400, "999 kB"), (999_600, "1.0 MB"), (5 * 10**12, "5,000 GB")],
 )  # fmt: skip
-def test_bytes_are_told_shortly(bytes: int, said: str) -> None:
+def test_bytes_are_shown_shortly(bytes: int, said: str) -> None:
     """Three digits at most, until there is no larger unit."""
     assert size(bytes) == said
 
@@ -569,7 +569,7 @@ def test_lines_are_lines() -> None:
     assert plain("a\r\nb") == "a\nb"
 
 
-def test_who_said_it_is_told_once() -> None:
+def test_who_said_it_is_shown_once() -> None:
     """Before where it was seen; a channel only where nothing better is known."""
     said = Source(node="chat", message_id="m1", channel="messages", author="ann")
     assert where(said) == "by ann, node chat"

@@ -167,7 +167,7 @@ def test_a_call_in_the_form_of_openai() -> None:
     assert listed(found) == [("a", "completed")]
 
 
-def test_a_tracker_beside_the_channel() -> None:
+def test_a_tracker_next_to_the_channel() -> None:
     """Where the channel is there, the calls say nothing; before it is, they fill the same list."""
     message = AIMessage("", tool_calls=[call("write_todos", {"todos": [{"content": "a"}]})])
     (found,) = todos(said(message))
@@ -405,7 +405,7 @@ def test_values_as_plain_data(value: Any, shown: Any) -> None:
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_values_are_bounded(value: Any) -> None:
-    """However large it is, a value takes at most 2,000 characters; its size is told."""
+    """However large it is, a value takes at most 2,000 characters; its size is said."""
     found, about = bounded(value)
     assert len(json.dumps(found, ensure_ascii=False)) <= 2000
     if not isinstance(value, bytes):

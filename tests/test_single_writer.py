@@ -435,7 +435,7 @@ async def test_updates_and_time_travel(durable: Backend, call: Call, tmp_path: P
 
 
 async def test_an_update_while_a_run_goes_on(durable: Backend, call: Call, tmp_path: Path) -> None:
-    """A person's update is never refused; what the run stores beside it is reported as a fork."""
+    """A person's update is never refused; what the run stores next to it is reported as a fork."""
     saver = durable.open(single_writer=True)
     told = heard(saver, "fork")
     graph = chain(first, slow, last, checkpointer=saver)

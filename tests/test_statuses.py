@@ -1,4 +1,4 @@
-"""How a run stands, or ended: told apart where a lease or a `run_end` hook permits."""
+"""How a run stands, or ended: distinguished where a lease or a `run_end` hook permits."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ async def test_a_user_reads_their_own(durable: Backend, call: Call) -> None:
 
 
 def test_a_result_that_failed(sqlite: Backend) -> None:
-    """The status of a tool's result is told."""
+    """The status of a tool's result is shown."""
     saver = sqlite.open()
     builder = StateGraph(MessagesState)
     builder.add_node(

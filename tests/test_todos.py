@@ -117,7 +117,7 @@ def test_a_finished_todo_is_not_reworded_into_an_open_one() -> None:
     assert story.todo("write tests for module two").opened_at == moment(2).ts
 
 
-def test_equal_contents_are_told_apart_by_their_order() -> None:
+def test_equal_contents_are_distinguished_by_their_order() -> None:
     """Two todos in the same words stay two."""
     story = Story()
     story(plan("again", "again"))
@@ -155,7 +155,7 @@ def test_of_what_left_in_the_same_words_the_latest_comes_back() -> None:
     assert len([todo for todo in story.state.todos if todo.content == "ship it"]) == 2
 
 
-def test_ids_of_the_tracker_tell_equal_words_apart() -> None:
+def test_ids_of_the_tracker_distinguish_equal_words() -> None:
     """Two entries in the same words that change places keep their ids."""
     story = Story()
     story(plan(Listed("again", ref="1"), Listed("again", "in_progress", ref="2")))
@@ -174,7 +174,7 @@ def test_words_alike_under_another_id_are_another_todo() -> None:
 
 
 def test_what_was_cancelled_comes_back_by_its_id() -> None:
-    """In words alike it is the same todo, in wholly other words another one."""
+    """In words alike it is the same todo, in entirely different words another one."""
     story = Story()
     story(plan(Listed("fix the login bug", ref="1"), Listed("write docs", ref="2")))
     ids = [todo.id for todo in story.state.todos]
@@ -206,7 +206,7 @@ def test_a_list_of_which_every_entry_is_reworded() -> None:
     assert [todo.id for todo in story.state.todos] == ids
 
 
-def test_an_insertion_tells_only_the_new_one() -> None:
+def test_an_insertion_is_one_event() -> None:
     """A list that grew in its middle is one event."""
     story = Story()
     story(plan("aaaa", "bbbb"))

@@ -198,7 +198,7 @@ def streaming(saver: Any) -> Iterator[Any]:
 
 
 def memory(saver: Any) -> Iterator[Any]:
-    """Messages edited and removed, and a store for long-term memory beside the checkpointer."""
+    """Messages edited and removed, and a store for long-term memory next to the checkpointer."""
 
     def answer(state: MessagesState, *, store: BaseStore) -> Any:
         last = state["messages"][-1]

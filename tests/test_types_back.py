@@ -163,7 +163,7 @@ def test_an_object_comes_back(kind: str) -> None:
         assert (theirs.loads_typed(theirs.dumps_typed(value)) == value) is langgraph_too
 
 
-def test_an_alias_beside_what_is_kept() -> None:
+def test_an_alias_next_to_what_is_kept() -> None:
     """A class inside it that is not allowed takes nothing from the other fields."""
     source = (
         SOURCE
@@ -287,7 +287,7 @@ def dataclasses_holding(value: Any) -> Any:
 
 
 def test_other_arrays_come_back(saver: WyrdSaver) -> None:
-    """Of every order and kind, also beside text that looks like one."""
+    """Of every order and kind, also next to text that looks like one."""
     grid = np.arange(6.0).reshape(2, 3)
     held = [
         grid, np.asfortranarray(grid), grid[:, ::2], np.array(5), np.array(["a", "bc"]),
@@ -311,7 +311,7 @@ def _places(made: App) -> dict[str, Any]:
 
 
 def test_what_is_kept_is_found_wherever_it_lies() -> None:
-    """So it is told of."""
+    """So it is reported."""
     codec = Codec(JsonPlusSerializer())
     with app(SOURCE) as made:
         packed = codec.dump(made.module.Color.RED, "c")

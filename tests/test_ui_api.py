@@ -525,7 +525,7 @@ def test_odd_data_is_json() -> None:
 
 
 def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another process stores is told of within seconds, and after a break what was missed."""
+    """What another process stores is reported within seconds, and after a break what was missed."""
     monkeypatch.setattr(feed, "EVERY", 0.05)
     saver = durable.open()
     inspected.run(saver, "chat-0193")

@@ -148,7 +148,7 @@ def test_verbs(browser: Chromium, saver: WyrdSaver) -> None:
         tab.key("Enter")
         tab.wait("document.querySelector('dialog .wrong')?.innerText.includes('chat-0193')")
         tab.look()
-        assert len(tab.problems) == 1  # the refused request is told of in the console
+        assert len(tab.problems) == 1  # the refused request is reported in the console
         tab.problems.clear()
         exported = "fetch(document.querySelector('a[download]').href).then(a => a.json())"
         assert tab.js(exported)["thread_id"] == "trip/paris-fork"
@@ -303,7 +303,7 @@ def test_an_encrypted_store(browser: Chromium, sqlite: Backend) -> None:
         tab.type("paris")
         tab.says("its texts are encrypted")
         tab.look()
-        assert len(tab.problems) == 1  # the refused request is told of in the console
+        assert len(tab.problems) == 1  # the refused request is reported in the console
         tab.problems.clear()
         tab.go(url + TRIP)
         tab.says("come to 264 EUR")

@@ -280,8 +280,8 @@ def test_erased_everywhere(durable: Backend) -> None:
     assert saver.erase_user("ann") == {"wyrd_user_data": 0}
 
 
-async def test_text_that_remains_is_told_and_redacted(durable: Backend, call: Any) -> None:
-    """`erase_user` counts values as a person would, and tells of each thread where text remains;
+async def test_text_that_remains_is_reported_and_redacted(durable: Backend, call: Any) -> None:
+    """`erase_user` counts values as a person would, and reports each thread where text remains;
     `redact=True` takes it out of everything but the checkpoints, and nothing is damaged by that."""
     saver = durable.open(channels=USERS)
     fails = [True]
@@ -427,7 +427,7 @@ def test_in_a_schema(postgres: Backend) -> None:
 
 
 async def test_erased_while_a_run_goes_on(durable: Backend) -> None:
-    """Erasing again and again beside a run that writes: no put of it fails, the thread is sound,
+    """Erasing again and again while a run writes: no put of it fails, the thread is sound,
     and once it is over nothing is left."""
     saver, other = durable.open(channels=USERS), durable.open(channels=USERS)
 
@@ -522,7 +522,7 @@ def test_diff_and_first_change(durable: Backend) -> None:
 
 @pytest.mark.parametrize("own", ["profile", "messages"])
 def test_back_to_before_a_message(durable: Backend, own: str) -> None:
-    """A message is found on the way to the head beside users' values, and among them."""
+    """A message is found on the way to the head next to users' values, and among them."""
     saver = durable.open(channels=Channels(user={own}))
     builder = StateGraph(State).add_node("n", lambda state: {"profile": {"n": len(state)}})
     made = builder.add_edge(START, "n").compile(checkpointer=saver)
@@ -594,7 +594,7 @@ def test_retention_keeps_the_strands_of_writes(durable: Backend) -> None:
     assert ("notes", [{"seen": f"{MARK} Ann"}]) in [each[1:] for each in writes]
 
 
-def test_reweaving_says_the_same(durable: Backend) -> None:
+def test_reextracting_says_the_same(durable: Backend) -> None:
     """The pillars read anew hold as little of users as those that were made with each put."""
     saver = durable.open(channels=USERS)
     story(saver)
@@ -692,7 +692,7 @@ def test_what_is_never_stored(durable: Backend) -> None:
     assert places(durable.url) == set()
 
 
-# ---- values beside the threads
+# ---- values next to the threads
 
 
 async def test_a_users_own_values(durable: Backend) -> None:

@@ -49,7 +49,7 @@ def test_a_sound_database_has_no_findings(made: Backend) -> None:
     assert str(report) == "2 threads verified: no damage"
 
 
-async def test_pruned_and_rewoven_threads_are_sound(made: Backend) -> None:
+async def test_pruned_and_reextracted_threads_are_sound(made: Backend) -> None:
     """What went was meant to go."""
     saver = made.open()
     saver.prune(["t"])
@@ -125,12 +125,12 @@ CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
 def told(saver: WyrdSaver) -> list[str]:
-    """What a person is told of the thread, without when."""
+    """What a person sees of the thread, without times."""
     return [line for line in str(saver.thread("t").working_state()).splitlines()[1:] if line]
 
 
 def check(saver: WyrdSaver) -> None:
-    """Nothing is found, and neither a repair nor a reading anew changes what is told."""
+    """Nothing is found, and neither a repair nor a reading anew changes what is reported."""
     before = told(saver)
     report = saver.verify()
     assert report.ok, str(report)

@@ -466,7 +466,7 @@ async def test_the_state_at_a_time(durable: Backend, call: Call) -> None:
 
 
 async def test_one_fails_one_asks_one_is_done(durable: Backend, call: Call) -> None:
-    """Of three nodes side by side each is told apart, before and after the answer."""
+    """Of three nodes side by side each is distinguished, before and after the answer."""
     saver = durable.open()
 
     def bad(state: Work) -> Work:
@@ -509,7 +509,7 @@ async def test_while_a_node_runs(durable: Backend, call: Call) -> None:
     run = asyncio.create_task(asyncio.to_thread(graph.invoke, ask("Count the bees"), CONFIG))
     try:
         assert await asyncio.to_thread(began.wait, 20)
-        deadline = time.monotonic() + 10  # its checkpoint is saved beside it
+        deadline = time.monotonic() + 10  # its checkpoint is saved next to it
         state: WorkingState | None = None
         while (state is None or state.due != (Due("slow"),)) and time.monotonic() < deadline:
             await asyncio.sleep(0.01)
@@ -705,7 +705,7 @@ def flags(view: Any) -> Iterator[Any]:
 
 
 async def test_an_extractor_of_the_user(durable: Backend, call: Call) -> None:
-    """What it finds stands beside the rest, in the state and in the tables."""
+    """What it finds stands next to the rest, in the state and in the tables."""
     saver = durable.open(extractors=[flags])
     await call(writer(saver), "invoke", {"goal": "write"}, CONFIG)
     state = await now(call, saver)

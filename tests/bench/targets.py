@@ -1,4 +1,4 @@
-"""The figures that must be reached, each beside what was measured."""
+"""The figures that must be reached, each next to what was measured."""
 
 from __future__ import annotations
 
