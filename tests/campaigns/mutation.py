@@ -41,10 +41,11 @@ _STATE = [
 _ROWS = [
     "tests/test_damage.py", "tests/test_verify.py", "tests/test_doctor.py",
     "tests/test_encryption.py", "tests/test_encryption_keys.py", "tests/test_gone.py",
+    "tests/test_lost_tables.py", "tests/test_changed_rows.py",
 ]  # fmt: skip
 _VALUES = [
     "tests/test_deltas.py", "tests/test_messages.py", "tests/test_types_back.py",
-    "tests/test_contract.py",
+    "tests/test_contract.py", "tests/test_migrations.py",
 ]  # fmt: skip
 TESTS = {"codec.delta": _VALUES, "state.fold": _STATE, "state.draft": _STATE, "recovery": _ROWS}
 # A run with a fault may take this many times what the tests take without one, and as many seconds.
