@@ -63,7 +63,7 @@ ON_DEMAND = (
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
     " checkpoints.listing checkpoints.outline checkpoints.reextract"
     " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
-    " recovery.load recovery.mend recovery.rows recovery.verify retention"
+    " recovery.load recovery.mend recovery.repair recovery.verify retention"
     " single_writer state.brief state.diff state.results"
     " storage.ciphers storage.encryption storage.keyring storage.postgres"
     " storage.rotation thread transfer ui views"

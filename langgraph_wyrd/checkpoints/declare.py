@@ -16,7 +16,6 @@ from langgraph_wyrd.checkpoints import (
     path,
     points,
     projection,
-    put,
     read,
     states,
     working,
@@ -38,7 +37,7 @@ from langgraph_wyrd.state.model import PILLARS, Item, OpenLoop, WorkingState
 from langgraph_wyrd.state.model_report import READ, Findings, Report, weighed
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import fetch, insert
+from langgraph_wyrd.storage.rows import fetch, insert, now
 from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import JOURNAL, OPEN_LOOPS
 
@@ -96,7 +95,7 @@ class Declaration:
     thread_id: str
     where: Where = field(default_factory=Where)
     author: str | None = None
-    at: str = field(default_factory=put.now)
+    at: str = field(default_factory=now)
 
     # ---- scripts
 

@@ -33,7 +33,7 @@ from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.storage.keys import LOOKED_UP, found_by
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import delete, fetch, summed
+from langgraph_wyrd.storage.rows import delete, fetch, now, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -146,7 +146,7 @@ def delete_thread(dialect: str, thread_id: str) -> Script[int]:
     thread = yield from lock(dialect, thread_id, whole=False)
     if thread is None:
         return 0
-    key, moment = thread.key, put.now()
+    key, moment = thread.key, now()
     (count,) = yield [Query("SELECT count(*) FROM wyrd_checkpoints WHERE thread = ?", (key,))]
     yield Command("DELETE FROM wyrd_leases WHERE thread_id = ?", [(thread_id,)])
     # The tombstone comes last: a thread without one that has rows is taken for damaged.
@@ -318,7 +318,7 @@ class Deletion:
         for row, held in made:
             yield put.replace_row(CHECKPOINTS, row)
             if held is not None:
-                yield from user_values.replaced(codec, key, row.stamp, held, put.now())
+                yield from user_values.replaced(codec, key, row.stamp, held, now())
         yield from user_values.settle(key)
         left = [each.id for each in self.every if each.ns == "" and each.place not in gone]
         thread.head = max(left, default=None)

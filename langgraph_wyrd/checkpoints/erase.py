@@ -14,14 +14,13 @@ from typing import Any
 
 from langgraph_wyrd.checkpoints import delete, put, states, user_values, working
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete as delete_from
-from langgraph_wyrd.storage.rows import fetch, select, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import fetch, now, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,

@@ -16,7 +16,6 @@ from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.points import Point
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.restore import checked, restore
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec, bare
@@ -26,7 +25,7 @@ from langgraph_wyrd.state.diff import is_users
 from langgraph_wyrd.state.model import ContextItem
 from langgraph_wyrd.state.results import Label
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, fetch, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, now, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, LABELS, LabelRow
 

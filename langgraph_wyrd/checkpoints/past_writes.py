@@ -19,7 +19,7 @@ from langgraph_wyrd.extraction.view import TaskWrite
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, insert, summed, upsert
+from langgraph_wyrd.storage.rows import delete, insert, now, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, WRITES, WriteRow
 
@@ -67,7 +67,7 @@ def _made_whole(codec: Codec, found: path.Found) -> Script[None]:
     data, held = between(codec, None, found)
     row = codec.open(CHECKPOINTS, row)._replace(built_on=None, built_stamp=None, delta=data)
     yield Command(upsert(CHECKPOINTS), [summed(CHECKPOINTS, row, codec.sealer)])
-    yield from user_values.replaced(codec, row.thread, row.stamp, held, put.now())
+    yield from user_values.replaced(codec, row.thread, row.stamp, held, now())
 
 
 # ---- task writes at an older checkpoint
@@ -97,7 +97,7 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
     thread = yield from lock(dialect, wanted.thread_id, whole=False)
     if thread is None:
         raise too_late(wanted.thread_id)
-    yield Command(states.USED, [(put.now(), thread.key)])
+    yield Command(states.USED, [(now(), thread.key)])
     put.refuse_others(thread, wanted.owner)
     state = events = None
     if reader is not None:

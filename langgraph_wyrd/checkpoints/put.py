@@ -9,42 +9,42 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from typing import Any
 
 import ormsgpack
 
-from langgraph_wyrd.checkpoints import auto_labels, journal, projection, user_values, working
+from langgraph_wyrd.checkpoints import (
+    auto_labels,
+    journal,
+    projection,
+    snapshots,
+    user_values,
+    working,
+)
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.checkpoints.changes import Fork
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
-from langgraph_wyrd.codec.delta import REF, fresh_places, operation, whole
-from langgraph_wyrd.codec.payload import Delta, pack_delta, packed
+from langgraph_wyrd.codec.delta import REF, fresh_places, operation
+from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import InvalidInput, WrongUser
 from langgraph_wyrd.extraction.due import RESUME
 from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.keys import random_bits
-from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import insert, summed, upsert
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import insert, now, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Step
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
     LOST,
-    SNAPSHOTS,
     UNREAD,
     WRITES,
     CheckpointRow,
-    SnapshotRow,
     Table,
     WriteRow,
 )
-
-SLACK = 8 << 10  # bytes of deltas that are always read rather than a snapshot made
-MOST_ROWS = 1000  # deltas between two snapshots
 
 _MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
 _MOVED = (
@@ -68,9 +68,7 @@ ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread
     "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
 )
 PUT_CHECKPOINT = insert(CHECKPOINTS)
-PUT_SNAPSHOT = insert(SNAPSHOTS)
 PUT_WRITES = insert(WRITES)
-DROP_SNAPSHOTS = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint < ?"
 
 
 @dataclass(slots=True)
@@ -101,10 +99,6 @@ class Put:
     run: Any = None  # whose lease it needs, if threads have a single writer (see `leases`)
     claimed: bool = False  # whether it claimed the lease anew
     stamp: int = field(default_factory=lambda: random_bits(63))
-
-
-def now() -> str:
-    return datetime.now(timezone.utc).isoformat()
 
 
 def rest_bytes(codec: Codec, rest: Mapping[str, Any]) -> bytes:
@@ -226,7 +220,7 @@ def planned(
     events = ahead = columns = None
     shown: list[Step] = []
     if reader is not None:
-        events, ahead, columns, shown = _read(
+        events, ahead, columns, shown = _plan_state(
             codec, reader, thread, moved, put, space, after, changes, changed, turn, fork
         )
 
@@ -252,16 +246,8 @@ def planned(
         after.grown += sum(len(each.data or b"") for each in rows)
     if space.checkpoint is None:
         after.rows = after.grown = 0
-    elif (
-        after.rows > MOST_ROWS or (after.grown > SLACK and after.grown > _live(after) // 4)
-    ) and channels.keys() <= put.values.keys() | put.owned.keys():
-        steps += snapshot(codec, thread.key, put, after)
-        if space.snapshot is not None:  # the last one stays for those who go back a little
-            steps.append(Step(DROP_SNAPSHOTS, (thread.key, put.ns, space.snapshot)))
-            if owners:
-                steps.append(Step(user_values.SETTLE_SNAPSHOTS, (thread.key, thread.key)))
-        after.rows = after.grown = 0
-        after.snapshot = put.id
+    elif snapshots.is_due(after) and channels.keys() <= put.values.keys() | put.owned.keys():
+        steps += snapshots.steps(codec, thread.key, put, after)
     return steps, moved
 
 
@@ -273,7 +259,7 @@ def _of_same_type(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
     return {n: v for n, v in old.items() if n not in new or type(v) is type(new[n])}
 
 
-def _read(
+def _plan_state(
     codec: Codec,
     reader: Reader,
     thread: Thread,
@@ -286,7 +272,8 @@ def _read(
     turn: Turn | None,
     fork: Fork | None,
 ) -> tuple[bytes | None, str | None, tuple[Any, ...] | None, list[Step]]:
-    """The working state: its events, what is due, the thread's columns, the public tables."""
+    """Read the working state, and plan its rows: its events, what is due, the thread's columns, and
+    the steps of the public tables. `moved` and `after` take what is known from now on."""
     before: NamespaceState | None = space.state
     fresh = {
         name: places
@@ -318,7 +305,7 @@ def _read(
     ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
     shown, columns = known.shown, None
-    if before is not None and space.checkpoint is not None and _by_writes(put, versions):
+    if before is not None and space.checkpoint is not None and _has_delta_channel(put, versions):
         steps.append(_all_known(thread, put.ns, space.checkpoint, before.writes))
     if working.is_shown(thread, put.ns, put.id, put.root):
         if put.ns == "":
@@ -365,8 +352,8 @@ def _read(
     return working.pack_events(events, said), ahead, columns, steps
 
 
-def _by_writes(put: Put, changed: Mapping[str, Any]) -> bool:
-    """Whether only what tasks wrote says what came into a channel (a DeltaChannel)."""
+def _has_delta_channel(put: Put, changed: Mapping[str, Any]) -> bool:
+    """Whether a changed channel has no value, so that only task writes tell what it got."""
     for name in changed:
         if (
             name not in put.values
@@ -452,55 +439,6 @@ def _of_users(
     return owners, held
 
 
-def _live(space: Namespace) -> int:
-    """Bytes that a snapshot would take, about, before compression."""
-    return sum([known.size for known in space.channels.values()])
-
-
-# ---- snapshots
-
-_OWN_ROW = 4096  # bytes from which a channel has a row of its own in a snapshot
-
-
-def snapshot(codec: Codec, key: Any, put: Put, space: Namespace) -> list[Step]:
-    """The rows of a snapshot: large channels in their own, everything else in one."""
-    small: dict[str, Any] = {}
-    steps = []
-    held: user_values.Held = {}
-    for name, held_now in {**put.values, **put.owned}.items():
-        if name not in space.channels:
-            continue  # it was erased
-        value = space.joins.get(name, held_now)  # as it was stored: the graph fills its own set
-        made = whole(codec, value, name)
-        if name in space.owners:
-            rest = None
-            if name in put.owned and name in put.values:
-                rest = whole(codec, put.values[name], name)
-            held.setdefault(space.owners[name], {})[name] = made
-            small[name] = user_values.ref(space.owners[name], rest)
-            continue
-        if space.channels[name].size > _OWN_ROW and name:
-            channel = stored(name, "a channel")
-            steps.append(_snapshot_row(codec, key, put, channel, packed(made)))
-            small[name] = None  # it must be found in a row of its own
-        else:
-            small[name] = made
-    data = packed([small, space.versions, space.seen, space.rest])
-    state = None
-    if space.state is not None:
-        state = packed(to_dict(space.state.lasting, compact=True))
-    steps.append(_snapshot_row(codec, key, put, "", data, state))
-    rows = user_values.rows_of(codec, key, user_values.SNAPSHOT, put.stamp, held, now())
-    return [*steps, *[Step(user_values.PUT_USER, row) for row in rows]]
-
-
-def _snapshot_row(
-    codec: Codec, key: Any, put: Put, channel: str, data: bytes, state: bytes | None = None
-) -> Step:
-    row = SnapshotRow(key, put.ns, put.id, channel, put.stamp, 0, data, state)
-    return Step(PUT_SNAPSHOT, summed(SNAPSHOTS, row, codec.sealer))
-
-
 # ---- task writes
 
 
@@ -532,7 +470,7 @@ _last = 0
 
 
 def next_seq() -> int:
-    """A number greater than any that this process gave out, and than those of processes before."""
+    """Greater than every number given out before: here, or (by the clock) by an earlier process."""
     global _last
     _last = max(_last + 1, time.time_ns())
     return _last

@@ -31,7 +31,7 @@ from langgraph_wyrd.state.pending import with_edits
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, insert, summed
+from langgraph_wyrd.storage.rows import fetch, insert, now, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, CheckpointRow
 
@@ -122,7 +122,7 @@ class Rewinding:
         state = WorkingState() if space is None else space.state.seen()
         event = replace(base(state), source={"rule": REWOUND})
         rows = journal.rows_of(
-            self.codec, thread.key, thread.version, "", thread.head, None, None, put.now(),
+            self.codec, thread.key, thread.version, "", thread.head, None, None, now(),
             [event], {},
         )  # fmt: skip
         yield Command(insert(JOURNAL), rows)
@@ -173,7 +173,7 @@ class Rewinding:
         rows.append((yield from self._row(thread, "", place, made, before, asking=asking)))
         yield [
             Command(insert(CHECKPOINTS), rows),
-            Command(_HEAD, [(made, put.now(), thread.key)]),
+            Command(_HEAD, [(made, now(), thread.key)]),
         ]
         then = replace(thread, head=made, spaces={})
         if before is not None:
@@ -181,14 +181,14 @@ class Rewinding:
             yield from show_again(self.dialect, self.codec, then)
         return Moved(made, True, before, None if before is None else working.visible(then))
 
-    def _keep_left(self, thread: Thread, now: Thread, before: WorkingState) -> Script[None]:
+    def _keep_left(self, thread: Thread, moved: Thread, before: WorkingState) -> Script[None]:
         """Declare what failed, or has no result, on the branch that is left."""
-        assert now.head is not None
-        here = yield from points.thread_at(self.dialect, self.codec, now, Place(now.head))
+        assert moved.head is not None
+        here = yield from points.thread_at(self.dialect, self.codec, moved, Place(moved.head))
         events = journal.left_behind(before, working.visible(here))
         if events:
             rows = journal.rows_of_left(
-                self.codec, thread.key, thread.version, thread.head, put.now(), events
+                self.codec, thread.key, thread.version, thread.head, now(), events
             )
             yield Command(insert(JOURNAL), rows)
 
@@ -227,7 +227,7 @@ class Rewinding:
         # What was not read yet is read out of the copy later.
         made = row._replace(
             thread=thread.key, ns=ns, id=id, stamp=random_bits(63), built_on=row.id or None,
-            built_stamp=row.stamp if row.id else None, seq=thread.version, ts=put.now(), step=step,
+            built_stamp=row.stamp if row.id else None, seq=thread.version, ts=now(), step=step,
             source="fork", metadata=text,
             events=None if before is None and row.id else working.pack_events([event]),
             delta=pack_delta(Delta({}, [], {}, [], {}, [], rest, exact)),

@@ -8,7 +8,7 @@ An operation is plain data:
 - `["d", snapshot, count, body]`: a whole dict
 - `["p", snapshot, [removed keys], count, body]`: keys taken out of the dict before, entries set
 - `["u", user, operation]`: a user's value, which is stored in wyrd_user_data; the operation (or
-  None) says what is left when it is erased (see `checkpoints.owned`)
+  None) says what is left when it is erased (see `checkpoints.user_values`)
 
 `snapshot` says that the value is a `_DeltaSnapshot` of LangGraph's DeltaChannel.
 

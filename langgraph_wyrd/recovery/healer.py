@@ -13,12 +13,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.hooks import Fire, Happening, Hooks
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, insert
+from langgraph_wyrd.storage.rows import delete, insert, now
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import HEALS, SNAPSHOTS, HealRow, Key
 

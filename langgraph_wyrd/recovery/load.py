@@ -15,10 +15,10 @@ from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
-from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal
 from langgraph_wyrd.recovery.mend import absent, located, remade, without_events
-from langgraph_wyrd.recovery.rows import Recovered, flipped_back, recovered
+from langgraph_wyrd.recovery.repair import Recovered, flipped_back, recovered
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import fetch, unsound
 from langgraph_wyrd.storage.scripts import Script

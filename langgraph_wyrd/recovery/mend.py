@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 
 from langgraph_wyrd.checkpoints import search, states
 from langgraph_wyrd.checkpoints.lookup import stored_row, thread_row
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.checkpoints.read import NEWEST
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
-from langgraph_wyrd.recovery import rows as stored_rows
+from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal, record
-from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import (
+from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
+from langgraph_wyrd.recovery.repair import (
     Fix,
     Recovered,
     flipped_back,
@@ -31,7 +30,7 @@ from langgraph_wyrd.recovery.rows import (
 from langgraph_wyrd.storage.keys import random_bits, thread_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED, place_of, regroup, tags_of
-from langgraph_wyrd.storage.rows import delete, fetch, insert, key_of, summed, unsound
+from langgraph_wyrd.storage.rows import delete, fetch, insert, key_of, now, summed, unsound
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,

@@ -33,8 +33,8 @@ from langgraph_wyrd.recovery.mend import (
     salvaged,
     ungrouped,
 )
-from langgraph_wyrd.recovery.rows import TABLES as RECOVERED
-from langgraph_wyrd.recovery.rows import Recovered, flipped_back, is_write
+from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
+from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,6 +59,11 @@ def unsound(table: Table, row: Any) -> tuple[str, ...]:
 
 def key_of(table: Table, row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in table.key)
+
+
+def now() -> str:
+    """This moment, as rows hold it."""
+    return datetime.now(timezone.utc).isoformat()
 
 
 # ---- statements

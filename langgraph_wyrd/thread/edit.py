@@ -11,7 +11,6 @@ from typing_extensions import ParamSpec
 
 from langgraph_wyrd.checkpoints import declare
 from langgraph_wyrd.checkpoints.declare import Declaration, Where
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.view import AGENT
 from langgraph_wyrd.hooks import Happening, of_loops
@@ -28,6 +27,7 @@ from langgraph_wyrd.state.model import (
 )
 from langgraph_wyrd.state.model_report import READ, Findings, Report
 from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import now
 from langgraph_wyrd.thread.base import ThreadBase
 
 if TYPE_CHECKING:

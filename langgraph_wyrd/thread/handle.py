@@ -18,7 +18,6 @@ from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import compare, history, leases, points, sweep
 from langgraph_wyrd.checkpoints import labels as stored_labels
 from langgraph_wyrd.checkpoints.points import Point, known
-from langgraph_wyrd.checkpoints.put import now
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.conversation import inbox as waiting
 from langgraph_wyrd.conversation import messages as reading
@@ -48,7 +47,7 @@ from langgraph_wyrd.state.results import (
     checked_name,
 )
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import select
+from langgraph_wyrd.storage.rows import now, select
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import HEALS, HealRow
 from langgraph_wyrd.thread.base import When, checked

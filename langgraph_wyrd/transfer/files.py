@@ -25,7 +25,7 @@ from langgraph_wyrd.checkpoints.copy import Carried
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.read import LOST_SAID, merged
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.recovery import rows as recovered_rows
+from langgraph_wyrd.recovery import repair as recovered_rows
 from langgraph_wyrd.recovery.mend import located, remade
 from langgraph_wyrd.state.codec import to_dict
 from langgraph_wyrd.storage import tables

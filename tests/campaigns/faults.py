@@ -27,7 +27,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_wyrd.checkpoints import put
+from langgraph_wyrd.checkpoints import snapshots
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.storage.tables import TABLES, Table
@@ -54,12 +54,12 @@ def program(saver: Any) -> None:
 
     Snapshots are made early, so that there are some.
     """
-    before = put.SLACK, put._OWN_ROW
-    put.SLACK, put._OWN_ROW = 1500, 900
+    before = snapshots.SLACK, snapshots.OWN_ROW
+    snapshots.SLACK, snapshots.OWN_ROW = 1500, 900
     try:
         _program(saver)
     finally:
-        put.SLACK, put._OWN_ROW = before
+        snapshots.SLACK, snapshots.OWN_ROW = before
 
 
 def _program(saver: Any) -> None:
