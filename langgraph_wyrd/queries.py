@@ -285,7 +285,7 @@ class Queries(SaverBase):
                 "completed", "cancelled", one or several, or "any".
             filters: As for `open_loops`.
         """
-        how: Any = {"status": listing.steps(status), "limit": limit, "after": after}
+        how: Any = {"status": listing.todo_statuses(status), "limit": limit, "after": after}
         return (yield from self._items(listing.LIST_TODOS, filters, **how))
 
     atodos = asynchronous(todos)

@@ -55,15 +55,15 @@ _FEW_THREADS = 200  # so many are looked up one by one; a user with more is met 
 
 
 class Filter(NamedTuple):
-    """A filter of a listing: `check` makes what is stored of what a caller passes; `{}` in `sql`
-    are the marks of its values."""
+    """A filter of a listing: `check` validates what a caller passes and gives its stored form; `{}`
+    in `sql` takes its `?` placeholders."""
 
     check: Callable[[Any, str], Any]
     sql: str
 
 
-# In a CASE nothing is estimated: else Postgres takes what it knows nothing of for rare, and reads
-# and sorts all there is. To go along the index until a page is full is right in either case.
+# Postgres does not estimate a CASE. Without it, it assumes that a filter without statistics matches
+# few rows, and reads and sorts the whole table. Walking the index until a page is full is right.
 _ASKS = {"interrupt", "question"}
 _ANY = "CASE WHEN i.{0} IN ({{}}) THEN TRUE ELSE FALSE END"
 
@@ -190,7 +190,7 @@ def loop_kinds(given: Any) -> Values:
     return filters.words(given, "kind", get_args(LoopKind))
 
 
-def steps(status: Any) -> tuple[str, ...] | None:
+def todo_statuses(status: Any) -> tuple[str, ...] | None:
     """The statuses of todos that are asked for; None: any."""
     found = filters.words(status, "status", (*get_args(TodoStatus), "open", "any"))
     return None if found is None or "any" in found else tuple(sorted(set(found)))

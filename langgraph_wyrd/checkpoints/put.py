@@ -111,11 +111,11 @@ def rest_bytes(codec: Codec, rest: Mapping[str, Any]) -> bytes:
 
 @dataclass(slots=True)
 class Turn:
-    """What the tables have to be turned back to, where a put forks from an older checkpoint."""
+    """What rebuilds the public tables where a put forks from an older checkpoint."""
 
-    held: list[Any]  # the rows of projection.listing, of each table
-    left: frozenset[str]  # the checkpoints that only the branch that is left has
-    over: list[Step]  # the rows of what is over where the put goes on, if they may be missing
+    rows: list[Any]  # those of projection.listing, of each table
+    abandoned: frozenset[str]  # the checkpoints that only the abandoned branch has
+    closed: list[Step]  # put back rows of items that are closed where the put goes on
 
 
 def planned(
@@ -328,9 +328,9 @@ def _plan_state(
             after.state, left = journal.leave(codec, thread, state, put.ts, behind)
             steps += left
             steps += projection.turned(
-                thread.key, put.thread_id, turn.held, turn.left, shown, top, codec.sealer
+                thread.key, put.thread_id, turn.rows, turn.abandoned, shown, top, codec.sealer
             )
-            steps += turn.over
+            steps += turn.closed
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
@@ -520,7 +520,7 @@ def planned_writes(
             asks = auto_labels.of_writes(reader.labels, writes.ns, [w.channel for w in made])
             at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
             state = state.also(at, events)
-        if says or _shows(thread):
+        if says or _has_to_show(thread):
             after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
             if columns is not None and after.state.shown.status in working.WAITS and not sure:
                 steps.insert(0, all_known)
@@ -577,8 +577,8 @@ def task_writes(writes: PutWrites) -> list[TaskWrite]:
     return [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
 
 
-def _shows(thread: Thread) -> bool:
-    """Whether the thread waits: then who looks at it is shown what is still to run."""
+def _has_to_show(thread: Thread) -> bool:
+    """Whether the thread waits, or a task asked or failed: then what is left to run is shown."""
     if thread.state.shown.status in working.WAITS:
         return True
     for space in thread.spaces.values():

@@ -49,7 +49,7 @@ _NEAR = (0, -1, 1, -2, 2)  # how far apart in what is left of the lists
 
 Entry = tuple[str, str, str | None]  # of a tracker's list: content, status, ref
 
-# What the moment alone shows may come again under the same ref; a message is told once.
+# These kinds may open again under a ref that was closed; what a message says is opened only once.
 _COMES_AGAIN = ("interrupt", "note", "decision")
 
 

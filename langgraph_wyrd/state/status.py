@@ -1,4 +1,5 @@
-"""A thread's status, and why, in words."""
+"""A thread's status, and why, in words: what its checkpoints show. What a run's lease adds to that
+(running, killed, cancelled, paused) is in `checkpoints.leases`."""
 
 from __future__ import annotations
 

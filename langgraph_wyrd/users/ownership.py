@@ -1,5 +1,8 @@
 """Whose a value is: which of a run's values belong to its user, and what one user's saver may.
 
+Whose a thread is, one user's saver asks in each script (`operations`); its listings and feed have a
+condition on the user.
+
 A channel is known by its name. LangGraph also hands whole states about under names of its own: the
 input of a graph or a subgraph, a Send, an interrupt. Where those hold an entry under the channel's
 name, they belong to the user whole; what is stored for everybody is the rest without the entry.
