@@ -19,6 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
 from langgraph_wyrd import AutoLabels, WyrdSaver
@@ -642,3 +643,21 @@ def test_killed_and_run_again(
         assert told[-1] == (total, total)
         for thread in ("t0", "t6", "t11"):
             assert gone_on(target, thread) == gone_on(memory, thread)
+
+
+class Own(JsonPlusSerializer):
+    """A serde of somebody's own, which may pack anything in any way."""
+
+
+def test_what_a_serde_of_its_own_leaves_behind(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Checkpoints go along; that what people declared does not is said in the log."""
+    source, target = backend.open(serde=Own()), WyrdSaver.from_conn_string("sqlite://")
+    put(source, "t", {"log": ["a"]})
+    source.thread("t").add_todo("call back")
+    with target:
+        assert copy(source, target).checkpoints == 1
+        assert target.get_tuple(config("t")) is not None
+        assert target.thread("t").working_state().todos == ()
+    assert "edits, decisions" in caplog.text

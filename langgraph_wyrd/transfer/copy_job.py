@@ -64,12 +64,18 @@ def _between(source: Ours, target: Ours, id: Any) -> Report | None:
     That is so where values are packed in another way, and where no working state was read yet.
     """
     codec, saver = source.saver._codec, target.saver
-    if not codec.splits or not saver._codec.splits:
-        return None
     name = stored(str(id), "thread_id")
     found = source.run(files.stored_rows, source.saver._dialect, name)
     if found is None:
         return Report()
+    if not codec.splits or not saver._codec.splits:
+        if found.rows["wyrd_journal"]:
+            logger.warning(
+                "thread %r: one of the two savers has a serde of its own, so checkpoints and "
+                "writes are copied, and what was declared (edits, decisions) is not",
+                id,
+            )
+        return None
     if found.thread.status is None and saver._reader is not None:
         return None
     carried = copy.opened(codec, found)
