@@ -70,7 +70,7 @@ def environment(python: str, pins: list[str], folder: Path) -> list[str]:
     """A command that runs the Python of an environment with the suite's packages, where PYTHONPATH
     puts this tree before the one that is installed."""
     *before, program = shlex.split(python)
-    name = re.sub(r"[^\w.=-]+", "-", "_".join([Path(program).name, *pins]))[:120]
+    name = re.sub(r"[^\w.=-]+", "-", "_".join([program, *pins]))[-120:].strip("-")
     made = folder / name
     found = [*before, str(made / "bin" / "python")]
     if not (made / "made").exists():
