@@ -73,6 +73,32 @@ AGENT = [
     ("Which one do you prefer: A or B?", "asks"),
     ("To continue I need the API key.", "asks"),
     ("Hope that helps!", "courtesy"),
+    ("The shelves are up. The lamp is still in its box, that's the next step.", "begins"),
+    ("Two letters found. I keep searching, the parish archive comes last.", "begins"),
+    ("I have asked the printer and will call you as soon as he answers.", "begins"),
+    ("I keep getting the same error, the key is expired.", "answers"),
+    ("I keep everything in one folder.", "answers"),
+    ("De fout zie ik nu, er staat een komma te veel.", "answers"),
+    ("Zwei Briefe gefunden. Ich suche weiter.", "begins"),
+    ("De planken hangen. De lamp monteer ik straks.", "begins"),
+    ("Dos cartas encontradas. Sigo buscando en el archivo.", "begins"),
+    ("Deux lettres trouvées. Je continue à chercher.", "begins"),
+    ("Duas cartas encontradas. Continuo procurando no arquivo.", "begins"),
+    ("找到两封信。我继续查档案。", "begins"),
+    ("手紙が二通見つかりました。引き続き資料を探します。", "begins"),
+    (
+        "Before I paint it: is the fence dry? I can't tell from here. The paint takes two days, "
+        "and by the forecast the weather holds until the weekend.",
+        "asks",
+    ),
+    (
+        "Beim Zaun bin ich unsicher: Soll er grün oder braun werden? Beide Farben sind da. Die "
+        "Farbe trocknet in zwei Tagen, das Wetter hält laut Vorhersage.",
+        "asks",
+    ),
+    ("照片排好了。要用哪种纸?A4 纸快用完了。", "asks"),
+    ("The card would say:\n\nHello Ann.\n\nReady to mail whenever you say so.", "asks"),
+    ("- Paint the fence (Ann)\n- Buy nails (Bob)\n- Nobody said yet: who has a ladder?", "answers"),
 ]
 PERSON = [
     ("passt so, danke", "small"),
@@ -125,6 +151,15 @@ PERSON = [
     ("cool", "small"),
     ("you're a lifesaver", "small"),
     ("got it, thank you so much for your help today", "small"),
+    ("thanksss", "small"),
+    ("perfettoooo grazie", "small"),
+    ("no thanks, I'll print it at the library myself", "farewell"),
+    ("nein danke, das drucke ich selbst in der Bücherei", "farewell"),
+    ("no gracias, la imprimo yo en la biblioteca", "farewell"),
+    ("oh, vergeten. laat maar, ik print het morgen zelf in de bibliotheek bij ons", "stop"),
+    ("laisse tomber, je l'imprime moi-même à la bibliothèque", "stop"),
+    ("先别打印了,明天我自己去", "stop"),
+    ("ok leave it for now, i'll ask my brother", "stop"),
 ]
 
 

@@ -360,6 +360,37 @@ def test_who_needs_nothing_more_leaves_nothing_open(talk: Talk) -> None:
     assert (owed(state), aim(state)) == ([], None)
 
 
+def test_an_offer_to_do_what_was_asked_for_is_a_question(talk: Talk) -> None:
+    """It waits for leave; an offer beyond what was asked for is none, and the work is done."""
+    asked = "P Paint the sign and publish it on the board"
+    for told, left in (("publish it like this", ["m1"]), ("varnish the frame", [])):
+        state = talk(asked, "A! ", f"A The sign is painted, all done. Shall I {told}?")
+        assert owed(state) == left
+
+
+def test_a_question_about_work_that_runs_is_answered_alone(talk: Talk) -> None:
+    state = talk(
+        "P Copy the photos to the disk",
+        "A It is running, I'll report when it is through.",
+        "P how far is it?",
+        "A! ",
+        "A 40 %, an hour to go.",
+    )
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+def test_a_word_that_answers_is_no_new_aim(talk: Talk) -> None:
+    """Also where it is a word of turning back in some language."""
+    state = talk("P Rename the column", "A Keep an alias, or drop it?", "P alias", "A! ")
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+
+
+def test_slogans_that_were_asked_for_ask_nobody(talk: Talk) -> None:
+    told = "1. Spring is here\n2. Ready to dig? Your spade is\n3. What would you plant?"
+    state = talk("P Write 3 slogans for the garden fair", f"A {told}")
+    assert (state.open_loops, aim(state)) == ((), None)
+
+
 def test_an_order_that_is_cancelled_after_the_work_is_a_request(talk: Talk) -> None:
     """Nothing is being done that could be called off."""
     state = talk("P Where is my parcel?", "A It is in Lyon.", "P ok then cancel it")

@@ -266,7 +266,7 @@ class Said(NamedTuple):
 @lru_cache(maxsize=256)
 def said(text: str) -> Said:
     """What a person says, sentence by sentence."""
-    words = own_words(text)
+    words = _DRAWN_OUT.sub(r"\1", own_words(text))
     tables = languages(words[:400])
     content = wish = redirect = stop = farewell = firm = proceed = agrees = thanks = polite = False
     withdraws = denies = begins = ends = adds = False
@@ -324,7 +324,7 @@ def said(text: str) -> Said:
                 questions.append(sentence)
             wish = wish or kind == "wish" or any(_wishes(each, line) for each in tables)
     cjk = bool(tables) and tables[0].cjk  # there a wish's verb may stand in any sentence
-    if ends and content and not wish and not questions and len(words) <= _PRAISE:
+    if ends and content and not wish and not questions and len(words) <= 2 * _PRAISE:
         content = False  # "did not know that. don't push"
     if begins and content and not wish and not questions and len(words.split()) <= _FEW:
         content = False  # "stop. wrong branch"
@@ -342,6 +342,7 @@ def said(text: str) -> Said:
     )  # fmt: skip
 
 
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
 _GOODBYE = re.compile(
     r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
 )
@@ -408,13 +409,18 @@ _MYSELF = re.compile(  # who goes on with it: "I'll do it in Keynote"
     r"(?:i'?ll|i (?:will|can)|we'?ll|ich (?:mach|erledig)\w*|(?:das )?mach\w* (?:ich|wir)"
     r"|je (?:vais|le|la|m'en)|(?:ya |yo )?l[oa] \w+o|(?:eu )?(?:faco|vou)|ci penso"
     r"|(?:dat )?(?:ik )?doe)\b"
-    "|我(?:自己|来)|自分で"
+    r"|(?:i|we|ich|wir|ik|je|on|yo|eu|io)\b.* (?:myself|ourselves|selbst|selber|zelf|moi-meme"
+    r"|nous-memes?|yo mism[oa]|mesm[oa]|da sol[oa]|io stess[oa])\b"
+    r"|(?:\w+ )?\w+ ich .*\b(?:selbst|selber)\b|(?:l[oa]s? )?\w+o (?:yo|io|eu)\b"
+    "|.{0,4}我(?:自己|来)|自分で"
 )
 
 
 def _redirects(tables: Tables, line: str) -> bool:
     if tables is ENGLISH and _TURNS.search(line) is None:
         return False
+    if " " not in line and not tables.cjk:
+        return False  # "alias": a word alone says nothing to be done instead
     found = tables.REDIRECT.search(line)
     return found is not None and (found.start() == 0 or _ADDS.match(line) is None)
 
@@ -467,14 +473,22 @@ def _kind(tables: Tables, line: str, marked: bool) -> str:
             return next((each for each in _SMALL if each in kinds), kind)
         small = "stop" if "stop" in kinds and "skip" not in line else kinds[0]
         if small == "stop" or (
-            small == "farewell" and (tables.cjk or (" " in parts[0] and _SUBJECT.match(parts[-1])))
+            small == "farewell"
+            and (
+                tables.cjk
+                or (" " in parts[0] and (_SUBJECT.match(parts[-1]) or _MYSELF.match(parts[-1])))
+            )
         ):
             both = list(zip(parts, kinds, strict=True))
             why = [part for part, each in both if each not in _SMALL]
             if (
                 all(each != "wish" or _MUST.match(part) for part, each in both)
                 and not any(map(tables.REDIRECT.search, why))
-                and (len("".join(why)) <= _WHY_CJK if tables.cjk else _few(why))
+                and (
+                    len("".join(why)) <= _WHY_CJK
+                    if tables.cjk
+                    else _few(why) or all(map(_MYSELF.match, why))
+                )
             ):
                 return small  # "never mind, plans changed"
     return kind

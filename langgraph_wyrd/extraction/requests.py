@@ -46,6 +46,7 @@ _FEW = 3  # words of a yes that only takes up an offer
 _SHORT = 90  # characters
 _A_REMARK = 6  # words
 _BARE = 16
+_OFFERING = stems("shall soll sollen quieres wilt")
 _WAITED: tuple[Form, ...] = ("asks", "proposes", "instead")  # for an answer
 _OPEN: tuple[Form, ...] = (*_WAITED, "offers")
 _HINTS = "hints"  # an offer that asks nothing
@@ -273,6 +274,7 @@ class Owed:
             or bool(said.questions)
             or not waited
             or not may_be_english(text)
+            or (self.used_tools and len(line.split()) > _A_REMARK)  # "hold on, drop the bots …"
         )
         moves = moves and not (waited and said.agrees and not said.withdraws)
         if said.denies and waited and (said.wish or asking.approves(asked)):
@@ -445,6 +447,8 @@ class Owed:
                 form = "instead"
             elif turn.progress == "begins" or any(each.form == _ASIDE for each in self.requests):
                 form = "asks"  # what was asked back is answered, what is wanted is not
+            elif self._is_left(turn, about):
+                form = "asks"
             elif self._is_more(turn, about):
                 pass
             elif not (turn.done or (turn.long and self._worked_on(turn, about))) and (
@@ -470,7 +474,8 @@ class Owed:
         if works:
             self._works_on(message, place, fresh)
             self._answers_some(message, turn)
-            if turn.told and len(self.requests) > 1:  # "how far is it?" "At 62 %, I go on."
+            told = turn.told or any(map(str.isdigit, message.text[:_SHORT]))
+            if told and len(self.requests) > 1:  # "how far is it?" "At 62 %, I go on."
                 source = self._source("answer", message)
                 asked = [each for each in self.requests[1:] if asking.is_question(each.text)]
                 self._settle(self.requests, "answered", source, "replies", asked)
@@ -522,11 +527,10 @@ class Owed:
         """Whether an agent's words are the text that was asked for."""
         if speech.translates(request.text, text):
             return True
-        return (
-            turn.informs
-            and asking.asks_for_words(request.text)
-            and (is_letter(text) or not (speech.addresses(turn.text) or speech.reports(text)))
-        )
+        if not (turn.informs and asking.asks_for_words(request.text)):
+            return False
+        shown = is_letter(text) or speech.is_list(text)
+        return shown or not (speech.addresses(turn.text) or speech.reports(text))
 
     def _answers_some(self, message: Message, turn: speech.Turn) -> None:
         """Of several requests, those that are answered before others are begun."""
@@ -608,6 +612,14 @@ class Owed:
             return True
         return turn.informs and bool(stems(turn.text)) and asking.asks_to_know(about)
 
+    def _is_left(self, turn: speech.Turn, about: str) -> bool:
+        """Whether an offer names only what was asked for, and no tool did: "shall I post it?"."""
+        offered = stems(turn.text) - _OFFERING
+        if not offered or turn.also or not offered <= stems(about):
+            return False
+        called = " ".join(self._called_since(self.requests[0]))
+        return offered.isdisjoint(stems(re.sub(r"[\W_]", " ", called)))
+
     def _is_more(self, turn: speech.Turn, about: str) -> bool:
         """Whether leave is asked for something beyond what was asked for, which is done."""
         if not self.requests or any(each.form == _ASIDE for each in self.requests):
@@ -623,7 +635,8 @@ class Owed:
         more = not stems(turn.text) <= stems(about)
         if deed and more and len(called) >= len(asking.parts(about)):
             return True
-        told = turn.done or (turn.long and asking.asks_to_know(about))
+        looked = bool(called) and not any(map(_DEED.search, called))
+        told = turn.done or ((turn.long or looked) and asking.asks_to_know(about))
         return told and not share(turn.text, about)
 
     def _answers(self, message: Message, outcome: str) -> None:

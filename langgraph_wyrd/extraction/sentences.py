@@ -25,7 +25,7 @@ MARKS = "?\uff1f\u061f\u037e\u2047\u2048\u2049\u055e\u1367\u2e2e\ua60f"
 # A mark inside a word (1.5, a?b=c) ends nothing.
 _READ = 6000  # characters of a text that are looked at
 _SENTENCE = re.compile(
-    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
+    rf"(?:[^.!\n\u3002\uff01{MARKS}]+|(?<![\u3040-\u30ff\u3400-\u9fff])[.!?](?=[a-z0-9_=&/])|(?<=[A-Z])\.(?=[A-Z])|\.(?=[,;)]))+[{MARKS}]*"
 )
 _AROUND = " \t\r*_>\"'`\u201c\u201d\u00bf\u00a1"
 
@@ -166,8 +166,11 @@ def own_words(text: str) -> str:
     return left if left.strip(" \t\n:.-") else text
 
 
+_SETTING = re.compile(r"\s{2,}(?:- )?(?:[\w.\"'-]+:(?:\s|$)|# )")  # of a file, set in
+
+
 def _pasted(line: str) -> bool:
-    if line.lstrip().startswith(">") or _LOG.match(line):
+    if line.lstrip().startswith(">") or _LOG.match(line) or _SETTING.match(line):
         return True
     bare = line.strip()
     return len(bare) > 20 and sum(map(str.isalpha, bare)) + bare.count(" ") < 0.6 * len(bare)

@@ -71,6 +71,7 @@ def _refuses(lines: str, tables: tuple[Tables, ...]) -> bool:
 
 _ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s")
 _NUMBER = re.compile(r"(?m)^\s*\**(\d)[.)]\s")
+_BULLET = re.compile(r"^[-*+•]\s+")
 _NOTHING_SAID = Turn("tells", "")
 _WHOLE_ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
 _HEADING = re.compile(r"(?m)^#{1,4} ")
@@ -117,7 +118,7 @@ def turn(text: str) -> Turn:
         goes_on = goes_on and not _awaits(said[-1], tables)
     listed = _mixed(words) if last_mark >= 0 and "\n" in words else frozenset()
     for place, sentence in enumerate(said):
-        if sentence in listed:
+        if listed and _BULLET.sub("", sentence) in listed:
             continue
         line = sentence.lower() if lower else plain_latin(sentence)
         if place < len(said) - _LAST and sentence[-1] not in MARKS:
@@ -223,9 +224,17 @@ def _mixed(words: str) -> frozenset[str]:
     return frozenset(next(sentences(each)) for each in asked)
 
 
+def is_list(text: str) -> bool:
+    """Whether a text is a list and nothing else: what was asked for, said to nobody."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return len(lines) > 1 and all(map(_ITEM.match, lines))
+
+
 def _speaks_to(line: str, tables: tuple[Tables, ...]) -> bool:
     """Whether the clause that asks speaks to somebody, or of the agent itself."""
-    clause = line.rpartition(": ")[2]
+    lead, _, clause = line.rpartition(": ")
+    if _MINE.search(lead) and _BULLET.match(line) is None:
+        return True  # "before I delete it: is there a copy?"
     return any(each.YOU.search(clause) for each in tables)
 
 

@@ -80,6 +80,8 @@ BEGINS = (
     r"(?:^|, )weiter (?:geht'?s? |geht es )?mit\b",
     r"\b(?:in der warteschlange|in arbeit|in bearbeitung|im gange|am laufen)\b|\b(?:dauert|braucht)"
     r" (?:noch|etwa|ca|ungefahr|rund|voraussichtlich)\b",
+    r"\bich (?:suche|mache|arbeite|prufe|lese|teste|schaue) (?:\w+ ){0,3}weiter\b|\b(?:das|die) "
+    r"(?:ist|sind|ware) (?:der |als )?nachste[rs]?(?: schritt| punkt)?\W*(?:$|dran)",
     r"^als nachstes (?:kommt|ist|sind|folgt)\b|^(?:es )?(?:bleiben|"
     r"fehlen)(?: noch)?\b.{0,30}:|^noch "
     r"(?:\d+|zwei|drei|vier|funf) (?:\w+ )?(?:ubrig|offen)\b",
@@ -98,6 +100,8 @@ DONE = (
     r"\bhier (?:ist|sind|finden|findest|die|der|das|eine?)\b",
     r"\b(?:lauft|funktioniert) (?:jetzt|nun|wieder)\b",
     r"✅|✔",
+    r"^(?!ansonsten|zumindest)(?:ge|er|ver|be|ent|auf|ab|an|ein|aus|um)\w{3,}(?:t|(?<!ung)en)"
+    r"(?:,|$)",
     r"^(?:behoben|korrigiert|angepasst|umgesetzt|eingebaut|gefixt|repariert|aktualisiert|"
     r"gelost|eingetragen|gebucht|gepusht|geandert)\b",
 )
@@ -232,7 +236,7 @@ KNOW = (
     r"\b(?:pruf\w*|uberpruf\w*|schau\w*|such\w*|find\w*|erklar\w*|analysier\w*|vergleich\w*|"
     r"zeig\w*|recherchier\w*|fass\w*|liste|berechn\w*|ob|warum|was|wie|wer|wann|wo|welche\w*|"
     r"gibt es)\b"
-    r"|\b(?:korrigier\w*|ubersetz\w*|schreib\w*|formulier\w*|lern\w*|versteh\w*)\b"
+    r"|\b(?:optionen|moglichkeiten|korrigier\w*|ubersetz\w*|schreib\w*|formulier\w*|lern\w*|versteh\w*)\b"
 )
 PRAISE = (
     r"super|perfekt|klasse|prima|toll|spitze|genial|top|wunderbar|sehr gut|stark|cool|sieht "

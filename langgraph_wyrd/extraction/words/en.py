@@ -123,6 +123,7 @@ NEEDS = (
     r"sounds?| works?)? ?(?:ok|okay|fine|good|right|correct|happy|confirm|approve|agree|give me)"
     r"\b.{0,40}\b(?:i'll|i will|i can|we'll|we will|we can)\b"
     r"|^(?:i|we) (?:can|could) offer you\b.{3,80}\bor\b"
+    r"|^(?:\S+ ){0,3}ready to \w+\b.{0,40}\b(?:once|when|whenever|as soon as) you\b"
 )
 BEGINS = (
     r"\b(?:one|a|just a|give me a|1) (?:moment|minute|sec|min|few (?:minutes|moments))\b",
@@ -175,7 +176,8 @@ BEGINS = (
     r"^(?:once|as soon as|when|after) .*\bi(?:'ll| will| can)\b (?:then )?(?:carry on|"
     r"continue|proceed|go on|finish|resume|move on|try again)\b",
     r"\bwill report (?:back|here)\b",
-    r"\band (?:i )?(?:will|'ll) (?:follow up|get back|update|let you know|report|be in touch|"
+    r"\band (?:i )?(?:will|'ll) (?:(?:write|e-?mail|call|message|ring|ping)(?: to)? you|"
+    r"follow up|get back|update|let you know|report|be in touch|"
     r"come back)\b",
     r"^hold tight\b",
     r"\b(?:is|are|comes?) (?:up )?next$",
@@ -190,6 +192,10 @@ BEGINS = (
     r"^\w+ (?:still )?in progress\b",
     r"\b(?:in the queue|in progress|under ?way)\W*$|\bis (?:running|rendering|uploading|building|"
     r"processing|compiling|syncing)\b.{0,60}\d",
+    r"\bi(?:'ll| will)? (?:keep (?:on )?|continue |go on |carry on )"
+    r"(?!\w*thing\b|(?:getting|seeing|hitting|having|finding|thinking|running into)\b)\w+ing\b",
+    r"(?:^(?:and |so )?|, )(?:that(?:'s| is)|this is) (?:the |my )?next"
+    r"(?: (?:step|thing|task|item|one))?\W*$",
     r"\bi (?:keep (?:an eye|watch)|watch|monitor|follow up|report (?:back|when|as soon))\b",
     r"^i (?:go on|carry on|move on|continue|proceed) (?:with|to)\b|\b\d+ more (?:sec|min|hour)",
     r"^next (?:comes|is)\b|^(?:and )?(?:\d+|one|two|three|four|five|six|"
@@ -306,7 +312,8 @@ STOP = (
     r"halt|quit|drop|leave|forget|scrap|skip|never ?mind|"
     r"nvm)(?: (?:it|that|this|all|everything|about|here|there|right|now|the (?:task|run|work|"
     r"request)|"
-    r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself))*",
+    r"what i said|working|please|then|everything|i'?ll|do|it'?s|myself|for (?:now|today|"
+    r"the moment)))*",
     r"(?:it|that)(?:'s| is) (?:no longer|not) (?:needed|necessary|relevant|"
     r"required)[^,;\u3001\uff0c]{0,40}",
     r"(?:i|we) (?:no longer|don't) (?:need|want) (?:it|that|this|"
@@ -422,7 +429,7 @@ DOING = (
     r"\bso far\b.{0,20}$",
     r"^(?:now |then |next,? |currently )*(?!(?:no|some|any|every)?thing\b|according|regarding|"
     r"depending|including|assuming|concerning|considering|following|during|string|morning|"
-    r"evening|using\b)[a-z]{3,}ing\b(?!.*\b(?:is|are|was|were|will|can|could|has|have|had|"
+    r"evening|meeting|hearing\b|briefing|using\b)[a-z]{3,}ing\b(?!.*\b(?:is|are|was|were|will|can|could|has|have|had|"
     r"means|takes|failed|succeeded|should|would|may|might|works|requires|needs|does|did)\b)",
     r"\b(?:i'm|i am|we're|we are|and am|and are) (?:\w+ly |now |just |also |still "
     r")*(?!(?:seeing|getting|assuming|guessing|missing|wondering|looking forward|hoping|"
@@ -440,7 +447,7 @@ KNOW = (
     r"summari[sz]e|list|why|whether|investigate|calculate|what'?s?|which|how'?s?|who'?s?|when|"
     r"where|know|"
     r"any)\b"
-    r"|\b(?:learn|understand|correct|translate|rewrite|proofread|write|draft)\b"
+    r"|\b(?:options|learn|understand|correct|translate|rewrite|proofread|write|draft)\b"
 )
 PRAISE = (
     r"great|perfect|awesome|excellent|amazing|brilliant|fantastic|wonderful|nice|cool|lovely|"

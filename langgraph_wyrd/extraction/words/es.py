@@ -80,6 +80,8 @@ BEGINS = (
     r"corrijo)\b",
     r"\b\w{2,}o (?:ahora mismo|enseguida|ya mismo)\b",
     r"\bse esta(?:n)? \w+(?:ando|iendo)\b",
+    r"\b(?:sigo|continuo) \w+(?:ando|iendo|yendo)\b|\b(?:eso es|es) (?:lo|el) (?:siguiente|proximo)"
+    r"(?: paso)?\W*$",
     r"\ben (?:cola|marcha|curso|ejecucion)\b",
     r"\b(?:faltan|quedan) (?:unos |unas )?\d+ (?:min|seg|hora)",
     r"^(?:despues|luego|ahora) (?:viene|va|toca)\b|^lo siguiente es\b|^(?:quedan|faltan)\b.{0,30}:",
@@ -203,7 +205,7 @@ KNOW = (
     r"\b(?:revis\w*|mir\w*|busc\w*|encuentr\w*|explic\w*|analiz\w*|compar\w*|muestr\w*|"
     r"resum\w*|list\w*|calcul\w*|averigu\w*|comprueb\w*|si|por que|que|cual\w*|como|cuant\w*|"
     r"cuando|quien|donde)\b"
-    r"|\b(?:corrig\w*|correg\w*|tradu\w*|escrib\w*|redact\w*|aprend\w*|entend\w*)\b"
+    r"|\b(?:opciones|corrig\w*|correg\w*|tradu\w*|escrib\w*|redact\w*|aprend\w*|entend\w*)\b"
 )
 PRAISE = (
     r"genial|perfecto|estupendo|excelente|fantastico|fenomenal|buenisimo|guay|barbaro|que "

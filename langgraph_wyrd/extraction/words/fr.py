@@ -68,6 +68,8 @@ BEGINS = (
     r"^(?:(?:bien|bon|ok|entendu|compris|tres bien),? )?je (?:creuse|fouille|m\'y colle)\b",
     r"\b(?:en (?:cours|route|attente de traitement))\b|\bil reste (?:environ )?\d+"
     r" (?:min|sec|h)",
+    r"\bje continue (?:a|de|d')\b|\bje m'en (?:charge|occupe) (?:ensuite|apres|juste apres)\b|"
+    r"\bc'est la prochaine etape\W*$",
     r"^(?:ensuite|apres),? (?:vient|c'est)\b|^(?:il )?reste(?:nt)?\b.{0,30}:",
 )
 REFUSES = (
@@ -180,7 +182,7 @@ THEN = r"^(?:maintenant|ensuite|aussi|et|pour|avec|en|puis|sans)\b"
 KNOW = (
     r"\b(?:verifi\w*|regarde\w*|cherche\w*|trouve\w*|expliqu\w*|analys\w*|compar\w*|montre\w*|"
     r"resum\w*|liste\w*|calcul\w*|si|pourquoi|quel\w*|comment|combien|quand|qui)\b"
-    r"|\b(?:corrig\w*|tradui\w*|ecri\w*|redig\w*|appren\w*|compren\w*)\b"
+    r"|\b(?:options|corrig\w*|tradui\w*|ecri\w*|redig\w*|appren\w*|compren\w*)\b"
 )
 PRAISE = (
     r"super|genial|parfait|excellent|nickel|top|impeccable|formidable|bravo|ca marche|ca "

@@ -73,6 +73,7 @@ BEGINS = (
     r"^(?:(?:va bene|bene|ok|certo|d\'accordo),? )?(?:indago|guardo|verifico|ci guardo|lo "
     r"sistemo)\b",
     r"\bin (?:lavorazione|elaborazione)\b|\bin corso di\b",
+    r"\b(?:continuo|proseguo) (?:a|con)\b|\be il (?:prossimo passo|passo successivo)\W*$",
     r"\bin (?:coda|corso|esecuzione)\b|\bmancano (?:circa )?\d+ (?:min|sec|or)",
     r"\b(?:proseguo|continuo|vado avanti) con\b|^(?:poi|dopo|ora) (?:viene|tocca)\b|"
     r"^(?:restano|mancano)\b.{0,30}:",
@@ -196,7 +197,7 @@ KNOW = (
     r"\b(?:verific\w*|guard\w*|cerc\w*|trov\w*|spieg\w*|analizz\w*|confront\w*|mostr\w*|"
     r"riassum\w*|elenc\w*|calcol\w*|controll\w*|se|perche|qual\w*|come|quant\w*|quando|chi|"
     r"dove|che)\b"
-    r"|\b(?:corregg\w*|traduc\w*|scriv\w*|impar\w*|capire)\b"
+    r"|\b(?:opzioni|corregg\w*|traduc\w*|scriv\w*|impar\w*|capire)\b"
 )
 PRAISE = (
     r"perfetto|ottimo|fantastico|grande|benissimo|eccellente|bellissimo|bravo|che bello|"

@@ -61,6 +61,9 @@ BEGINS = (
     r"^(?:(?:oke|ok|goed|prima|duidelijk),? )?ik duik\b",
     r"\b(?:heb|hebben) (?:ik|we)\b.{0,40}\bnog niet\b|\b(?:ik|we) (?:heb|"
     r"hebben)\b.{0,40}\bnog niet\b|\b(?:komt|volgt) (?:hierna|daarna|nu|zo)\b",
+    r"\b(?!heb|had|ben|was|kan|wil|moet|mag|zou|zie|weet|snap)\w{2,} (?:ik|we) (?:hierna|daarna|nu|"
+    r"zo|straks|meteen|zometeen|direct|vervolgens|eerst)\b|\b(?:dat is|dat wordt) (?:de|mijn)"
+    r" volgende(?: stap)?\W*$|\bik (?:zoek|werk|lees|kijk|test) (?:\w+ )?(?:verder|door)\b",
     r"\bin de (?:wacht)?rij\b|\bnog (?:ongeveer |zo'n )?\d+ (?:min|sec|uur)",
     r"^(?:daarna|hierna) (?:komt|volgt)\b|^nog (?:\d+|twee|drie|vier) (?:\w+ )?(?:te gaan|over)\b",
 )
@@ -165,7 +168,7 @@ THEN = r"^(?:nu|dan|ook|en|voor|met|als|in|nog|zonder)\b"
 KNOW = (
     r"\b(?:check\w*|controleer\w*|kijk\w*|zoek\w*|vind\w*|leg|analyseer\w*|vergelijk\w*|toon|"
     r"laat|samen|bereken\w*|onderzoek\w*|of|waarom|welke?|hoe|hoeveel|wanneer|wie|waar|wat)\b"
-    r"|\b(?:corrigeer|verbeter|vertaal|schrijf|leren|begrijp\w*)\b"
+    r"|\b(?:opties|corrigeer|verbeter|vertaal|schrijf|leren|begrijp\w*)\b"
 )
 PRAISE = (
     r"super|top|perfect|geweldig|prima|mooi|fijn|lekker|heel goed|gelukt|het werkt|werkt|"

@@ -74,6 +74,7 @@ BEGINS = (
     r"^(?:(?:beleza|ok|certo|claro|bom),? )?(?:vou atras|ja vejo|ja olho|vejo isso)\b",
     r"\b(?:esta|estao) sendo \w+",
     r"\b(?:na fila|em andamento|em curso|em execucao)\b",
+    r"\b(?:continuo|sigo) (?:a \w+r|\w+(?:ando|endo|indo))\b|\be o proximo passo\W*$",
     r"\bfaltam (?:uns |cerca de )?\d+ (?:min|seg|h)",
     r"^(?:depois|a seguir|agora) (?:vem|e a vez)\b|^(?:restam|faltam)\b.{0,30}:",
 )
@@ -188,7 +189,7 @@ KNOW = (
     r"\b(?:verifi\w*|olh\w*|busc\w*|procur\w*|explic\w*|analis\w*|compar\w*|mostr\w*|resum\w*|"
     r"list\w*|calcul\w*|descubr\w*|revis\w*|se|por que|porque|qual\w*|como|quant\w*|quando|quem|"
     r"onde)\b"
-    r"|\b(?:corrij\w*|corrig\w*|traduz\w*|escrev\w*|redij\w*|aprend\w*|entend\w*)\b"
+    r"|\b(?:opcoes|corrij\w*|corrig\w*|traduz\w*|escrev\w*|redij\w*|aprend\w*|entend\w*)\b"
 )
 PRAISE = (
     r"otimo|perfeito|excelente|show|maravilha|massa|top|legal|muito bom|boa|funcionou|deu "
