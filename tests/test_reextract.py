@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import Extractors, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
@@ -490,3 +490,18 @@ def test_a_put_reads_first(durable: Backend) -> None:
     saver.copy_thread("t", "copied")
     assert {info.status for info in saver.threads()} == {saver.threads()[0].status}
     assert noted(durable.open(extractors=[notes(1)])) == ["noted by 1"]
+
+
+def test_what_a_run_that_is_over_asks_late(durable: Backend) -> None:
+    """A question of a subgraph that comes when the thread has gone on is part of the past, read at
+    once as it is read again."""
+    saver = durable.open()
+    root = put(saver, "t", {"log": ["a"]})
+    id = root["configurable"]["checkpoint_id"]
+    inner = put(saver, "t", {"log": ["a"]}, ns="sub:1", metadata={"parents": {"": id}})
+    put(saver, "t", {"log": ["b"]}, parent=root, metadata={"source": "update", "step": 1})
+    saver.put_writes(inner, [("__interrupt__", (Interrupt(value="late?", id="i1"),))], "task-1")
+    state = saver.thread("t").working_state(at=id)
+    assert [loop.description for loop in state.open_loops] == ["late?"]
+    saver.reextract("t")
+    assert saver.thread("t").working_state(at=id) == state

@@ -591,7 +591,8 @@ def _has_to_show(thread: Thread) -> bool:
 
 def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -> bool:
     """Whether a checkpoint is newer than what its namespace stands at."""
-    newest = thread.head if writes.ns == "" else None if state is None else state.checkpoint
+    # Of a namespace that is not known: those of a run that is over came before the head.
+    newest = thread.head if writes.ns == "" or state is None else state.checkpoint
     return newest is None or writes.checkpoint > newest
 
 
