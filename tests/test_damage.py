@@ -815,7 +815,7 @@ ALL_GONE = "its checkpoints are missing from the database"
 async def test_a_thread_whose_checkpoints_are_all_deleted(
     durable: Backend, call: Call, tmp_path: Path, parity: str
 ) -> None:
-    """What can be told is told, with the damage; everything else says that they are missing,
+    """What is still known is given, with the damage; everything else says that they are missing,
     never that there is no such thread. A new run goes on with what was declared since."""
     with durable.open() as saver:
         talk(saver, "t", 2)

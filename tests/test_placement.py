@@ -20,6 +20,7 @@ from tests.conftest import Backend, fresh_postgres, postgres_url
 from tests.damage import Agent, at
 from tests.handmade import append, config, head_tokens, next_step
 from tests.outside import raw
+from tests.wire import Wire
 
 PARTITION = re.compile(r"(wyrd_[a-z_]+)_([0-9]+)")
 
@@ -351,6 +352,18 @@ def test_the_life_of_threads_on_portable_tables(portable: Backend) -> None:
         for since in (None, "now"):
             with pytest.raises(errors.StoreError, match="portable"):
                 saver.events(since=since)
+
+
+def test_a_lost_commit_on_portable_tables(portable: Backend) -> None:
+    """Nobody can ask whether it was committed: the call raises and says to look."""
+    wire = Wire(portable.url)
+    with closing(portable), WyrdSaver.from_conn_string(wire.url) as saver:
+        append(saver, "t", "a")
+        wire.armed = True
+        with pytest.raises(errors.ConnectionLost, match="look before you do it again"):
+            saver.delete_thread("t")
+        assert saver.get_tuple(config("t")) is None
+    wire.close()
 
 
 CLASHING = """

@@ -132,7 +132,7 @@ def test_equal_contents_are_distinguished_by_their_order() -> None:
 
 
 def test_a_reordered_list_is_one_event() -> None:
-    """Only the order is told, of those that stay."""
+    """The event holds only the new order of the entries that stay."""
     story = Story()
     story(plan("aaaa", "bbbb", "cccc", "dddd"))
     ids = {todo.content: todo.id for todo in story.state.todos}

@@ -76,8 +76,9 @@ def of_put(
         names.append(TODOS_COMPLETED)
     if policy.run_end and ns == "" and not after.due and source not in _NOT_RUNS:
         names.append(RUN_END)
-    if policy.every is not None and ns == "" and step is not None and step > 0:
-        names += [] if step % policy.every else [f"every-{policy.every}"]
+    every = policy.every
+    if every is not None and ns == "" and step is not None and step > 0 and step % every == 0:
+        names.append(f"every-{every}")
     return names
 
 

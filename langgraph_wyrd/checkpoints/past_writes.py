@@ -15,13 +15,12 @@ from langgraph_wyrd.checkpoints.delete import between, lock, too_late
 from langgraph_wyrd.checkpoints.lookup import is_there, load, thread_row
 from langgraph_wyrd.checkpoints.restore import checked
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.state.events import Event
 from langgraph_wyrd.state.model import WorkingState
-from langgraph_wyrd.storage import parity
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, insert, now, summed, upsert
+from langgraph_wyrd.storage.rows import delete, now, summed, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS, WRITES, WriteRow
+from langgraph_wyrd.storage.tables import CHECKPOINTS, SNAPSHOTS
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.writing import Writing
@@ -99,29 +98,19 @@ def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes
         raise too_late(wanted.thread_id)
     yield Command(states.USED, [(now(), thread.key)])
     put.refuse_others(thread, wanted.owner)
-    state = events = None
+    state, events = None, tuple[Event, ...]()
     if reader is not None:
         _, state = yield from states.load_namespace(
             dialect, codec, thread, wanted.ns, wanted.checkpoint
         )
     if reader is not None and state is not None:
-        task, at = given(wanted.task), given(wanted.path)
-        made = [TaskWrite(task, at, channel, value) for channel, value in wanted.writes]
-        said = working.of_writes(
+        made, task = put.task_writes(wanted), given(wanted.task)
+        events = working.of_writes(
             reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id), wanted.meta
         )
-        events = working.pack_events_of(said)
-    row = WriteRow(
-        thread.key, wanted.ns, wanted.checkpoint, wanted.task, wanted.seq, wanted.path,
-        thread.version if events else None, 0, events, payload,
-    )  # fmt: skip
-    row = summed(WRITES, row, codec.sealer)
-    yield Command(insert(WRITES), [row])
-    if any(channel == "__resume__" for channel, _ in wanted.writes):
-        yield Command(parity.INSERT, [parity.alone(WRITES, row)])  # an answer is stored doubly
-    if wanted.users:
-        yield Command(user_values.PUT_USER, put.user_rows(codec, thread.key, wanted))
-    if events is not None:
+    steps = put.write_steps(codec, thread.key, wanted, thread.version, events, payload)
+    yield [Command(step.sql, [step.params]) for step in steps]
+    if events:
         drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
         yield Command(drop, [(thread.key, wanted.ns, wanted.checkpoint)])  # they hold later states
         yield from user_values.settle(thread.key)

@@ -550,25 +550,27 @@ def planned_writes(
         if reader is None and advance.sql == ADVANCE:
             advance = advance._replace(sql=ADVANCE_UNREAD)
         steps = [advance, *steps]
+    return steps + write_steps(codec, thread.key, writes, after.version, events, payload), after
+
+
+def write_steps(
+    codec: Codec, key: Any, writes: PutWrites, version: int, events: Sequence[Event], payload: bytes
+) -> list[Step]:
+    """The rows of what a task wrote; `version` is the thread's once its events are stored."""
     row = WriteRow(
-        thread.key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
-        after.version if events else None, 0, working.pack_events_of(events), payload,
+        key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
+        version if events else None, 0, working.pack_events_of(events), payload,
     )  # fmt: skip
     row = summed(WRITES, row, codec.sealer)
-    steps.append(Step(PUT_WRITES, row))
+    steps = [Step(PUT_WRITES, row)]
     if RESUME in [channel for channel, _ in writes.writes]:
         # A task that lost its writes runs again; an answer that is lost must be given again.
         steps.append(Step(parity.INSERT, parity.alone(WRITES, row)))
     if writes.users:
-        rows = user_rows(codec, thread.key, writes)
+        held = {writes.user or "": writes.users}
+        rows = user_values.rows_of(codec, key, user_values.WRITES, writes.seq, held, now())
         steps += [Step(user_values.PUT_USER, each) for each in rows]
-    return steps, after
-
-
-def user_rows(codec: Codec, key: Any, writes: PutWrites) -> list[Any]:
-    """The rows that hold what of a call's writes belongs to the run's user."""
-    held = {writes.user or "": writes.users}
-    return user_values.rows_of(codec, key, user_values.WRITES, writes.seq, held, now())
+    return steps
 
 
 def task_writes(writes: PutWrites) -> list[TaskWrite]:

@@ -308,10 +308,10 @@ def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
 
 
 def _lost(row: ThreadRow, found: Recovered) -> bool:
-    """Whether a thread had a head, and nothing is left of its checkpoints that is told of."""
+    """Whether a thread had a head, and no finding says why all its checkpoints are gone."""
     left = any(each.ns == "" for each in found.sound[CHECKPOINTS])
-    told = found.absent or any(table is CHECKPOINTS for table, _ in found.broken)
-    return row.head is not None and row.deleted_at is None and not left and not told
+    reported = found.absent or any(table is CHECKPOINTS for table, _ in found.broken)
+    return row.head is not None and row.deleted_at is None and not left and not reported
 
 
 def _unlike(table: Table, row: Any) -> str:

@@ -315,7 +315,9 @@ class ChannelsDiff:
         said += [f"~ {p}: {_change(a, b)}" for p, (a, b) in self.changed.items()]
         said += [f"- {path}: {value_text(value)}" for path, value in self.removed.items()]
         said += [f"~ {path}: written to; kept as deltas, no value" for path in self.unread]
-        return said + [f"~ {path}: damaged; only what can be read is told" for path in self.damaged]
+        return said + [
+            f"~ {path}: damaged; only what can be read is compared" for path in self.damaged
+        ]
 
 
 def is_users(channel: str) -> bool:

@@ -45,7 +45,7 @@ MOST_CONTEXT = 1024  # entries
 OVERRULED = "overruled"  # in a todo's extra: the status its tracker gives it, that an edit changed
 
 _ALIKE = 0.5  # share of words that a reworded entry must have in common with what it was
-_NEAR = (0, -1, 1, -2, 2)  # how far apart in what is left of the lists
+_NEAR = (0, -1, 1, -2, 2)  # how many places an entry may have moved among the unmatched ones
 
 Entry = tuple[str, str, str | None]  # of a tracker's list: content, status, ref
 

@@ -15,9 +15,11 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.checkpoints import copy
+from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.configs import checkpoint_config, parent_of
 from langgraph_wyrd.errors import CopyDiffers, Unserialisable
 from langgraph_wyrd.storage.names import stored
+from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.transfer import files
 from langgraph_wyrd.transfer.endpoint import Endpoint, Found, Key, Ours, Parents, WritePlace
 from langgraph_wyrd.types.rebuild import refused
@@ -65,17 +67,17 @@ def _between(source: Ours, target: Ours, id: Any) -> Report | None:
     """
     codec, saver = source.saver._codec, target.saver
     name = stored(str(id), "thread_id")
-    found = source.run(files.stored_rows, source.saver._dialect, name)
-    if found is None:
-        return Report()
     if not codec.splits or not saver._codec.splits:
-        if found.rows["wyrd_journal"]:
+        if source.run(_has_declarations, source.saver._dialect, name):
             logger.warning(
                 "thread %r: one of the two savers has a serde of its own, so checkpoints and "
                 "writes are copied, and what was declared (edits, decisions) is not",
                 id,
             )
         return None
+    found = source.run(files.stored_rows, source.saver._dialect, name)
+    if found is None:
+        return Report()
     if found.thread.status is None and saver._reader is not None:
         return None
     carried = copy.opened(codec, found)
@@ -84,6 +86,12 @@ def _between(source: Ours, target: Ours, id: Any) -> Report | None:
     if made.why is not None:
         return _left(id, made.why)
     return Report(1, made.checkpoints, made.writes, made.there)
+
+
+def _has_declarations(dialect: str, name: str) -> Script[bool]:
+    """Whether people or agents declared anything in a thread."""
+    thread = yield from thread_row(dialect, name)
+    return bool((yield Query("SELECT 1 FROM wyrd_journal WHERE thread = ? LIMIT 1", (thread.key,))))
 
 
 def _left(id: Any, why: str) -> Report:
