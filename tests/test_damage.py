@@ -490,7 +490,6 @@ VERBS: dict[str, Callable[[WyrdSaver, Path], Any]] = {
     "tree": lambda saver, _: len(saver.thread("t").tree().entries),
     "messages": lambda saver, _: saver.thread("t").messages(),
     "diff": lambda saver, _: str(saver.thread("t").diff(first(saver))),
-    "first_change": lambda saver, _: saver.thread("t").first_change("report").checkpoint_id,  # type: ignore[union-attr]
     "label": lambda saver, _: saver.thread("t").label("here").checkpoint_id,
     "labels": lambda saver, _: [each.name for each in saver.thread("t").labels()],
     "get_label": lambda saver, _: saver.thread("t").get_label("before").name,  # type: ignore[union-attr]
@@ -842,7 +841,7 @@ async def test_a_thread_whose_checkpoints_are_all_deleted(
         (thread, "label", "x"), (thread, "fork", "t2"), (thread, "diff", None),
         (thread, "diff", id), (thread, "diff", "before"), (thread, "history"),
         (thread, "tree"), (thread, "messages"),
-        (thread, "rewind", id), (thread, "working_state", id), (thread, "first_change", "log"),
+        (thread, "rewind", id), (thread, "working_state", id),
         (saver, "reextract", "t"), (saver, "resume", {"configurable": {"thread_id": "t",
         "checkpoint_id": id}}),
     ):  # fmt: skip

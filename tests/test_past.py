@@ -1,5 +1,5 @@
-"""The past of a thread: history, tree, diffs and first changes, against what the graph itself and a
-plain reading of every checkpoint say."""
+"""The past of a thread: history, tree and diffs, against what the graph itself and a plain
+reading of every checkpoint say."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from langgraph.types import Command, interrupt
 
 from langgraph_wyrd import WyrdSaver, apply, diff, merge
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
-from langgraph_wyrd.state.diff import diff_values, is_same_at, is_users, keys_of
-from langgraph_wyrd.state.matching import Change
-from langgraph_wyrd.state.model import PILLARS, Item, WorkingState
+from langgraph_wyrd.state.diff import diff_values, is_users
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.results import HistoryEntry, Tree
 from tests import handmade
 from tests.conftest import Backend
@@ -95,13 +94,12 @@ class Played:
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_the_past_of_random_programs(durable: Backend, seeds: range) -> None:
-    """History, diffs and first changes say what a plain reading of every checkpoint says."""
+    """History and diffs say what a plain reading of every checkpoint says."""
     saver = durable.open()
     for seed in share(seeds, durable):
         played = Played(saver, seed)
         history_is_right(played)
         diffs_are_right(played)
-        first_changes_are_right(played)
 
 
 def own(state: WorkingState) -> WorkingState:
@@ -199,82 +197,7 @@ def diffs_are_right(played: Played) -> None:
         assert (light.changes, light.fields) == (found.changes, found.fields)
 
 
-def first_changes_are_right(played: Played) -> None:
-    """Of a channel, a path into a value and an item: the first checkpoint that a plain reading of
-    the whole line finds."""
-    rng = played.rng
-    line = played.line(rng.choice([played.rows[0], rng.choice(played.rows)]))
-    start = rng.choice([0, 0, rng.randrange(len(line))])
-    a = None if start == 0 else line[start - 1].checkpoint["id"]
-    b = line[-1].checkpoint["id"]
-    rows = [line[start - 1] if start else None, *line[start:]]
-    values = [played.values(row) for row in rows]
-    ids = [row and row.checkpoint["id"] for row in rows]
-
-    def first(differs: Callable[[int], bool], rows: list[Any] = rows) -> str | None:
-        found = (n for n in range(1, len(rows)) if differs(n))
-        return next((rows[n].checkpoint["id"] for n in found), None)
-
-    def asked(what: Any, a: Any = a, b: str = b) -> str | None:
-        entry = played.thread.first_change(what, a, b)
-        return entry and entry.checkpoint_id
-
-    def differ(old: Any, new: Any) -> bool:
-        return not diff_values({"it": old}, {"it": new}).empty
-
-    changed = {e.checkpoint_id: e.changed for e in played.thread.history(1000)}
-    for name in sorted({name for each in values for name in each}):
-        assert asked(name) == first(lambda n, name=name: name in changed[ids[n]]), name
-    keys = sorted({key for each in values for key in each.get("facts", {})})
-    for key in keys[:6]:
-        got = [each.get("facts", {}).get(key, NOTHING) for each in values]
-        wanted = first(lambda n, got=got: differ(got[n - 1], got[n]))
-        assert asked(f'facts["{key}"]') == wanted, key
-    states = [own(played.state(row)) for row in rows]
-    items = {i.id: i for state in states for name in PILLARS for i in getattr(state, name)}
-    if not played.had_subgraphs.isdisjoint(row and row.checkpoint["id"] for row in rows):
-        items = {}  # the states have what a subgraph says of an item while it runs
-    for id, item in items.items():
-        got = [held(state, id) for state in states]
-        wanted = first(
-            lambda n, got=got: (
-                got[n] is not got[n - 1] and Change(got[n - 1], got[n]).verb is not None
-            )
-        )
-        assert asked(rng.choice([id, item])) == wanted, item
-
-
 # ---- the parts
-
-
-keys = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.tuples(st.text()))
-trees = st.recursive(
-    st.integers(0, 2), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8
-)
-
-
-@settings(max_examples=75, deadline=None)
-@given(st.dictionaries(st.sampled_from(("a", "b c", "d.e")), trees), st.data())
-def test_a_path_leads_where_the_diff_says(values: dict[str, Any], data: Any) -> None:
-    """Each path that a diff prints leads to what it says differs, and to nothing else."""
-    other = data.draw(st.dictionaries(st.sampled_from(("a", "b c", "d.e")), trees))
-    found = diff_values(values, other)
-    for path in (*found.added, *found.removed, *found.changed):
-        channel, path_keys = keys_of(path)
-        sides = (each.get(channel, NOTHING) for each in (values, other))
-        assert not is_same_at(path_keys, *sides), path
-    for path, value in found.added.items():
-        channel, path_keys = keys_of(path)
-        at: Any = other[channel]
-        for key in path_keys:
-            at = next(held for name, held in at.items() if (name, type(name)) == (key, type(key)))
-        assert at == value
-
-
-@pytest.mark.parametrize("odd", ["a[", "a]", "[0]", "", 'a["x"', "a[b]", "a[1](2)", "a[f()]", "é["])
-def test_what_is_no_path_is_a_channel(odd: str) -> None:
-    """Anything that a diff would not print is taken as a channel's name, and nothing is run."""
-    assert keys_of(odd) in ((odd, ()), ("", (0,)))
 
 
 @settings(max_examples=50, deadline=None)
@@ -302,13 +225,6 @@ def test_a_drawn_tree(parents: list[int]) -> None:
             wanted[at] = rows[id]
     assert seen == list(entries)
     assert not wanted
-
-
-NOTHING = object()
-
-
-def held(state: WorkingState, id: str) -> Item | None:
-    return next((e for name in PILLARS for e in getattr(state, name) if e.id == id), None)
 
 
 Call = Callable[..., Any]
@@ -440,19 +356,15 @@ async def test_without_pillars(durable: Backend, call: Call) -> None:
     ]
     found = await call(thread, "diff", entries[2])
     assert found.summary() == "+1 message, +3 values"
-    assert await call(thread, "first_change", 'files["/ticket.md"]["paid"]') == entries[0]
 
 
 async def test_a_deep_agent(durable: Backend, call: Call) -> None:
-    """Channels that are kept as deltas: it is told where they were written to, what they hold is
-    not pretended to be known; a subgraph's item is found at the checkpoint at which it ran."""
+    """Channels that are kept as deltas: history says where they were written to, and a diff does
+    not pretend to know what they hold."""
     saver = durable.open()
     agent = firm(saver)
     await call(agent, "invoke", {"messages": [HumanMessage("bees?", id="h1")]}, CONFIG)
     thread = saver.thread(THREAD)
-    waiting = await call(thread, "working_state")
-    inside = [each for each in waiting.intentions if each.source.ns]
-    assert inside
     await call(agent, "invoke", decide(APPROVE), CONFIG)
     entries = await call(thread, "history")
     assert told(entries)[1:6] == [
@@ -467,12 +379,6 @@ async def test_a_deep_agent(durable: Backend, call: Call) -> None:
     assert found.channels.summary() == "~2 deltas"
     assert "~ messages: written to; kept as deltas, no value" in found.lines()
     assert (await call(thread, "diff", entries[0], entries[1])).channels.empty
-    assert (await call(thread, "first_change", "messages")).step == 0
-    with pytest.raises(InvalidInput, match="kept as deltas"):
-        await call(thread, "first_change", 'files["/notes.md"]')
-    first = await call(thread, "first_change", inside[0])
-    assert first.checkpoint_id == waiting.checkpoint_id
-    assert await call(thread, "first_change", inside[0].id) == first
 
 
 async def test_a_functional_graph(durable: Backend, call: Call) -> None:
@@ -495,8 +401,6 @@ async def test_a_functional_graph(durable: Backend, call: Call) -> None:
     assert [e.changed for e in entries] == [("__end__", "__previous__"), ()] * 2
     found = (await call(thread, "diff", entries[2])).channels
     assert found.changed == {"__end__": (6, 8), '__previous__["n"]': (3, 4)}
-    first = await call(thread, "first_change", '__previous__["n"]', entries[2])
-    assert first == entries[0]
 
 
 # ---- what it costs
@@ -546,7 +450,6 @@ async def test_a_point_is_named_in_many_ways(
     )
     found = await call(thread, "diff", "good", entries[0])
     assert found == await call(thread, "diff", middle, None)
-    assert (await call(thread, "first_change", "messages", "good")).step == entries[3].step
 
 
 async def test_a_point_that_is_not_there(durable: Backend, call: Call) -> None:
@@ -558,10 +461,8 @@ async def test_a_point_that_is_not_there(durable: Backend, call: Call) -> None:
         await call(thread, "diff", "before-deploy")
     with pytest.raises(ThreadNotFound, match="no checkpoint until 2001-01-01"):
         await call(thread, "history", 50, "2001-01-01")
-    with pytest.raises(ThreadNotFound, match="no checkpoint 'x'"):
-        await call(thread, "first_change", "city", "x")
-    for name in ("history", "tree", "working_state", "diff", "first_change"):
-        args = {"diff": (None,), "first_change": ("city",)}.get(name, ())
+    for name in ("history", "tree", "working_state", "diff"):
+        args = {"diff": (None,)}.get(name, ())
         with pytest.raises(ThreadNotFound, match="thread 'nobody' has no checkpoints"):
             await call(saver.thread("nobody"), name, *args)
     for wrong in (3, object(), (thread,), (thread, None, None), b"x"):
@@ -572,13 +473,6 @@ async def test_a_point_that_is_not_there(durable: Backend, call: Call) -> None:
             await call(thread, "history", wrong)
     with pytest.raises(InvalidInput):
         await call(thread, "tree", 0)
-    with pytest.raises(InvalidInput):
-        await call(thread, "first_change", 7)
-    await travelled(call, saver, "other")
-    (_, theirs, *_) = await call(saver, "todos", status="any", thread_id="other")
-    with pytest.raises(InvalidInput, match="is of thread 'other'"):
-        await call(thread, "first_change", theirs)
-    assert await call(thread, "first_change", "no such channel") is None
 
 
 # ---- diffs between threads, and across forks
@@ -609,7 +503,7 @@ async def test_other_threads(durable: Backend, call: Call) -> None:
 
 
 async def test_on_another_fork(durable: Backend, call: Call) -> None:
-    """first_change looks along one line: a point outside it is refused, and named."""
+    """A diff with a branch that was left says what it has otherwise."""
     saver = durable.open()
     graph = await travelled(call, saver)
     thread = saver.thread(THREAD)
@@ -617,11 +511,6 @@ async def test_on_another_fork(durable: Backend, call: Call) -> None:
     past = {"configurable": {"thread_id": THREAD, "checkpoint_id": old[1].checkpoint_id}}
     past["configurable"]["checkpoint_ns"] = ""
     await call(graph, "update_state", past, {"city": "Rome"})
-    with pytest.raises(InvalidInput, match="not on the way"):
-        await call(thread, "first_change", "city", old[0])
-    assert (await call(thread, "first_change", "city", old[1])).head
-    assert await call(thread, "first_change", "city", old[1], old[0]) is None
-    assert await call(thread, "first_change", "city", old[0], old[0]) is None
     found = await call(thread, "diff", old[0])
     assert found.channels.changed["city"] == ("Paris", "Rome")
     assert len(found.channels.messages["messages"].removed) == 1
@@ -643,7 +532,6 @@ async def test_after_a_prune(durable: Backend, call: Call) -> None:
     assert entries[-2].summary == "new input"
     tree = await call(saver.thread(THREAD), "tree")
     assert tree.roots == (entry.checkpoint_id,)
-    assert (await call(saver.thread(THREAD), "first_change", "messages")) == entries[-1]
 
 
 async def test_a_copy_has_the_same_past(durable: Backend, call: Call) -> None:
@@ -677,7 +565,6 @@ async def test_odd_ids(durable: Backend, call: Call) -> None:
     assert (await call(thread, "working_state", "b\\0\0")).get_context("n") == 1
     assert (await call(thread, "working_state", "r")).get_context("n") == 1
     assert await call(thread, "history", before="b\\0\0") == [a]
-    assert await call(thread, "first_change", "n", b, a) == a
     assert set((await call(thread, "tree")).roots) == {"b\\0\0", "c"}
 
 
@@ -694,11 +581,6 @@ async def test_a_message_that_was_edited(durable: Backend, call: Call) -> None:
     found = await call(thread, "diff", before)
     assert found.channels.messages["messages"].edited == ((last, edited),)
     assert found.channels.summary() == "~1 message"
-    path = f'messages["{last.id}"]'
-    assert (await call(thread, "first_change", path)).step == 2  # where it was said
-    assert await call(thread, "first_change", path, before) == head
-    assert await call(thread, "first_change", 'messages["another"]') is None
-    assert (await call(thread, "first_change", "messages[0]")).step == 0
 
 
 # ---- the page

@@ -416,7 +416,7 @@ async def test_an_answer_of_none_is_an_answer(
     saver = durable.open(pillars=pillars)
     await call(chain(first, ask, checkpointer=saver), "invoke", {"said": ["in"]}, config("t"))
     monkeypatch.setattr(WyrdSaver, "_reextract", None)
-    assert await call(saver.thread("t"), "first_change", "no such channel") is None
+    assert await call(saver.thread("t"), "get_label", "no such label") is None
 
 
 def stored_by(durable: Backend, extractors: Any) -> WyrdSaver:

@@ -1,4 +1,4 @@
-"""Two points of the past compared, and where on the way to a point something changed or came in.
+"""Two points of the past compared, and where on the way to a point a message came in.
 
 A channel that is kept as deltas has its value in a few checkpoints only; between them, what came in
 is seen in the writes of the checkpoint before.
@@ -10,33 +10,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from langgraph_wyrd.checkpoints import history, read, user_values, working
 from langgraph_wyrd.checkpoints import path as paths
+from langgraph_wyrd.checkpoints import read, user_values, working
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.lookup import is_there
-from langgraph_wyrd.checkpoints.outline import Outline, deltas, differ, outline
+from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.path import Found
-from langgraph_wyrd.checkpoints.points import Place, Point, found_at, known, root_at, thread_at
+from langgraph_wyrd.checkpoints.points import Point, found_at, known, thread_at
 from langgraph_wyrd.checkpoints.restore import Restored, delta_of, restore
 from langgraph_wyrd.codec.delta import Operation, Value
 from langgraph_wyrd.codec.values import Codec, bare
-from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction import messages
 from langgraph_wyrd.state.diff import (
-    NOTHING,
     StateDiff,
     diff,
     diff_values,
-    is_same_at,
     is_users,
-    keys_of,
 )
-from langgraph_wyrd.state.matching import Change
-from langgraph_wyrd.state.model import PILLARS, Item, WorkingState
-from langgraph_wyrd.state.results import HistoryEntry
-from langgraph_wyrd.storage.names import given, stored
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.rows import fetch
-from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, USER_DATA, WRITES
 
 # ---- two points
@@ -107,147 +100,6 @@ def compared(a: Side, b: Side) -> StateDiff:
     )
     unread = tuple(name for name in hidden if a.versions.get(name) != b.versions.get(name))
     return replace(found, channels=replace(diff_values(one, other), unread=unread))
-
-
-# ---- the first change
-
-# An item of a subgraph: its root's checkpoint is the one at which it ran.
-_ROOTS = (
-    "SELECT root, ns, id FROM wyrd_checkpoints WHERE thread = ? AND ns <> '' AND root IS NOT NULL "
-    "ORDER BY id"
-)
-_PAGE = 64  # rows that are held at once
-
-
-def first_change(
-    dialect: str, codec: Codec, thread_id: str, what: str | Item, a: Point, b: Point
-) -> Script[HistoryEntry | None]:
-    """The first checkpoint after `a`, on the way to `b`, that changed something."""
-    thread = yield from known(dialect, thread_id)
-    end = yield from found_at(thread, b)
-    start = None if a is None else (yield from found_at(thread, a))
-    line = yield from _line(thread, start, end)
-    channel, keys = None, ()
-    if isinstance(what, str):
-        channel, keys = yield from _channel(dialect, codec, thread, what, end)
-    if channel is not None:
-        found = yield from _of_channel(dialect, codec, thread, channel, keys, start, line)
-    else:
-        item = what if isinstance(what, str) else what.id
-        found = yield from _of_item(dialect, codec, thread, item, start, line)
-    if found is None:
-        return None
-    return (yield from history.entry(dialect, codec, thread, found))
-
-
-def _line(thread: Thread, start: Place | None, end: Place) -> Script[list[str]]:
-    """The checkpoints behind `start` that lead to `end`, oldest first."""
-    line = yield from paths.line(thread.key, end.id)
-    if start is None:
-        return line
-    if start.id not in line:
-        raise InvalidInput(
-            f"checkpoint {given(start.id)} is not on the way to {given(end.id)}: they are on "
-            "different forks, or it is the newer one. `diff(a, b)` compares any two"
-        )
-    return line[line.index(start.id) + 1 :]
-
-
-def _channel(
-    dialect: str, codec: Codec, thread: Thread, what: str, end: Place
-) -> Script[tuple[str | None, tuple[Any, ...]]]:
-    """The channel that is meant, and the keys of a path into it; None if it must be an item."""
-    found = yield from paths.find(dialect, thread.thread_id, "", end.id, writes=False)
-    here = outline(codec, found)
-    if what in here.versions or what in here.channels:
-        return what, ()
-    channel, keys = keys_of(what)
-    return (channel, keys) if keys else (None, ())
-
-
-def _of_item(
-    dialect: str, codec: Codec, thread: Thread, item: str, start: Place | None, line: Sequence[str]
-) -> Script[str | None]:
-    """Where an item changed first, from the events of the line."""
-    before = None
-    if start is not None:
-        _, state = yield from root_at(dialect, codec, thread, start)
-        before = _item(state.seen(), item)
-    for first in range(0, len(line), _PAGE):
-        page = line[first : first + _PAGE]
-        about = yield from history.states_of(dialect, codec, thread, page)
-        for id in page:
-            now = _item(about[id].seen, item)
-            if before is not now and Change(before, now).verb is not None:
-                return id
-            before = now
-    roots: set[str] = set()  # at which a subgraph said something of it
-    held = stored(item, "an item's id")
-    for root, ns, id in (yield Query(_ROOTS, (thread.key,))):
-        if root not in roots and held in (
-            yield from history.items_named(codec, thread.key, ns, id)
-        ):
-            roots.add(root)
-    return next((id for id in line if id in roots), None)
-
-
-def _item(state: WorkingState, id: str) -> Item | None:
-    return next((each for name in PILLARS for each in getattr(state, name) if each.id == id), None)
-
-
-def _of_channel(
-    dialect: str,
-    codec: Codec,
-    thread: Thread,
-    channel: str,
-    keys: tuple[Any, ...],
-    start: Place | None,
-    line: Sequence[str],
-) -> Script[str | None]:
-    """Where a channel changed first, or what is behind keys in it: only then are values decoded, of
-    those checkpoints whose channel changed."""
-    made, values, last = Outline(), Restored(), None
-    users = user_values.Rows()
-    if keys:
-        users = user_values.Rows((yield from fetch(USER_DATA, thread=thread.key)))
-    if start is not None:
-        found = yield from paths.find(dialect, thread.thread_id, "", start.id, writes=False)
-        made, last = outline(codec, found), start.id
-        values = restore(codec, found) if keys else values
-    before = _bare(values.channels.get(channel))
-    for id in line:
-        (row,) = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
-        if row.built_on == last:
-            delta = delta_of(codec, row)
-            here = made.then(codec, delta)
-            if keys:
-                values.apply(codec, delta, 0, users, row.stamp)
-        else:
-            found = yield from paths.find(dialect, thread.thread_id, "", id, writes=False)
-            here = outline(codec, found)
-            values = restore(codec, found) if keys else values
-        changed = differ(made, here, channel)
-        if changed is None:
-            changed = channel in deltas(codec, row, here.metadata)
-        if changed and not keys:
-            return id
-        if changed:
-            value = values.channels.get(channel)
-            if value is None and channel in deltas(codec, row, here.metadata):
-                raise InvalidInput(
-                    f"channel {channel!r} is kept as deltas, most checkpoints hold no value of "
-                    f"it: first_change({channel!r}) tells where it was written to"
-                )
-            now = _bare(value)
-            if not is_same_at(keys, before, now):
-                return id
-            before = now
-        made, last = here, id
-    return None
-
-
-def _bare(value: Value | None) -> Any:
-    return NOTHING if value is None else bare(value.get())[1]
 
 
 # ---- where a message came in

@@ -62,22 +62,6 @@ def history(
     return (yield from _Page(dialect, codec, thread, rows).entries())
 
 
-def entry(dialect: str, codec: Codec, thread: Thread, id: str) -> Script[HistoryEntry]:
-    """One of them."""
-    rows = yield from fetch(CHECKPOINTS, thread=thread.key, ns="", id=id)
-    (found,) = yield from _Page(dialect, codec, thread, rows).entries()
-    return found
-
-
-def states_of(
-    dialect: str, codec: Codec, thread: Thread, ids: Sequence[str]
-) -> Script[dict[str, Known]]:
-    """What is known of some root checkpoints that lie on one line."""
-    marks = ", ".join("?" * len(ids))
-    rows = yield from fetch(CHECKPOINTS, f"AND id IN ({marks})", *ids, thread=thread.key, ns="")
-    return (yield from _Page(dialect, codec, thread, rows).known())
-
-
 @dataclass(slots=True)
 class Known:
     """What is known of a checkpoint while a page is gone through."""
@@ -182,20 +166,6 @@ class _Page:
             said += f" (damaged: {whose} can't be read)"
         made = _entry(row, labels, children, head=row.id == self.thread.head)
         return replace(made, nodes=tuple(ran), changed=tuple(changed), summary=said)
-
-
-def items_named(codec: Codec, key: Any, ns: str, id: str) -> Script[set[str]]:
-    """The items of which the events at a subgraph's checkpoint say something."""
-    rows = yield from fetch(CHECKPOINTS, thread=key, ns=ns, id=id)
-    said = yield from fetch(WRITES, thread=key, ns=ns, checkpoint=id)
-    pending = states.overlays(codec, rows, [row for row in said if row.events is not None], ())
-    found: set[str] = set()
-    for row in rows:
-        _, own, over = states.own_events(codec, row, pending)
-        found.update(
-            event.item for events in (own, *(held for _, held in over)) for event in events
-        )
-    return found
 
 
 _Groups = Mapping[str, Sequence[str]]

@@ -5,7 +5,6 @@ A `StateDiff` tells people what changed, and holds what it takes to make one sta
 
 from __future__ import annotations
 
-import ast
 import json
 import pickle
 from bisect import bisect_left
@@ -356,41 +355,6 @@ def _compare(found: tuple[dict[str, Any], ...], path: str, a: Any, b: Any, depth
             _compare(found, here, old, new, depth + 1)
         else:
             changed[here] = (old, new)
-
-
-def keys_of(path: str) -> tuple[str, tuple[Any, ...]]:
-    """The channel and the keys of a path as a diff prints it; one that is none is a channel."""
-    channel, bracket, rest = path.partition("[")
-    keys: list[Any] = []
-    try:
-        node = ast.parse(f"_{bracket}{rest}", mode="eval").body
-        while isinstance(node, ast.Subscript):
-            keys.append(ast.literal_eval(node.slice))
-            node = node.value
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return path, ()
-    return (channel, tuple(reversed(keys))) if isinstance(node, ast.Name) else (path, ())
-
-
-def is_same_at(keys: Sequence[Any], a: Any, b: Any) -> bool:
-    """Whether two values hold the same, or both nothing, behind these keys."""
-    return _alike(_at(a, keys), _at(b, keys))
-
-
-def _at(value: Any, keys: Sequence[Any]) -> Any:
-    for key in keys:
-        if isinstance(value, Mapping):
-            found = [held for name, held in value.items() if _alike(name, key)]
-        elif not isinstance(value, (list, tuple)):
-            found = []
-        elif type(key) is int:
-            found = list(value[key : key + 1]) if key >= 0 else []
-        else:  # messages are known by their ids
-            found = [held for held in value if _alike(getattr(held, "id", NOTHING), key)]
-        if not found:
-            return NOTHING
-        value = found[0]
-    return value
 
 
 def _messages(old: Any, new: Any) -> MessagesDiff | None:

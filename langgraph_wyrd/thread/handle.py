@@ -29,11 +29,7 @@ from langgraph_wyrd.state.diff import StateDiff
 from langgraph_wyrd.state.editing import said_of_diff
 from langgraph_wyrd.state.merge import Merged
 from langgraph_wyrd.state.model import (
-    ContextItem,
-    Intention,
-    Item,
     OpenLoop,
-    Todo,
     WorkingState,
     viewed,
 )
@@ -248,44 +244,6 @@ class Thread(RewindMethods, EditMethods):
         return Merged(state, left)
 
     aapply = asynchronous(apply)
-
-    @operation
-    def first_change(
-        self, what: str | Item, a: When = None, b: When = None
-    ) -> Operation[HistoryEntry | None]:
-        """The first checkpoint behind `a`, on the way to `b`, at which something changed.
-
-        ```python
-        thread.first_change("budget")                  # a channel
-        thread.first_change('files["/notes.md"]')      # what is behind a path, as a diff prints it
-        thread.first_change(state.todos[0])            # an item, or its id
-        ```
-
-        Where an item changed is found in the events, where a channel changed from the deltas. Only
-        for a path are values decoded, of those checkpoints whose channel changed.
-
-        Args:
-            what: An item of a working state (known by its id), an item's id, a channel, or a path
-                into a channel's value; `messages["id"]` is the message of this id. Of a
-                `DeltaChannel`, only the channel.
-            a: A point on the way to `b`. None: the beginning.
-            b: A point. None: the head.
-
-        Returns:
-            The checkpoint's entry, as `history` has it; None if nothing changed.
-
-        Raises:
-            InvalidInput: `a` is not on the way to `b`; a path into a `DeltaChannel`; or an item of
-                another thread.
-        """
-        if not isinstance(what, (str, Todo, ContextItem, OpenLoop, Intention)):
-            raise InvalidInput(f"{what!r}: use an item, its id, a channel, or a path into one")
-        if not isinstance(what, str) and what.thread_id not in (None, self.id):
-            raise InvalidInput(f"item {what.id} is of thread {what.thread_id!r}, not {self.id!r}")
-        asked = (what, checked(a), checked(b))
-        return (yield from self._reads_state(compare.first_change, *asked))
-
-    afirst_change = asynchronous(first_change)
 
     # ---- what was said, and what waits for an answer
 
