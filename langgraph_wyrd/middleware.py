@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 from typing import Any, cast
 
@@ -49,14 +48,6 @@ _MOST = 10_000  # threads and calls that are kept in mind
 Answer = ToolMessage | Command[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _ToTell:
-    """What the next model call of a thread gets to read."""
-
-    standing: str = ""
-    carried: prompt.Carried | None = None
-
-
 class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """The model knows where a thread stood, says what it leaves open, and gets a sound history.
 
@@ -80,10 +71,6 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         repair: Whether the history is repaired.
         once: Whether, or for which tools by name, a call that was begun and left no result is
             reported rather than run again when a run goes on.
-        carry_from: Where a new thread gets open todos, open decisions and standing orders from: a
-            thread's id; filters of `saver.threads`, of which it is the newest thread that has some
-            (`{"user_id": "u1"}`); or a function that gives one of these (or None) for the config
-            of the run.
     """
 
     def __init__(
@@ -95,15 +82,11 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools: bool = True,
         repair: bool = True,
         once: bool | Collection[str] = True,
-        carry_from: prompt.CarryFrom = None,
     ) -> None:
         super().__init__()
-        names_threads = isinstance(carry_from, str | Mapping | None) or callable(carry_from)
         for name, value, fits, wanted in (
             ("saver", saver, isinstance(saver, WyrdSaver | None), "a WyrdSaver, or none"),
             ("idle", idle, isinstance(idle, timedelta | None), "a timedelta, or None"),
-            ("carry_from", carry_from, names_threads, "a thread's id, filters of saver.threads, "
-             "or a function that gives one of these for the run's config"),
             ("once", once, not isinstance(once, str), "a list of tool names, True or False"),
             ("max_chars", max_chars, max_chars >= 0, "a number of characters, 0 or more"),
         ):  # fmt: skip
@@ -114,8 +97,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._max_chars = max_chars
         self._repair = repair
         self._once = once
-        self._carry_from = carry_from
-        self._pending: OrderedDict[str, _ToTell] = OrderedDict()
+        self._pending: OrderedDict[str, str] = OrderedDict()  # for the next model call
         self._asked_for: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._running: OrderedDict[tuple[str, str, float | None], None] = OrderedDict()
         self.tools = loop_tools(saver) if tools else []
@@ -129,28 +111,16 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Repair what earlier runs left broken, and find out what the model must read."""
         config = _config()
         place = place_of(self._saver, config, runtime.execution_info)
-        update: dict[str, Any] = {}
-        tell = _ToTell()
+        text = ""
         if self._picked_up(place):
             before = yield from before_input(place, "", place.root_id)
             if before is not None:
                 text = yield from self._standing(place, before.checkpoint["id"])
-                tell = _ToTell(text)
-            else:
-                found = yield from prompt.open_before(self._carry_from, place, config)
-                if found is not None:
-                    yield from prompt.take_over(place, found)
-                    if state.get("todos"):
-                        found = replace(found, todos=())
-                    elif found.todos:
-                        update["todos"] = found.channel()
-                    tell = _ToTell(carried=found)
-        _keep(self._pending, place.thread_id, tell)
-        if self._repair:
-            messages = state["messages"]
-            repaired = yield from repaired_at(place, messages)
-            update |= replacing(messages, repaired)
-        return update or None
+        _keep(self._pending, place.thread_id, text)
+        if not self._repair:
+            return None
+        messages = state["messages"]
+        return replacing(messages, (yield from repaired_at(place, messages))) or None
 
     abefore_agent = asynchronous(before_agent)  # type: ignore[arg-type]
 
@@ -182,17 +152,13 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return place_of(self._saver, _config(), request.runtime.execution_info)
 
     def _asks(self, place: Place, request: ModelRequest[Any]) -> Operation[ModelRequest[Any]]:
-        tell = self._pending.get(place.thread_id) or (yield from self._goes_on(place))
-        text = tell.standing
-        if tell.carried is not None:
-            names = {getattr(tool, "name", None) for tool in request.tools}
-            listed = "write_todos" in names
-            text = prompt.carried(tell.carried, self._max_chars, now(), listed=listed)
+        text = self._pending.get(place.thread_id)
+        if text is None:
+            text = yield from self._goes_on(place)
         pillars = place.saver._reader is not None
-        if pillars and self._max_chars and not tell.standing:  # else they are in the brief
+        if pillars and self._max_chars and not text:  # else they are in the brief
             orders = yield ask(place.saver.thread(place.thread_id), "standing_orders")
-            said = prompt.orders_text(orders, self._max_chars)
-            text = "\n\n".join(filter(None, (said, text)))
+            text = prompt.orders_text(orders, self._max_chars)
         if text:
             request = request.override(
                 system_message=prompt.with_block(request.system_message, text)
@@ -253,12 +219,11 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         last = served_ago(place.saver, place.thread_id)
         return last is None or (self._idle is not None and last >= self._idle.total_seconds())
 
-    def _goes_on(self, place: Place) -> Operation[_ToTell]:
+    def _goes_on(self, place: Place) -> Operation[str]:
         """What to tell where no input began the run."""
-        picked_up = self._picked_up(place)
-        tell = _ToTell((yield from self._standing(place, None)) if picked_up else "")
-        _keep(self._pending, place.thread_id, tell)
-        return tell
+        text = (yield from self._standing(place, None)) if self._picked_up(place) else ""
+        _keep(self._pending, place.thread_id, text)
+        return text
 
     def _standing(self, place: Place, checkpoint_id: str | None) -> Operation[str]:
         if not self._max_chars:

@@ -353,8 +353,6 @@ async def test_without_a_wyrd_saver_it_says_what_to_do(durable: Backend, turn: T
         WyrdMiddleware(max_chars=-1)
     with pytest.raises(InvalidInput, match="pass a timedelta"):
         WyrdMiddleware(idle=30)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="carry_from=3: pass a thread's id"):
-        WyrdMiddleware(carry_from=3)  # type: ignore[arg-type]
 
 
 async def test_it_works_with_durability_exit(durable: Backend, turn: Turn) -> None:
@@ -371,7 +369,7 @@ async def test_a_saver_without_pillars(durable: Backend, turn: Turn) -> None:
     lost = asks(("x", "search", {}))
     for n in range(2):
         saver = durable.open(pillars=False)
-        agent, model = an_agent(saver, plan(asks((f"c{n}", "search", {}))), carry_from="none")
+        agent, model = an_agent(saver, plan(asks((f"c{n}", "search", {}))))
         talk = [HumanMessage("go"), lost, HumanMessage("go on")]
         found = await turn(agent, {"messages": talk}, config("t"))
         assert found["messages"][-1].text == "done"
@@ -479,62 +477,3 @@ async def test_finished_and_dropped_todos_stay(durable: Backend, turn: Turn) -> 
     assert {t.content: t.status for t in state.todos} == {
         "cook": "in_progress", "shop": "completed", "sing": "cancelled",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["old", {"user_id": "u1"}, lambda c: {"user_id": c["configurable"]["user_id"]}],
-    ids=["thread", "user", "function"],
-)
-async def test_todos_are_carried_into_a_new_thread(
-    durable: Backend, turn: Turn, source: Any
-) -> None:
-    """The open ones, told to the model with their age and put on its list; once; what is finished
-    later is finished in the new thread only."""
-    saver = durable.open()
-    rule = plan(writes("w1", todo("shop", "completed"), todo("cook", "in_progress"), todo("sing")))
-    where = {**config("old"), "metadata": {"user_id": "u1"}}
-    agent, _ = an_agent(saver, rule, TodoListMiddleware())
-    await turn(agent, person(), where)
-    other, _ = an_agent(saver, plan(writes("w1", todo("not mine"))), TodoListMiddleware())
-    await turn(other, person(), {**config("other"), "metadata": {"user_id": "u2"}})
-
-    rule = plan(writes("w2", todo("cook", "completed"), todo("sing", "in_progress")))
-    agent, model = an_agent(saver, rule, TodoListMiddleware(), carry_from=source)
-    new = {**config("new", user_id="u1"), "metadata": {"user_id": "u1"}}
-    await turn(agent, person("go on"), new)
-    text = system_of(model.heard[0])
-    assert "2 open todos of thread old. They are on the todo list now." in text
-    assert "- in_progress: cook (just now)" in text
-    assert "- pending: sing (just now)" in text
-    assert "shop" not in text
-    assert "not mine" not in text
-    assert "open todos of thread" not in system_of(model.heard[1])
-    history = [s.values.get("todos") async for s in agent.aget_state_history(new)]
-    first = next(todos for todos in reversed(history) if todos)
-    assert [(t["content"], t["status"], t["carried_from"]) for t in first] == [
-        ("cook", "in_progress", "old"), ("sing", "pending", "old"),
-    ]  # fmt: skip
-    state = saver.thread("new").working_state()
-    assert {t.content: t.status for t in state.todos} == {
-        "cook": "completed",
-        "sing": "in_progress",
-    }
-    assert {t.extra["carried_from"] for t in state.todos} == {"old"}
-    assert all(t.extra["since"] for t in state.todos)
-    old = saver.thread("old").working_state()
-    assert [t.content for t in old.open_todos] == ["cook", "sing"]
-    await turn(agent, person("more"), new)
-    assert "open todos of thread" not in system_of(model.heard[-1])
-
-
-async def test_without_a_list_carried_todos_are_shown(durable: Backend, turn: Turn) -> None:
-    """An agent without TodoListMiddleware is shown them; a thread that is not there has none."""
-    saver = durable.open()
-    agent, _ = an_agent(saver, plan(writes("w1", todo("cook"))), TodoListMiddleware())
-    await turn(agent, person(), config("old"))
-    for source, told in (("old", True), ("no such thread", False), (lambda c: None, False)):
-        agent, model = an_agent(saver, carry_from=source)
-        found = await turn(agent, person(), config(f"new {source}"))
-        assert "todos" not in found
-        assert ("They are on no list of this thread." in system_of(model.heard[0])) is told

@@ -4,7 +4,6 @@ other middleware; and plain graphs without it."""
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -32,9 +31,7 @@ from langgraph.types import Send
 from pydantic import BaseModel
 
 from langgraph_wyrd import repair_node
-from langgraph_wyrd.agents.prompt import Carried, carried
 from langgraph_wyrd.middleware import WyrdMiddleware
-from langgraph_wyrd.state.model import Todo
 from tests.conftest import Backend
 from tests.providers import PROVIDERS, Refused, Strict, refused_by
 from tests.scripted_agents import ORDERS, Turn, asks, config, person, plan, says, search, system_of
@@ -265,24 +262,3 @@ async def test_a_plain_graph_that_was_killed(durable: Backend, turn: Turn, tmp_p
         assert results["s"].status == "error"
         assert "was asked for at 20" in results["s"].text
         assert not refused_by(found["messages"])
-
-
-# ---- todos of an earlier session
-
-
-def test_how_old_carried_todos_are() -> None:
-    """Each with its age, counted from the first session that had it; within the bound it says how
-    many are left out."""
-    now = datetime(2026, 11, 18, tzinfo=timezone.utc)
-    todos = tuple(
-        Todo(f"t-{n}", f"step {n}", opened_at=(now - timedelta(days=n)).isoformat())
-        for n in range(1, 30)
-    )
-    first = Todo("t-0", "the first", extra={"since": (now - timedelta(days=90)).isoformat()})
-    text = carried(Carried("old", (first, *todos)), 600, now, listed=True)
-    assert "30 open todos of thread old" in text
-    assert "- pending: the first (90 days ago)" in text
-    assert "- pending: step 3 (3 days ago)" in text
-    assert len(text) <= 600
-    shown = text.count("- pending")
-    assert text.endswith(f"… and {30 - shown} more.")

@@ -1,4 +1,4 @@
-"""Standing orders stand: told at every model call, after summarising, in a user's new threads."""
+"""Standing orders stand: told at every model call, also after summarising."""
 
 from __future__ import annotations
 
@@ -54,31 +54,3 @@ async def test_after_summarising(durable: Backend, turn: Turn) -> None:
         found = await turn(agent, person(text), config("t"))
     assert "a summary" in found["messages"][0].text
     assert all("never promise a date" in system_of(heard) for heard in model.heard)
-
-
-async def test_in_a_new_thread(durable: Backend, turn: Turn) -> None:
-    """`carry_from` takes standing orders and open decisions along; what is decided there is closed
-    there, and the earlier thread stays as it is."""
-    saver = durable.open()
-    first = saver.thread("first")
-    pin(first)
-    decided = first.decide("move the party to June", "the hall is free then", "ring the hall")
-    before = first.working_state()
-    model = Strict(rule=says())
-    agent = create_agent(
-        model, [], middleware=[WyrdMiddleware(carry_from="first")], checkpointer=saver
-    )
-    await turn(agent, person(), config("second"))
-    await turn(agent, person("b"), config("second"))
-    for heard in model.heard:
-        assert ORDER in system_of(heard)
-    assert "decided: move the party to June, because the hall is free" in system_of(model.heard[0])
-    assert "decided:" not in system_of(model.heard[1])
-    (loop,) = saver.open_loops(kind="decision", thread_id="second")
-    assert dict(loop.context) == dict(decided.context)
-    assert loop.source.author == "carried"
-    (item,) = saver.thread("second").standing_orders()
-    assert item.metadata == {"pinned": True, "carried_from": "first"}
-    saver.thread("second").record_outcome(loop.id, "done")
-    assert not saver.open_loops(kind="decision", thread_id="second")
-    assert first.working_state() == before
