@@ -150,7 +150,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         opening.refuse(setup, timeout, connect, **counts)
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
-        classes = Classes.of(aliases, migrations, heals=heals, users=channels.user, serde=serde)
+        classes = Classes.of(aliases, migrations, heals=heals, serde=serde)
         watched = None if labels is None else auto_labels.watched(labels, pillars)
         reader = Reader(registry.chosen(extractors), channels, watched) if pillars else None
         called = Hooks()
@@ -246,7 +246,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def register_migration(
         self, target: str | type, from_version: int, migrate: Callable[[Any], Any]
     ) -> None:
-        """Say how older data of a class, or of a channel, becomes newer: see `Migration`."""
+        """Say how older data of a class becomes newer: see `Migration`."""
         self._classes.register(Migration(target, from_version, migrate))
 
     # ---- one thread

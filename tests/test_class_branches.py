@@ -262,11 +262,11 @@ def test_a_version_that_a_migration_says() -> None:
             calls.append(version)
             return {**value, "schema_version": said}
 
-        return Migration("held", version, migrate)
+        return Migration("held:Held", version, migrate)
 
     classes = Classes.of(migrations=[to(1, 3), to(2, 3), to(3, 1)])
-    assert classes.value("held", {}) == {"schema_version": 4}
-    assert classes.value("other", {}) == {}
+    assert classes.fields(("held", "Held"), {}) == {"schema_version": 4}
+    assert classes.fields(("held", "Other"), {}) == {}
     assert calls == [1, 3]
 
 

@@ -1,4 +1,4 @@
-"""Older data of the user's own classes and channels becomes newer as it is loaded."""
+"""Older data of the user's own classes becomes newer as it is loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Overwrite, interrupt
 from typing_extensions import TypedDict
 
-from langgraph_wyrd import Channels, Kept, Migration, WyrdSaver, errors
+from langgraph_wyrd import Kept, Migration, WyrdSaver, errors
 from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
 from tests.damage import at, extend
@@ -97,109 +97,36 @@ async def _sync(compiled: Any) -> Any:
     return compiled.invoke({}, at("t"))
 
 
-def settings_2(value: dict[str, Any]) -> dict[str, Any]:
-    return {"schema_version": 2, "colour": value["color"]}
-
-
-@pytest.mark.parametrize("call", ["sync", "async"])
-async def test_a_channel(durable: Backend, call: str) -> None:
-    """Its value, what its tasks wrote, each element of its list, and a channel of deltas."""
-    given = {"settings": {"color": "red"}, "log": [{"a": 1}, "x"], "trace": [{"a": 1}]}
-
-    def waits(state: State) -> State:
-        interrupt("well?")
-        return {}
-
-    graph(durable.open(), waits).invoke(given, at("t"))
-    calls: list[Any] = []
-
-    def element(value: Any) -> Any:
-        calls.append(value)
-        return {"schema_version": 2, "b": value["a"]} if isinstance(value, dict) else value
-
-    saver = durable.open(
-        migrations=[
-            Migration("settings", 1, settings_2),
-            Migration("log", 1, element),
-            Migration("trace", 1, element),
-        ]
-    )
-    seen: list[Any] = []
-
-    def node(state: State) -> State:
-        interrupt("well?")
-        seen.append(dict(state))
-        return {"log": [{"schema_version": 2, "b": 5}], "settings": state["settings"]}
-
-    compiled = graph(saver, node)
-    resume = Command(resume="yes")
-    await compiled.ainvoke(resume, at("t")) if call == "async" else compiled.invoke(resume, at("t"))
-    assert seen[0]["settings"] == {"schema_version": 2, "colour": "red"}
-    assert seen[0]["log"] == [{"schema_version": 2, "b": 1}, "x"]
-    assert seen[0]["trace"] == [{"schema_version": 2, "b": 1}]
-    assert {"a": 1} in calls
-    # Stored again it is new, and asked of the migration no more.
-    now = durable.open()
-    assert values(now)["settings"] == {"schema_version": 2, "colour": "red"}
-    assert values(now)["log"] == [
-        {"schema_version": 2, "b": 1},
-        "x",
-        {"schema_version": 2, "b": 5},
-    ]
-    # So do diffs see it, on both sides.
-    first = saver.thread("t").history()[-1].checkpoint_id
-    assert "color" not in str(saver.thread("t").diff(first).channels)
-
-
-def test_what_a_task_wrote(durable: Backend) -> None:
-    """A write that is still pending is brought up to date as well."""
-    saver = durable.open()
-    graph(saver).invoke({"log": []}, at("t"))
-    config = saver.get_tuple(at("t")).config
-    saver.put_writes(config, [("settings", {"color": "red"})], "task")
-    now = durable.open(migrations=[Migration("settings", 1, settings_2)])
-    writes = now.get_tuple(config).pending_writes
-    assert writes == [("task", "settings", {"schema_version": 2, "colour": "red"})]
-
-
 def broken(value: Any) -> Any:
     value["goal"] = "spoiled"
     value.setdefault("deep", [0])[0] = "spoiled"
     return value["nothing"]
 
 
-@pytest.mark.parametrize("target", ["plans:Plan", "settings"])
-def test_a_migration_that_raises(
-    durable: Backend, target: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """What is stored stays, and is what the graph gets; it is said which migration, and where."""
+def test_a_migration_that_raises(durable: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    """What is stored is kept, and handed to the graph so; it is said which migration, and where."""
     caplog.set_level(logging.WARNING, logger="langgraph_wyrd")
     with app(OLD, "plans") as old:
-        given = {"held": old.made("Plan('ship')"), "settings": {"goal": "ship", "deep": [1]}}
+        given = {"held": old.made("Plan('ship')")}
         saver = durable.open()
         graph(saver).invoke(given, at("t"))
         id = saver.get_tuple(at("t")).config["configurable"]["checkpoint_id"]
         saver.close()
-        migrations = [Migration(target, 1, broken)]
+        migrations = [Migration("plans:Plan", 1, broken)]
         saver = durable.open(migrations=migrations)
         graph(saver, lambda state: dict(state)).invoke({}, at("t"))  # type: ignore[arg-type]
         found = values(saver)
-        channel = "settings" if target == "settings" else "held"
-        if target == "settings":
-            assert found["settings"] == {"goal": "ship", "deep": [1]}
-        else:
-            assert isinstance(found["held"], Kept)
-            assert found["held"].goal == "ship"
+        assert isinstance(found["held"], Kept)
+        assert found["held"].goal == "ship"
         said = next(x.getMessage() for x in caplog.records if x.name == "langgraph_wyrd")
-        for part in ("thread 't'", f"checkpoint {id}", f"channel '{channel}'", target, "KeyError"):
+        for part in ("thread 't'", f"checkpoint {id}", "channel 'held'", "plans:Plan", "KeyError"):
             assert part in said
         strict = durable.open(migrations=migrations, on_damage="raise")
-        with pytest.raises(errors.MigrationFailed, match=f"channel '{channel}'.*{target}"):
+        with pytest.raises(errors.MigrationFailed, match=r"channel 'held'.*plans:Plan"):
             strict.get_tuple(at("t"))
         with pytest.raises(errors.MigrationFailed):
             list(strict.list(at("t")))
         assert values(durable.open())["held"] == given["held"]
-        assert values(durable.open())["settings"] == given["settings"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +137,8 @@ def test_a_migration_that_raises(
         Migration("plans:Plan", "1", to_2),  # type: ignore[arg-type]
         Migration("plans:", 1, to_2),
         Migration("", 1, to_2),
-        Migration("held", 1, None),  # type: ignore[arg-type]
+        Migration("held", 1, to_2),
+        Migration("plans:Plan", 1, None),  # type: ignore[arg-type]
         Migration(3, 1, to_2),  # type: ignore[arg-type]
     ],
 )
@@ -222,23 +150,12 @@ def test_migrations_that_make_no_sense(migration: Any) -> None:
 
 def test_two_migrations_of_one_version() -> None:
     """Which of them was meant can't be known."""
-    given = [Migration("held", 1, to_2), Migration("held", 1, to_3)]
-    with pytest.raises(errors.InvalidInput, match="two migrations of held from version 1"):
+    given = [Migration("plans:Plan", 1, to_2), Migration("plans:Plan", 1, to_3)]
+    with pytest.raises(errors.InvalidInput, match="two migrations of plans:Plan from version 1"):
         WyrdSaver.from_conn_string("sqlite://", migrations=given)
 
 
-def test_a_users_channel_is_migrated_by_class_only(sqlite: Backend) -> None:
-    """Its values stand elsewhere, and go by another way: that is said, not passed over."""
-    channels = Channels(user={"profile"})
-    with pytest.raises(InvalidInput, match="belongs to a user"):
-        sqlite.open(channels=channels, migrations=[Migration("profile", 1, dict)])
-    with sqlite.open(channels=channels) as saver:
-        with pytest.raises(InvalidInput, match="belongs to a user"):
-            saver.register_migration("profile", 1, dict)
-        saver.register_migration("tests.held_runs:State", 1, dict)
-
-
-# Wherever the data lies: in enums, in what overwrites a channel, in questions.
+# Wherever the data lies: in enums, in questions.
 
 
 PIECE = """
@@ -295,20 +212,6 @@ def test_what_a_migration_made_may_be_refused(durable: Backend) -> None:
         assert values_of(durable.open()) == {**given, "other": 1}
 
 
-@pytest.mark.parametrize("said", ["1", None, 1.0, "two", [1]])
-def test_a_version_that_is_no_number(durable: Backend, said: Any) -> None:
-    """Counts as none; of a type and of a channel."""
-    settings = {"schema_version": said, "color": "red"}
-    put(durable.open(), "t", {"settings": settings, "log": [settings, "x"]})
-
-    def newer(value: Any) -> Any:
-        return {**value, "colour": value["color"]} if isinstance(value, dict) else value
-
-    saver = durable.open(migrations=[Migration("settings", 1, newer), Migration("log", 1, newer)])
-    want = {"schema_version": 2, "color": "red", "colour": "red"}
-    assert values_of(saver) == {"settings": want, "log": [want, "x"]}
-
-
 class Pieces(TypedDict, total=False):
     held: Any
     log: Annotated[list[Any], operator.add]
@@ -325,53 +228,16 @@ class Plan:
 """
 
 
-def test_an_object_of_a_channel_says_its_version(durable: Backend) -> None:
-    """As an attribute: a channel's migration is not run on it again."""
-    calls: list[int] = []
-
-    def newer(plan: Any) -> Any:
-        calls.append(plan.schema_version)
-        return type(plan)(plan.goal + "!", 2)
-
+@pytest.mark.parametrize("said", ["1", None, 1.0, [1]])
+def test_a_version_that_is_no_number(durable: Backend, said: Any) -> None:
+    """Counts as none: the data is of version 1."""
     with app(VERSIONED, "versioned_app") as made:
-        put(durable.open(), "t", {"held": made.made("Plan('ship')")})
-        saver = durable.open(migrations=[Migration("held", 1, newer)])
-        first = saver.get_tuple(at("t"))
-        assert first.checkpoint["channel_values"]["held"] == made.made("Plan('ship!', 2)")
-        put(saver, "t", first.checkpoint["channel_values"], parent=first.config)
-        assert values_of(saver)["held"] == made.made("Plan('ship!', 2)")
-        assert set(calls) == {1}
-
-
-@pytest.mark.parametrize("how", ["class", "dict"])
-@pytest.mark.parametrize("call", ["sync", "async"])
-async def test_what_overwrites_a_channel(durable: Backend, how: str, call: str) -> None:
-    """What stands in an `Overwrite` is the channel's value, and migrated as it."""
-
-    def over(value: Any) -> Any:
-        return Overwrite(value) if how == "class" else {"__overwrite__": value}
-
-    def first(state: Pieces) -> Any:
-        return {
-            "settings": over({"color": "red"}),
-            "log": over([{"color": "red"}]),
-            "trace": over([{"color": "red"}]),
-        }
-
-    builder = StateGraph(Pieces).add_node("first", first)
-    builder.add_node("asks", lambda state: interrupt("?") and {}).add_edge(START, "asks")
-    builder.add_edge(START, "first")
-    builder.compile(checkpointer=durable.open()).invoke({"log": []}, at("t"))
-    channels = ("settings", "log", "trace")
-    newer = durable.open(migrations=[Migration(each, 1, settings_2) for each in channels])
-    graph = builder.compile(checkpointer=newer)
-    resume = Command(resume="yes")
-    found = (
-        await graph.ainvoke(resume, at("t")) if call == "async" else graph.invoke(resume, at("t"))
-    )
-    want = {"schema_version": 2, "colour": "red"}
-    assert found["settings"] == want
-    assert found["log"] == found["trace"] == [want]
+        plan = made.made("Plan('ship')")
+        plan.schema_version = said
+        put(durable.open(), "t", {"held": plan})
+        newer = Migration("versioned_app:Plan", 1, lambda held: {**held, "goal": "shipped"})
+        found = values_of(durable.open(migrations=[newer]))["held"]
+        assert found == made.made("Plan('shipped', 2)")
 
 
 def test_questions_and_answers(durable: Backend) -> None:
@@ -503,74 +369,34 @@ async def test_a_class_without_a_version(durable: Backend, call: Call, store: st
         assert values(reader)["held"] == fresh
 
 
-@pytest.mark.parametrize("store", STORES)
-async def test_a_channel_without_a_version(durable: Backend, call: Call, store: str) -> None:
-    """The same for what has no field for a version at all: numbers, dicts, elements of lists."""
-    given = {"number": 4, "settings": {"points": 4}, "log": [4, 5], "trace": [4]}
-    await call(players_graph(durable.open(**STORES[store]())), "invoke", given, at("t"))
-    migrations = [
-        Migration("number", 1, tenfold),
-        Migration("settings", 1, scored),
-        Migration("log", 1, tenfold),
-        Migration("trace", 1, tenfold),
-    ]
-    want = {"number": 40, "settings": {"score": 40}, "log": [40, 50]}
-    for turn in range(3):
-        saver = durable.open(migrations=migrations, **STORES[store]())
-        for _ in range(2):
-            await call(players_graph(saver, again), "invoke", {}, at("t"))
-            found = values(saver)
-            assert {name: found[name] for name in want} == want
-            assert players_graph(saver).get_state(at("t")).values["trace"] == [40] + [7] * turn
-        await call(players_graph(saver), "invoke", {"trace": [7]}, at("t"))
-    # A write that waits, and a new value of a node, are of today's version.
-    config = saver.get_tuple(at("t")).config
-    saver.put_writes(config, [("number", 3), ("log", [3])], "task")
-    reader = durable.open(migrations=migrations, **STORES[store]())
-    assert [value for _, _, value in reader.get_tuple(config).pending_writes] == [3, [3]]
-    # A later migration goes on from there.
-    later = [*migrations, Migration("number", 2, tenfold), Migration("log", 2, tenfold)]
-    last = durable.open(migrations=later, **STORES[store]())
-    assert (values(last)["number"], values(last)["log"]) == (400, [400, 500])
-    # No mark is left for who knows of no migrations.
-    found = values(durable.open(**STORES[store]()))
-    assert {name: found[name] for name in want} == want
-
-
 def test_the_working_state_follows(durable: Backend) -> None:
-    """Also where no step writes to the channel that was migrated; and its event comes once."""
-    given = {"number": 4, "settings": {"points": 4}}
-    players_graph(durable.open()).invoke(given, at("t"))
-    migrations = [Migration("number", 1, tenfold), Migration("settings", 1, scored)]
-    for _ in range(2):
-        with durable.open(migrations=migrations) as saver:
-            players_graph(saver).invoke({"log": [1]}, at("t"))
-            state = saver.thread("t").working_state()
-            assert state.get_context("number") == 40
-            assert state.get_context("settings") == {"score": 40}
-            items = {each.id for each in state.context if each.key in given}
-            assert len([e for e in saver.events(kind="context") if e.item in items]) == 4
-            assert saver.verify().ok
-
-
-def moved(held: dict[str, Any]) -> dict[str, Any]:
-    return {"score": held["points"] * 10, "of": held["of"]}
+    """Where no step writes to the channel that holds it, after `reextract`."""
+    with app(PLAYER, "once_app") as old:
+        players_graph(durable.open()).invoke({"held": old.made("Player(4)")}, at("t"))
+    with app(SCORED, "once_app"):
+        saver = durable.open(migrations=[Migration("once_app:Player", 1, scored)])
+        players_graph(saver).invoke({"log": [1]}, at("t"))
+        saver.reextract("t")
+        assert "'score': 40" in str(saver.thread("t").working_state().get_context("held"))
+        assert saver.verify().ok
 
 
 def test_a_list_is_not_stored_again_at_each_start(durable: Backend) -> None:
     """What a new process appends is all that it stores."""
-    given = [{"points": n, "of": f"{n:030}"} for n in range(2000)]
-    players_graph(durable.open()).invoke({"log": given}, at("t"))
-    migrations = [Migration("log", 1, moved)]
-    players_graph(durable.open(migrations=migrations), again).invoke({}, at("t"))
-    sizes = []
-    for _ in range(3):
-        with durable.open(migrations=migrations) as fresh:
-            players_graph(fresh, lambda state: {"log": [{"score": 1}]}).invoke({}, at("t"))
-            sizes.append(sum(table.bytes for table in fresh.size_report().tables.values()))
-    assert sizes[0] > 2 * (sizes[2] - sizes[0]) > 0
-    found = values(durable.open(migrations=migrations))["log"]
-    assert found == [*map(moved, given), *[{"score": 1}] * 3]
+    migrations = [Migration("once_app:Player", 1, scored)]
+    with app(PLAYER, "once_app") as old:
+        given = old.made("[Player(n) for n in range(2000)]")
+        players_graph(durable.open()).invoke({"log": given}, at("t"))
+    with app(SCORED, "once_app") as new:
+        players_graph(durable.open(migrations=migrations), again).invoke({}, at("t"))
+        sizes = []
+        for _ in range(3):
+            with durable.open(migrations=migrations) as fresh:
+                players_graph(fresh, lambda state: {"log": [0]}).invoke({}, at("t"))
+                sizes.append(sum(table.bytes for table in fresh.size_report().tables.values()))
+        assert sizes[0] > 2 * (sizes[2] - sizes[0]) > 0
+        found = values(durable.open(migrations=migrations))["log"]
+        assert found == [*new.made("[Player(10 * n) for n in range(2000)]"), 0, 0, 0]
 
 
 def test_a_class_that_is_gone_keeps_its_version(durable: Backend) -> None:
@@ -589,35 +415,11 @@ def test_a_class_that_is_gone_keeps_its_version(durable: Backend) -> None:
         assert values(durable.open(migrations=migrations))["log"] == want
 
 
-async def test_one_that_raises_is_tried_again(durable: Backend, call: Call) -> None:
-    """What it left as it was keeps its version, also when it is stored again; the rest goes on."""
-    given = {"settings": {"points": 4}, "log": [{"points": 1}, {"points": 2}], "number": 4}
-    await call(players_graph(durable.open()), "invoke", given, at("t"))
-
-    def raising(value: Any) -> Any:
-        raise KeyError("not today")
-
-    first = [Migration(name, 1, tenfold if name == "number" else scored) for name in given]
-    await call(players_graph(durable.open(migrations=first), again), "invoke", {}, at("t"))
-    second = [*first, *(Migration(name, 2, raising) for name in given)]
-    want = {"settings": {"score": 40}, "log": [{"score": 10}, {"score": 20}], "number": 40}
-    for _ in range(2):
-        saver = durable.open(migrations=second)
-        await call(players_graph(saver, again), "invoke", {}, at("t"))
-        found = values(saver)
-        assert {name: found[name] for name in want} == want
-    later = [*first, *(Migration(name, 2, lambda value: [value]) for name in given)]
-    found = values(durable.open(migrations=later))
-    assert found["number"] == [40]
-    assert found["settings"] == [{"score": 40}]
-    assert found["log"] == [[{"score": 10}], [{"score": 20}]]
-
-
-def test_a_target_that_cannot_be_marked(sqlite: Backend) -> None:
+def test_a_serializer_that_stores_no_version(sqlite: Backend) -> None:
     """With a serializer of the user's own nothing can be stored next to a value: that is said."""
-    for migration in (Migration("number", 1, tenfold), Migration("once_app:Player", 1, scored)):
-        with pytest.raises(errors.InvalidInput, match="JsonSerde is a serializer of your own"):
-            sqlite.open(serde=JsonSerde(), migrations=[migration])
-        saver = sqlite.open(serde=JsonSerde())
-        with pytest.raises(errors.InvalidInput, match="can't be migrated: JsonSerde"):
-            saver.register_migration(migration.target, 1, migration.migrate)
+    migration = Migration("once_app:Player", 1, scored)
+    with pytest.raises(errors.InvalidInput, match="JsonSerde is a serializer of your own"):
+        sqlite.open(serde=JsonSerde(), migrations=[migration])
+    saver = sqlite.open(serde=JsonSerde())
+    with pytest.raises(errors.InvalidInput, match="can't be migrated: JsonSerde"):
+        saver.register_migration(migration.target, 1, migration.migrate)

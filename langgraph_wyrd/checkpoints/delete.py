@@ -384,7 +384,7 @@ def between(
     changes = {}
     for name, value in restored.channels.items():
         alike = None if name in others else known.get(name)
-        change, _ = operation(codec, alike, value.get(), name, restored=True)
+        change, _ = operation(codec, alike, value.get(), name)
         if change is not None:
             changes[name] = change
     user_values.split(changes, restored.owners, held)

@@ -116,15 +116,7 @@ def history(
                     name, value = each.load(codec, users[at])
                     if name != user_values.NO_WRITES:
                         writes[name].append((given(each.task), name, value))
-    place = given(thread_id), given(ns), given(target.id)
     return {
-        name: (
-            [
-                (task, name, read.migrated(codec, name, value, *place))
-                for task, _, value in reversed(writes[name])
-            ],
-            [read.migrated(codec, name, each, *place) for each in seeds],
-        )
+        name: (writes[name][::-1], [line.seeds[name]] if name in line.seeds else [])
         for name in channels
-        for seeds in [[line.seeds[name]] if name in line.seeds else []]
     }

@@ -283,8 +283,6 @@ def _plan_state(
         is not None
     }
     names = [*changes, *[name for name in versions if name not in put.values]]
-    # A load may have migrated these, though nothing wrote to them.
-    names += [name for name in codec.classes.channels if name in put.values and name not in changes]
     after.joins = working.joins(codec, space.joins, changes)
     known: ThreadState = thread.state
     if put.parent is not None:

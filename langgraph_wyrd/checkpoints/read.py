@@ -19,7 +19,7 @@ from langgraph_wyrd.checkpoints.restore import (
 from langgraph_wyrd.codec.collector import Held
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import unpacked
-from langgraph_wyrd.codec.values import Codec, bare, wrapped
+from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import CheckpointDamaged, WyrdError
 from langgraph_wyrd.storage.keys import found_by
 from langgraph_wyrd.storage.names import given
@@ -27,8 +27,7 @@ from langgraph_wyrd.storage.parity import LAST, place_of, tags_of
 from langgraph_wyrd.storage.rows import unsound
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.storage.tables import WRITES, Key, WriteRow
-from langgraph_wyrd.types.migrations import MigrationRaised, unmarked
-from langgraph_wyrd.types.rebuild import log_kept, migration_raised
+from langgraph_wyrd.types.rebuild import log_kept
 
 Pending = tuple[str, str, Any]  # task, channel, value
 
@@ -224,9 +223,6 @@ def read_of(
         checkpoint["ts"] = given(row.ts)
     values = restored.values()
     writes = pending(codec, found.writes, found.users, again)
-    if codec.classes.channels:
-        values = {name: migrated(codec, name, value, *place) for name, value in values.items()}
-        writes = [(task, name, migrated(codec, name, v, *place)) for task, name, v in writes]
     checkpoint["channel_values"] = values
     checkpoint["channel_versions"] = dict(restored.versions)
     checkpoint["versions_seen"] = {node: dict(held) for node, held in restored.seen.items()}
@@ -236,19 +232,6 @@ def read_of(
         log_kept(codec.classes, *place, [*held, *values.items(), ("metadata", metadata)])
     parent = None if row.parent is None else given(row.parent)
     return Read(*place, parent, checkpoint, metadata, writes)
-
-
-def migrated(codec: Codec, name: str, value: Any, thread: str, ns: str, id: str) -> Any:
-    """What a channel holds, or what was written to it, after the migrations of the channel."""
-    if name not in codec.classes.channels:
-        return value
-    snapshot, inner = bare(value)
-    try:
-        made = codec.classes.value(name, inner)
-    except MigrationRaised as error:
-        migration_raised(codec.classes, thread, ns, id, name, error)
-        made = unmarked(inner)
-    return wrapped(snapshot, made)
 
 
 # ---- task writes

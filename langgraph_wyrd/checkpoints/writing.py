@@ -489,8 +489,6 @@ def packed_writes(codec: Codec, wanted: PutWrites) -> bytes:
             rest = () if value is None else codec.written(value, channel)
             held.append((channel, REF, [wanted.user, *rest]))
         else:
-            if channel in codec.classes.channels:
-                value = codec.marked(value, channel)
             held.append((channel, *codec.written(value, channel)))
     try:
         return packed(held)

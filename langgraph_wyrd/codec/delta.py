@@ -78,18 +78,10 @@ Fingerprint = Whole | ListOf | DictOf
 
 
 def operation(
-    codec: Codec,
-    before: Fingerprint | None,
-    value: Any,
-    channel: str,
-    *,
-    restored: bool = False,
+    codec: Codec, before: Fingerprint | None, value: Any, channel: str
 ) -> tuple[Operation | None, Fingerprint]:
-    """What makes `value` of the value before, None if nothing does, and its fingerprint.
-
-    `restored`: it is a value as it was stored, whose version for migrations stays what it is.
-    """
-    snapshot, inner, kind = _looked_at(codec, value, channel, restored)
+    """What makes `value` of the value before, None if nothing does, and its fingerprint."""
+    snapshot, inner, kind = _looked_at(codec, value)
     if kind != "w":
         if before is not None and before.snapshot != snapshot:
             before = None
@@ -110,7 +102,7 @@ def operation(
 
 def whole(codec: Codec, value: Any, channel: str) -> Operation:
     """What makes `value` of nothing."""
-    snapshot, inner, kind = _looked_at(codec, value, channel)
+    snapshot, inner, kind = _looked_at(codec, value)
     with suppress(NotElements):
         if kind == "l":
             return ["l", snapshot, codec.pack_list(inner, channel)]
@@ -120,13 +112,9 @@ def whole(codec: Codec, value: Any, channel: str) -> Operation:
     return ["w", snapshot, *codec.dump(inner, channel)]
 
 
-def _looked_at(
-    codec: Codec, value: Any, channel: str, restored: bool = False
-) -> tuple[bool, Any, str]:
+def _looked_at(codec: Codec, value: Any) -> tuple[bool, Any, str]:
     """Whether a value is a DeltaChannel's snapshot, what is stored of it, and in which form."""
     snapshot, inner = bare(value) if codec.splits else (False, value)
-    if codec.classes.channels and not restored and channel in codec.classes.channels:
-        inner = codec.marked(inner, channel)
     return snapshot, inner, codec.splittable(inner)
 
 
@@ -426,7 +414,7 @@ class Value:
             return Whole(_print(data, len(tag)), len(data), snapshot, marks)
         value = self.get()
         if first[0] == "d":
-            return operation(self._codec, None, value, channel, restored=True)[1]
+            return operation(self._codec, None, value, channel)[1]
         snapshot, held = bare(value)
         size = _size(first[2]) + sum([_size(new) for op in more for _, _, new in op[2]])
         if any(cut for op in more for _, cut, _ in op[2]):

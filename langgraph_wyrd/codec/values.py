@@ -284,12 +284,6 @@ class Codec:
 
     # ---- classes of the user's
 
-    def marked(self, value: Any, channel: str) -> Any:
-        """A value of a channel with migrations, with its version beside it."""
-        if type(value) is list:
-            return [self.classes.marked(channel, each) for each in value]
-        return self.classes.marked(channel, value)
-
     def renewed(self) -> int:
         """How many objects were loaded that are not as they are stored: they were migrated, or are
         messages of another langchain-core."""

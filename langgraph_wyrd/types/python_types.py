@@ -24,9 +24,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.kept import Kept
-from langgraph_wyrd.types.migrations import Classes, Marked
-
-MARKED = 100  # the extension of a channel's value that has a version: no serializer's number
+from langgraph_wyrd.types.migrations import Classes
 
 _ONE, _SEVERAL = kept.ONE_ARGUMENT, kept.ARGUMENTS
 _UNPACK = ormsgpack.OPT_NON_STR_KEYS
@@ -151,8 +149,6 @@ class _Packer:
         if form is not None and not (cls is deque and value.maxlen is None):
             held = _module(cls), cls.__name__, form.parts(value)
             return ormsgpack.Ext(form.code, self.packb(held))
-        if cls is Marked:
-            return ormsgpack.Ext(MARKED, self.packb((value.version, value.channel, value.value)))
         if isinstance(value, Kept):
             return kept.extension(value)
         if not isinstance(value, Enum):

@@ -39,8 +39,8 @@ from langgraph_wyrd.errors import MigrationFailed
 from langgraph_wyrd.types import kept
 from langgraph_wyrd.types.classes import Gone, NoData, found, stands
 from langgraph_wyrd.types.kept import Kept, KeptWhole, Stored
-from langgraph_wyrd.types.migrations import Classes, Marked, MigrationRaised, bare
-from langgraph_wyrd.types.python_types import MADE_OF, MARKED, advice
+from langgraph_wyrd.types.migrations import Classes, MigrationRaised, bare
+from langgraph_wyrd.types.python_types import MADE_OF, advice
 
 logger = logging.getLogger("langgraph_wyrd")
 
@@ -224,20 +224,9 @@ class _Rebuilder:
             return self._object(code, data)
         if code == _SNAPSHOT:
             return _DeltaSnapshot(self._unpacked(data))
-        if code == MARKED:
-            return self._marked(data)
         theirs = self._theirs(code, data)
         # None is what it says of what it does not know: of a newer release, of numpy without numpy.
         return _unknown(code, data) if theirs is None else theirs
-
-    def _marked(self, data: bytes) -> Any:
-        """A channel's value with its version; the bare value where nobody asks for it."""
-        try:
-            version, channel, value = self._unpacked(data)
-        except (TypeError, ValueError):
-            return _unknown(MARKED, data)
-        asked = type(version) is int and channel in self._classes.channels
-        return Marked(version, value, channel) if asked else value
 
     def _unpacked(self, data: bytes) -> Any:
         return ormsgpack.unpackb(data, ext_hook=self.hook, option=ormsgpack.OPT_NON_STR_KEYS)
@@ -245,8 +234,6 @@ class _Rebuilder:
     def _object(self, code: int, data: bytes) -> Any:
         try:
             module, name, payload, *method = self._unpacked(data)
-            if code == kept.ONE_ARGUMENT and method and type(method[0]) is int:
-                payload = Marked(method[0], payload)
             key = (module, name, code)
             known = MADE_OF.get(key)
         except (TypeError, ValueError):  # nothing that the serializer makes
@@ -256,13 +243,13 @@ class _Rebuilder:
                 return known(payload)
             cls, current = self._safe.get(key), payload
             if cls is None:
-                cls, current = self._found(key, payload)
+                cls, current = self._found(key, payload, method)
             return _built(code, cls, bare(current), method)
         except Exception as error:
             kind, why = self._why(error, key)
             return kept.kept_of(Stored(code, data, str(module), str(name), payload, kind, why))
 
-    def _found(self, key: Key, payload: Any) -> tuple[Any, Any]:
+    def _found(self, key: Key, payload: Any, beside: list[Any]) -> tuple[Any, Any]:
         """The class of a stored name, and the payload for it."""
         module, name, code = key
         if (module, name) in SAFE_MSGPACK_TYPES:
@@ -278,7 +265,9 @@ class _Rebuilder:
             cls = found(module, name, code, trusted=trusted)
             self._lately[key] = module, cls
         if self._classes.types:
-            payload = self._classes.fields((module, cls.__name__), payload)
+            marked = code == kept.ONE_ARGUMENT and beside and type(beside[0]) is int
+            version = beside[0] if marked else None
+            payload = self._classes.fields((module, cls.__name__), payload, version)
         return cls, payload
 
     def _allows(self, module: str, name: str) -> bool:
@@ -454,18 +443,3 @@ def _line(text: str, most: int) -> str:
     """One line of a bounded length: a row may name its class as it likes."""
     text = text if len(text) <= most else f"{text[:most]}…"
     return text if text.isprintable() else ascii(text)
-
-
-def migration_raised(
-    classes: Classes, thread_id: str, ns: str, checkpoint: str, channel: str, error: Exception
-) -> None:
-    """Say that a channel's value stays as it is stored.
-
-    Raises:
-        MigrationFailed: Nothing is to be healed.
-    """
-    place = f"thread {thread_id!r}, checkpoint {checkpoint}, channel {channel!r}"
-    if not classes.heals:
-        raise MigrationFailed(f"{place}: {error}") from error.__cause__
-    if _is_new(classes, thread_id, ns, channel, "", "migration"):
-        logger.warning("%s: the value stays as it is stored: %s", place, error)
