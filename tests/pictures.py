@@ -23,7 +23,6 @@ from langgraph.types import Command, interrupt
 from langgraph_wyrd import WyrdSaver, ui
 from tests import inspected
 from tests.chromium import Chromium
-from tests.test_browser import BROWSER
 from tests.test_notebooks import NOTEBOOKS, executed
 
 ROOT = Path(__file__).parent.parent
@@ -107,19 +106,14 @@ def session(url: str) -> str:
 
 def shoot(folder: Path, name: str, html: str, width: int) -> None:
     """A picture that is as high as the page."""
-    assert BROWSER is not None, "no Chromium: apt-get install chromium"
-    page = folder / f"{name}.html"
-    measure = "<script>document.title=document.documentElement.scrollHeight</script>"
-    page.write_text(f"<!doctype html><meta charset=utf-8><body>{html}{measure}")
-    common = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-              f"--user-data-dir={folder / 'profile'}"]  # fmt: skip
-    look = [*common, f"--window-size={width},100", "--dump-dom", page.as_uri()]
-    found = subprocess.run(look, capture_output=True, text=True, check=True).stdout
-    high = int(re.findall(r"<title>(\d+)</title>", found)[0])
-    made = ROOT / "docs" / f"{name}.png"
-    size = f"--window-size={width},{high}"
-    shot = [*common, size, f"--screenshot={made}", page.as_uri()]
-    subprocess.run(shot, capture_output=True, check=True)
+    page, made = folder / f"{name}.html", ROOT / "docs" / f"{name}.png"
+    page.write_text(f"<!doctype html><meta charset=utf-8><body>{html}")
+    with Chromium(folder / f"{name}-profile") as browser:
+        tab = browser.tab(width, 100)
+        tab.go(page.as_uri())
+        high = tab.wait("document.readyState === 'complete' && document.body.offsetHeight + 16")
+        tab.size(width, high)
+        tab.shot(made)
     print(f"{made.relative_to(ROOT)}: {width} x {high}, {made.stat().st_size / 1e3:.0f} kB")
 
 

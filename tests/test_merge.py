@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.diff import apply, diff
 from langgraph_wyrd.state.facts import Holds, Listed, Settles, Wants
-from langgraph_wyrd.state.matching import item_fields
-from langgraph_wyrd.state.merge import Conflict, Merged, merge
+from langgraph_wyrd.state.merge import Conflict, Merged, item_fields, merge
 from langgraph_wyrd.state.model import (
     PILLARS,
     ContextItem,

@@ -497,7 +497,7 @@ def test_a_thread_in_a_cell(saver: WyrdSaver) -> None:
         "interrupted",
         "Book a flight",
         "Book the <b>9:40</b>?",
-        "1 of 2 todos done",
+        "1 of 2 done",
         thread.working_state().brief().splitlines()[0],
     ):
         assert said in seen

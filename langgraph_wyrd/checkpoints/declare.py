@@ -32,7 +32,7 @@ from langgraph_wyrd.state.editing import Editing, task_of
 from langgraph_wyrd.state.events import Event, Moment, same
 from langgraph_wyrd.state.facts import Opens
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.matching import item_fields
+from langgraph_wyrd.state.merge import item_fields
 from langgraph_wyrd.state.model import PILLARS, Item, OpenLoop, WorkingState
 from langgraph_wyrd.state.model_report import READ, Findings, Report, weighed
 from langgraph_wyrd.state.pending import moment_of

@@ -7,7 +7,7 @@ can be compared with `diff`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -46,15 +46,17 @@ _PRIORITIES = ("critical", "high", "low")
 class _Section:
     """Lines under a heading. `order` says which go first when there is no room."""
 
-    heading: str
+    title: str
     one: str
     several: str
     lines: list[str]
     order: Sequence[int] = ()
+    count: str = ""
     dropped: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.order = self.order or range(len(self.lines) - 1, -1, -1)
+        self.count = self.count or str(len(self.lines))
 
 
 def brief(
@@ -71,7 +73,10 @@ def brief(
     ages = _Ages(stale_after, zoned(now or now_in_utc()))
     sections = _sections(state, ages, guesses)
     head = _head(state, ages, sections)
-    return _fitted(head, sections, max_chars, lambda: (f"Status: {state.status}", _least(state)))
+    text = _joined(head, sections)
+    if max_chars is None or len(text) <= max_chars:
+        return text
+    return _fitted(state, head, sections, max_chars)
 
 
 # ---- ages
@@ -97,18 +102,20 @@ class _Ages:
 # ---- lines
 
 
-def _line(id: str, says: str, about: Iterable[str]) -> str:
-    behind = ", ".join(part for part in about if part)
-    return f"- [{id}] {says}" + (f" ({behind})" if behind else "")
+def _behind(about: Iterable[str]) -> str:
+    said = ", ".join(filter(None, about))
+    return f" ({said})" if said else ""
 
 
-def _item(item: Todo | OpenLoop | Intention, ages: _Ages) -> str:
+def _item(item: Todo | OpenLoop | Intention, ages: _Ages | None) -> str:
+    """An item on a line; in few words without `ages`."""
     text = shortened(item.words, _INTENTION if isinstance(item, Intention) else _TEXT)
     changed = None if isinstance(item, Intention) else item.changed_at
     where = place(item.source, messages=False)
     about: list[str]
     if isinstance(item, OpenLoop):
-        text = f"{KINDS.get(item.kind, item.kind)}: {text}"
+        kind = KINDS.get(item.kind, item.kind)
+        text = f"{kind if ages else kind.partition(',')[0]}: {text}"
         about = ["on another branch"] if item.elsewhere else []
     elif isinstance(item, Todo):
         text = f"{_STATUS.get(item.status, item.status)}: {text}"
@@ -116,7 +123,9 @@ def _item(item: Todo | OpenLoop | Intention, ages: _Ages) -> str:
         where = where if item.source.ns else ""
     else:
         about = [item.aim]
-    return _line(item.id, text, [*about, *ages.age(item.opened_at, changed), where])
+    if ages is not None:
+        text += _behind([*about, *ages.age(item.opened_at, changed), where])
+    return f"- [{item.id}] {text}"
 
 
 def entry(item: ContextItem) -> str:
@@ -158,17 +167,16 @@ def _sections(state: WorkingState, ages: _Ages, guesses: bool) -> list[_Section]
     known = [item for item in state.context if item.confidence != "heuristic"]
     orders = [entry(item) for item in known if item.pinned]
     context = [entry(item) for item in known if not item.pinned]
-    latest = f"last {_PAST} of {len(past)}" if len(past) > _PAST else str(len(past))
+    latest = f"last {_PAST} of {len(past)}" if len(past) > _PAST else ""
     found = [
-        _Section(f"Standing orders ({len(orders)}):", "standing order", "standing orders", orders),
-        _Section(f"Open loops ({len(loops)}):", "open loop", "open loops", loops),
-        _Section(f"Open todos ({len(todos)}):", "todo", "todos", todos, first),
-        _Section(f"Context ({len(context)}):", "context entry", "context entries", context),
-        _Section(f"Lately over ({latest}):", "closed item", "closed items", past[:_PAST]),
+        _Section("Standing orders", "standing order", "standing orders", orders),
+        _Section("Open loops", "open loop", "open loops", loops),
+        _Section("Open todos", "todo", "todos", todos, first),
+        _Section("Context", "context entry", "context entries", context),
+        _Section("Lately over", "closed item", "closed items", past[:_PAST], count=latest),
     ]
     if guesses:
-        lines = _guessed(state, ages)
-        found.append(_Section(f"Guessed from prose ({len(lines)}):", "guess", "guesses", lines))
+        found.append(_Section("Guessed from prose", "guess", "guesses", _guessed(state, ages)))
     return found
 
 
@@ -213,70 +221,41 @@ def _last_wanted(state: WorkingState) -> Intention | None:
     return None
 
 
-def _least(state: WorkingState) -> list[str]:
-    """What holds the thread up, in very little room: its open loops, or the first todo."""
-    found = []
-    for loop in by_weight(state.open_loops):
-        kind = KINDS.get(loop.kind, loop.kind).partition(",")[0]
-        found.append(f"- [{loop.id}] {kind}: {shortened(loop.description, _TEXT)}")
-    if not found:
-        todos = (todo for todo in state.open_todos if todo.confidence != "heuristic")
-        if (todo := next(todos, None)) is not None:
-            found = [f"- [{todo.id}] {todo.status}: {shortened(todo.content, _TEXT)}"]
-    return found
-
-
 # ---- length
 
 
-def _fitted(
-    head: list[str],
-    sections: list[_Section],
-    most: int | None,
-    least: Callable[[], tuple[str, list[str]]],
-) -> str:
-    """All of it, or as much as there is room for and a line that says what is missing."""
-    text = _joined(head, sections)
-    if most is None or len(text) <= most:
-        return text
-    for section in reversed(sections):
-        stays = 1 if section.one == "open loop" else 0  # one of these survives
-        for n in section.order[: len(section.lines) - stays]:
-            section.dropped.add(n)
-            text = _joined(head, sections)
-            if len(text) <= most:
-                return text
-    # Not even the head fits beside it: what holds the thread up matters more.
-    status, lines = least()
-    loops = next(each for each in sections if each.one == "open loop")
-    start = ""
-    for kept in range(max(len(lines), 1), 0, -1):
-        loops.dropped = set(range(kept, len(loops.lines)))
-        said = _left_out(sections)
-        room = most - len(said) - (1 if said else 0)
-        start = "\n".join([status, *lines[:kept]])
-        if not lines or len(start) <= room:
-            break
-    if not lines or room <= 20:
-        start = ""
-    elif len(start) > room:
-        start = _cut(lines[0], room)
-    if not start:
+def _fitted(state: WorkingState, head: list[str], sections: list[_Section], most: int) -> str:
+    """As much as there is room for, and a line that says what is missing.
+
+    What holds the thread up stays longest: the first open loop, or else the first todo, in few
+    words, and then only the status beside it.
+    """
+    _, loops, todos, *_ = sections
+    holds = loops if loops.lines else todos
+    for beginning in (head, [f"Status: {state.status}"]):
         for section in sections:
-            section.dropped.update(section.order)
-        said = _left_out(sections)
-        room = most - len(said) - 1 if said else most
-        start = _cut("\n".join(head), room)
-    if not said:
-        return start
-    return f"{start}\n{said}" if start else _cut(said, most)
+            section.dropped.clear()
+        for section in reversed(sections):
+            for n in section.order[: len(section.lines) - (section is holds)]:
+                section.dropped.add(n)
+                text = _joined(beginning, sections)
+                if len(text) <= most:
+                    return text
+        loops.lines = [_item(loop, None) for loop in by_weight(state.open_loops)]
+    if most < len(_left_out(sections)) + 40:  # no room for a part of it either
+        holds.dropped.update(holds.order)
+    said = _left_out(sections)
+    room = most - len(said) - 1 if said else most
+    rest = [line for n, line in enumerate(holds.lines) if n not in holds.dropped]
+    start = _cut("\n".join([*beginning, *rest]), room)
+    return f"{start}\n{said}" if start and said else start or _cut(said, most)
 
 
 def _joined(head: list[str], sections: Iterable[_Section]) -> str:
     lines = list(head)
     for each in sections:
         if left := [line for n, line in enumerate(each.lines) if n not in each.dropped]:
-            lines += ["", each.heading, *left]
+            lines += ["", f"{each.title} ({each.count}):", *left]
     said = _left_out(sections)
     return "\n".join([*lines, "", said] if said else lines)
 

@@ -11,14 +11,21 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.matching import STATE_FIELDS, Change, equal, matched, related
-from langgraph_wyrd.state.merge import Merged, applied
+from langgraph_wyrd.state.merge import (
+    STATE_FIELDS,
+    Merged,
+    equal,
+    item_fields,
+    matched,
+    merge,
+    related,
+)
 from langgraph_wyrd.state.model import (
     ONE,
     PILLARS,
@@ -26,6 +33,7 @@ from langgraph_wyrd.state.model import (
     Intention,
     Item,
     OpenLoop,
+    Todo,
     WorkingState,
     shortened,
     viewed,
@@ -37,6 +45,69 @@ _SHOWN_FIELDS = ("title", "status", "due")
 _WORDS = {**ONE, "context": "context item"}
 _SAID = {"passed": "came and went"}
 _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An item as it was and as it is; None where it was, or is, not there.
+
+    `moved`: it stands elsewhere among those that both states have.
+    """
+
+    old: Item | None
+    new: Item | None
+    moved: bool = False
+
+    @property
+    def item(self) -> Item:
+        """The newer of the two."""
+        found = self.old if self.new is None else self.new
+        assert found is not None
+        return found
+
+    @property
+    def guessed(self) -> bool:
+        """Whether it was only read from prose."""
+        return all(i is None or i.confidence == "heuristic" for i in (self.old, self.new))
+
+    @property
+    def fields(self) -> dict[str, tuple[Any, Any]]:
+        """What differs, old and new; ids, times and sources are no difference."""
+        if self.old is None or self.new is None:
+            return {}
+        old, new = item_fields(self.old), item_fields(self.new)
+        names = dict.fromkeys((*old, *new))
+        pairs = {name: (old.get(name), new.get(name)) for name in names}
+        return {n: p for n, p in pairs.items() if not same(*p) or (n in old) != (n in new)}
+
+    @property
+    def verb(self) -> str | None:
+        """What happened, in a word; None if nothing that a person would ask about.
+
+        added, removed, changed; of todos also started, completed, cancelled, reopened; of loops
+        opened, resolved, reopened, passed (opened and resolved since); of intentions closed,
+        reopened. What was over, and is no longer kept, is no change.
+        """
+        old, new = self.old, self.new
+        if old is None:
+            if isinstance(new, OpenLoop):
+                return "passed" if new.resolved else "opened"
+            return "added"
+        if new is None:
+            if isinstance(old, OpenLoop):
+                return None if old.resolved else "resolved"
+            stood = isinstance(old, Todo) and old.listed
+            return "removed" if stood or old.open else None
+        if new.open != old.open and not isinstance(new, Todo):
+            closed = "resolved" if isinstance(new, OpenLoop) else "closed"
+            return "reopened" if new.open else closed
+        fields = self.fields
+        if isinstance(new, Todo) and "status" in fields:
+            if new.open and not old.open:
+                return "reopened"
+            word: str = new.status
+            return {"in_progress": "started", "pending": "changed"}.get(word, word)
+        return "changed" if fields else None
 
 
 @viewed("state", "diff_html", "diff_text")
@@ -139,16 +210,20 @@ class StateDiff:
     def apply(self, state: WorkingState, *, strict: bool = False) -> Merged:
         """The state with these changes; the one that was compared becomes exactly the other one.
 
-        Any other state gets what fits it. What it has otherwise stays so, and is listed in
-        `conflicts`; what is new follows at the end.
+        Any other state is merged with them, and keeps its place: see `merge`.
 
         Raises:
             InvalidInput: `strict`, and something does not fit; the message names the item.
         """
-        found = applied(state, self)
+        a, b = self.states
+        found = merge(a, state, b)
         if strict and found.conflicts:
             more = "" if len(found.conflicts) == 1 else f" (and {len(found.conflicts) - 1} more)"
             raise InvalidInput(f"the diff does not fit: {found.conflicts[0]}{more}")
+        names = ("thread_id", "ns", "checkpoint_id", "ts")
+        place = {name: getattr(state, name) for name in names}
+        if any(place[name] != getattr(a, name) for name in names):
+            found = Merged(replace(found.state, **place), found.conflicts)
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from langgraph_wyrd.state.events import (
     same,
 )
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
-from langgraph_wyrd.state.matching import Change
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (
     FINISHED,
@@ -44,7 +43,7 @@ from langgraph_wyrd.state.model import (
 from langgraph_wyrd.state.pending import EDIT
 
 if TYPE_CHECKING:
-    from langgraph_wyrd.state.diff import StateDiff
+    from langgraph_wyrd.state.diff import Change, StateDiff
 
 TRACKER = "edit"  # the list of the todos that were added by hand: no agent rewrites it
 MOST_TEXT = 4000  # characters; more than an extractor takes, as nobody else has these words

@@ -1,36 +1,117 @@
-"""How two lines of changes become one.
-
-`merge` joins two states that come from one, `applied` brings a diff to a state: where that is not
-the one that was compared, as a merge with the diff's old items as base.
-"""
+"""How two lines of changes become one, and which item of one state is which of another."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.matching import (
-    ORIGIN,
-    SILENT,
-    SILENT_OF_STATE,
-    STATE_FIELDS,
-    Fields,
-    equal,
-    fields_of,
-    item_fields,
-    matched,
-    related,
+from langgraph_wyrd.state.model import (
+    PILLARS,
+    ContextItem,
+    Intention,
+    Item,
+    OpenLoop,
+    WorkingState,
+    shortened,
 )
-from langgraph_wyrd.state.model import PILLARS, Item, WorkingState, shortened
 from langgraph_wyrd.state.wording import counted
 
-if TYPE_CHECKING:
-    from langgraph_wyrd.state.diff import StateDiff
+# Fields that say where and when, or how something is kept, not what it is.
+SILENT_OF_STATE = frozenset(("thread_id", "checkpoint_id", "ts", "ns", "reason"))
+STATE_FIELDS = (*sorted(SILENT_OF_STATE), "title", "status", "due", "extra")
+ORIGIN = ("id", "ref", "opened_at", "source", "thread_id")
+SILENT = frozenset((*ORIGIN, "changed_at", "closed_at", "closed_in", "listed"))
+Fields = dict[str, Any]
+
+
+def equal(one: Item, other: Item) -> bool:
+    """Equal to the last field: 1, 1.0 and True are three values."""
+    return one is other or same(codec.write(one), codec.write(other))
+
+
+def item_fields(item: Item) -> Fields:
+    """The fields that say what an item is."""
+    return fields_of(codec.write(item), SILENT) or {}
+
+
+def fields_of(group: Fields | None, silent: frozenset[str]) -> Fields | None:
+    """Fields without those that say only where and when."""
+    if group is None:
+        return None
+    out = {name: value for name, value in group.items() if name not in silent}
+    if "closed_in" in group:  # of loops and intentions; a todo's status says it
+        out["open"] = group["closed_at"] is None and group["closed_in"] is None
+    return out
+
+
+def related(one: WorkingState, other: WorkingState) -> bool:
+    """Whether two states are of one thread, so that equal items have equal ids and refs."""
+    return one.thread_id is not None and (one.thread_id, one.ns) == (other.thread_id, other.ns)
+
+
+def _keys(item: Item, kin: bool, added: bool) -> tuple[Hashable, ...]:
+    """What makes two items the same one, surest first; None makes none.
+
+    Within a thread the same words under another ref, or once more after it was over, are another
+    loop, another intention. A tracker's own ids count unless they are numbers: those begin anew
+    with each list, so words go first.
+    """
+    id = None if added else item.id or None
+    if isinstance(item, ContextItem):
+        return id, (item.key, item.source.ns), item.key
+    text, still = " ".join(item.words.casefold().split()).rstrip(".!"), item.open
+    if isinstance(item, Intention):
+        return id, (item.aim, text, still), None if kin else (item.aim, text)
+    if isinstance(item, OpenLoop):
+        ref = (item.kind, item.ref) if item.ref else None
+        words = None if kin and ref else (item.kind, text)
+        return id, ref and (*ref, still), ref, words and (*words, still), words
+    name = (item.tracker, item.ref) if item.ref else None
+    number = item.ref is not None and item.ref.isdigit()
+    known = (item.tracker, text)
+    return (
+        id,
+        None if number else name,
+        name and (*name, text),
+        (*known, still),
+        known,
+        None if kin else text,
+        name if number and not added else None,
+    )
+
+
+def matched(
+    olds: Sequence[Item], news: Sequence[Item], kin: bool, *, added: bool = False
+) -> dict[int, int]:
+    """Which new item of a pillar an old one is, by their places: by id, then by what they say.
+
+    `kin`: the states are of one thread. `added`: both were added, each on one side of a merge;
+    then an equal id or number proves nothing.
+    """
+    old_keys = [_keys(item, kin, added) for item in olds]
+    new_keys = [_keys(item, kin, added) for item in news]
+    found: dict[int, int] = {}
+    left, right = list(range(len(olds))), list(range(len(news)))
+    for nth in range(len(old_keys[0]) if olds else 0):
+        waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+        for place in left:
+            waiting[old_keys[place][nth]].append(place)
+        waiting.pop(None, None)
+        alone = []
+        for place in right:
+            if queue := waiting.get(new_keys[place][nth]):
+                found[queue.popleft()] = place
+            else:
+                alone.append(place)
+        left, right = [place for place in left if place not in found], alone
+    return found
+
 
 # Fields that are only right together: an open todo with the other side's `closed_at` is none.
 _GROUPS = {
@@ -98,36 +179,20 @@ def merge(base: WorkingState, ours: WorkingState, theirs: WorkingState = _LEFT_O
     found = _Joining("state", conflicts).fields(b, o, t)
     for pillar in PILLARS:
         b_items, o_items, t_items = (getattr(each, pillar) for each in (base, ours, theirs))
-        joining = _Joining(pillar, conflicts)
-        found[pillar] = _items(joining, b_items, o_items, t_items, kin)
+        if _alike(b_items, t_items) or _alike(o_items, t_items):
+            found[pillar] = o_items
+        elif _alike(b_items, o_items):
+            found[pillar] = t_items
+        else:
+            found[pillar] = _items(_Joining(pillar, conflicts), b_items, o_items, t_items, kin)
     return Merged(replace(ours, **found), tuple(conflicts))
 
 
-def applied(state: WorkingState, diff: StateDiff) -> Merged:
-    """See `StateDiff.apply`."""
-    conflicts: list[Conflict] = []
-    a, b = diff.states
-    old, new = ({name: pair[n] for name, pair in diff.fields.items()} for n in (0, 1))
-    ours = {name: getattr(state, name) for name in diff.fields}
-    found = _Joining("state", conflicts, partial=True).fields(old, ours, new)
-    for pillar, changes in diff.changes.items():
-        before, items, after = (getattr(each, pillar) for each in (a, state, b))
-        if _alike(items, before) or _alike(items, after):
-            found[pillar] = after
-            continue
-        olds = [each.old for each in changes if each.old is not None]
-        news = [each.new for each in changes if each.new is not None]
-        joining = _Joining(pillar, conflicts, partial=True)
-        found[pillar] = _items(joining, olds, items, news, False)
-    return Merged(replace(state, **found), tuple(conflicts))
-
-
 class _Joining:
-    """Joins three of a kind, and lists what contradicts. `partial`: the other two only have what
-    a diff has, so what ours lacks is not brought back, and where ours is stays."""
+    """Joins three of a kind, and lists what contradicts."""
 
-    def __init__(self, pillar: str, conflicts: list[Conflict], *, partial: bool = False) -> None:
-        self.pillar, self.conflicts, self.partial = pillar, conflicts, partial
+    def __init__(self, pillar: str, conflicts: list[Conflict]) -> None:
+        self.pillar, self.conflicts = pillar, conflicts
         of_state = pillar == "state"
         self.groups = _GROUPS_OF_STATE if of_state else _GROUPS
         self.silent = SILENT_OF_STATE if of_state else SILENT
@@ -140,7 +205,7 @@ class _Joining:
             if same(item_fields(held), item_fields(base)):
                 return None
             self.conflicts.append(Conflict(self.pillar, held.id, None, base, ours, theirs))
-            return ours if self.partial else held
+            return held
         if ours is theirs:
             return ours
         b = {} if base is None else codec.write(base)
@@ -174,7 +239,7 @@ class _Joining:
             return theirs
         b, o, t = (fields_of(each, self.silent) for each in (base, ours, theirs))
         if same(o, t):  # only when and where: the same one, whichever side is ours
-            return ours if self.partial else max(ours, theirs, key=_ordered)
+            return max(ours, theirs, key=_ordered)
         if same(t, b):
             return ours
         if same(o, b):
@@ -213,18 +278,16 @@ def _items(
         if item is not None:
             items[n] = item
     _distinct(items, slots)
-    return tuple(items[n] for n in _order(items, slots, joining.partial))
+    return tuple(items[n] for n in _order(items, slots))
 
 
-def _order(items: Mapping[int, Item], slots: Sequence[_Slot], partial: bool) -> list[int]:
+def _order(items: Mapping[int, Item], slots: Sequence[_Slot]) -> list[int]:
     """The slots in ours' order, or theirs' if only they have another; with what only the other
     side has after what it follows there."""
     first, second = (
         sorted((n for n in items if slots[n][side] is not None), key=lambda n: slots[n][side] or 0)
         for side in (1, 2)
     )
-    if partial:  # what is new to a state that was not compared follows at its end
-        return first + [n for n in second if slots[n][1] is None]
     known = [at for n in first if (at := slots[n][0]) is not None]
     if known == sorted(known):
         first, second = second, first
@@ -237,8 +300,8 @@ def _order(items: Mapping[int, Item], slots: Sequence[_Slot], partial: bool) -> 
 
 
 def _distinct(items: dict[int, Item], slots: Sequence[_Slot]) -> None:
-    """Two sides that each added something at the same place gave it the same id: one of them gets
-    another, the same one whichever side is ours."""
+    """Give one of two items that both sides added under one id another id, the same one whichever
+    side is ours."""
     mine = {items[n].id: n for n in items if slots[n][0] is slots[n][2] is None}
     taken = {item.id for item in items.values()}
     for n in [n for n in items if slots[n][0] is slots[n][1] is None]:

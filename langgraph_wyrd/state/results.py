@@ -252,7 +252,7 @@ def _title(entry: HistoryEntry) -> str:
 LONGEST_LABEL = 200  # characters of a name
 
 
-@viewed("lists", "row_html", "label_text")
+@viewed("lists", "row_html", "row_text")
 @dataclass(frozen=True, slots=True)
 class Label:
     """A name for a checkpoint, and what was promoted of the context as it was there."""

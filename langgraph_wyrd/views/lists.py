@@ -18,12 +18,11 @@ from langgraph_wyrd.state.results import (
 )
 from langgraph_wyrd.state.wording import node_path, value_text
 from langgraph_wyrd.views import html
-from langgraph_wyrd.views.history import made_by, ways_on
+from langgraph_wyrd.views.history import timeline_html, timeline_text
 from langgraph_wyrd.views.html import Part, age, folded, tag, words
 from langgraph_wyrd.views.text import Column, Paint, ago, count, line, plain, table, unpainted, when
 
 MOST = 200  # rows in a cell; a terminal gets all that were asked for
-_ID = 13  # characters of a checkpoint's id in a cell, where the whole one is a title
 
 Text = Callable[[Any], str]
 Html = Callable[[Any], Part]
@@ -47,19 +46,21 @@ class Field:
 def page_html(page: Sequence[Any], title: str | None = None, note: str | None = None) -> str:
     """A page in a cell."""
     name, fields = _kind(page)
+    shown = page[:MOST]
     size = count(len(page), name) if page else "nothing"
     head: list[Part] = [tag("span", title, class_="w-name") if title else None]
     head.append(tag("span", size, class_=None if title else "w-name"))
     if note:
         head.append(tag("small", note))
     said: list[Part] = [tag("div", *head, class_="w-head")]
-    if fields:
-        shown = page[:MOST]
+    if name == "checkpoint":
+        said.append(timeline_html(shown))
+    elif fields:
         kept = [f for f in fields if f.in_pages and any(f.text(each) for each in shown)]
         names = [("#" if c.right else "=" if c.says else "") + c.name for c in _columns(kept)]
         said.append(html.table(names, [[field.part(each) for field in kept] for each in shown]))
     elif page:
-        said.append(tag("ul", [tag("li", folded(repr(each))) for each in page[:MOST]]))
+        said.append(tag("ul", [tag("li", folded(repr(each))) for each in shown]))
     more = [f"and {len(page) - MOST:,} more in this list"] if len(page) > MOST else []
     if getattr(page, "next", None) is not None:
         more.append("there are more: after=page.next gives the next page")
@@ -68,12 +69,15 @@ def page_html(page: Sequence[Any], title: str | None = None, note: str | None = 
 
 def page_text(page: Sequence[Any], most: int = 100, paint: Paint = unpainted) -> str:
     """A page as lines of text."""
-    _, fields = _kind(page)
-    if not fields:
+    name, fields = _kind(page)
+    if name == "checkpoint":
+        lines = timeline_text(page, most, paint)
+    elif fields:
+        rows = [[field.text(each) for field in fields] for each in page]
+        colours = [[field.colour(each) for field in fields] for each in page]
+        lines = table(_columns(fields), rows, most, paint, colours)
+    else:
         return list.__repr__(list(page)) if page else "nothing"
-    rows = [[field.text(each) for field in fields] for each in page]
-    colours = [[field.colour(each) for field in fields] for each in page]
-    lines = table(_columns(fields), rows, most, paint, colours)
     if getattr(page, "next", None) is not None:
         lines.append(paint("… and more", "dim"))
     return "\n".join(lines)
@@ -191,17 +195,6 @@ def _code(text: str, title: str | None = None) -> Part:
     return tag("code", line(text, 60), class_="w-nowrap", title=title)
 
 
-def _marks(each: HistoryEntry) -> str:
-    ways = ways_on(each)
-    return (", ".join(each.labels) + (f" ({ways})" if ways else "")).strip()
-
-
-def _badges(each: HistoryEntry) -> Part:
-    names: list[Part] = [html.badge(name, "green") for name in each.labels]
-    ways = ways_on(each)
-    return [*names, html.badge(ways, "violet") if ways else None]
-
-
 # ---- the kinds
 
 _KINDS: dict[type[Any], tuple[str, Sequence[Field]]] = {
@@ -275,17 +268,7 @@ _KINDS: dict[type[Any], tuple[str, Sequence[Field]]] = {
         _says("what", lambda x: x.what),
         Field(Column("seen", spare=True), lambda x: "✓" if x.acknowledged_at else ""),
     )),
-    HistoryEntry: ("checkpoint", (
-        Field(Column(""), lambda x: "◉" if x.head else "●", None,
-              lambda x: "blue" if x.head else "dim"),
-        Field(Column("checkpoint"), lambda x: x.checkpoint_id,
-              lambda x: _code(x.checkpoint_id[:_ID], x.checkpoint_id), lambda x: "amber"),
-        Field(Column("step", right=True), lambda x: "" if x.step is None else str(x.step)),
-        Field(Column("time", spare=True), lambda x: when(x.ts), lambda x: age(x.ts), _dim),
-        Field(Column("nodes", flexible=True), made_by, None, lambda x: "violet"),
-        Field(Column("labels", flexible=True), _marks, _badges, lambda x: "green"),
-        _says("what changed", lambda x: x.summary),
-    )),
+    HistoryEntry: ("checkpoint", ()),  # drawn as a timeline
 }  # fmt: skip
 
 
@@ -301,11 +284,6 @@ def row_text(item: Any) -> str:
     """One row of a listing in a line."""
     _, fields = _kind([item])
     return line("  ".join(filter(None, (field.text(item) for field in fields))))
-
-
-def label_text(label: Label) -> str:
-    """A label in a line."""
-    return line(f"{label.name} at {label.checkpoint_id}, set {when(label.created_at)}")
 
 
 def item_html(item: Item) -> str:

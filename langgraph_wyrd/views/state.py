@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langgraph_wyrd.errors import WyrdError
-from langgraph_wyrd.state.diff import StateDiff
-from langgraph_wyrd.state.matching import Change
-from langgraph_wyrd.state.model import Intention, Item, OpenLoop, Todo, WorkingState
+from langgraph_wyrd.state.diff import Change, StateDiff
+from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.results import Heal, HistoryEntry
 from langgraph_wyrd.state.wording import by_weight, listing, nodes, value_text
 from langgraph_wyrd.views import html
@@ -89,29 +88,32 @@ def head(state: WorkingState) -> list[Part]:
     return said
 
 
+def _sections(state: WorkingState) -> list[tuple[str, str, str, Sequence[Item]]]:
+    """Of each part its title, how much is in it, what one item is called, and the items."""
+    todos, past = state.todos, [*reversed(state.intentions)]
+    done = sum(todo.status == "completed" for todo in todos)
+    parts: list[tuple[str, str, Sequence[Item]]] = [
+        ("Open loops", "open loop", by_weight(state.open_loops)),
+        ("Todos", "todo", todos),
+        ("Context", "context item", state.context),
+        ("Intentions", "intention", past if len(past) > 1 else ()),
+        ("Closed lately", "closed loop", [*reversed(state.closed_loops)]),
+        ("Guessed from prose", "guess", state.guessed_loops),
+    ]
+    return [
+        (title, f"{done} of {len(items)} done" if title == "Todos" else str(len(items)), one, items)
+        for title, one, items in parts
+        if items
+    ]
+
+
 def pillars(state: WorkingState) -> list[Markup]:
     """The four of them, those that hold something."""
-    loops, over = by_weight(state.open_loops), [*reversed(state.closed_loops)]
-    guesses, todos = state.guessed_loops, state.todos
-    done = sum(todo.status == "completed" for todo in todos)
-    stands = f"{done} of {count(len(todos), 'todo')} done" if todos else "none"
-    found = [
-        part("Open loops", str(len(loops)) if loops else "nothing waits",
-             bounded(loops, MOST, entry, "open loop") if loops else None),
-        part("Todos", stands, bounded(todos, MOST, entry, "todo") if todos else None),
-    ]  # fmt: skip
-    past = [*reversed(state.intentions)] if len(state.intentions) > 1 else []
-    others: list[tuple[str, Sequence[Item], str, str | None]] = [
-        ("Context", state.context, "context item", None),
-        ("Intentions", past, "intention", None),
-        ("Closed lately", over, "closed loop", None),
-        ("Guessed from prose", guesses, "guess", "more guesses"),
-    ]
-    for title, items, one, several in others:
-        if items:
-            inside = bounded(items, MOST, entry, one, several)
-            shown = title == "Context" and len(items) <= 6
-            found.append(part(title, str(len(items)), inside, open=shown))
+    found = [] if state.open_loops else [part("Open loops", "nothing waits", None)]
+    for title, size, one, items in _sections(state):
+        inside = bounded(items, MOST, entry, one, "more guesses" if one == "guess" else None)
+        shown = title in ("Open loops", "Todos") or (title == "Context" and len(items) <= 6)
+        found.append(part(title, size, inside, open=shown))
     return found
 
 
@@ -190,34 +192,26 @@ def state_lines(state: WorkingState, most: int = 100, paint: Paint = unpainted) 
     lines += [paint(each, "dim") for each in _wrapped(state.reason or "", most)]
     if state.due and state.status != "due":
         lines += [paint(fitted(line(f"next: {listing(nodes(state.due), 10)}"), most), "dim")]
-    loops, todos = by_weight(state.open_loops), state.todos
-    done = sum(todo.status == "completed" for todo in todos)
-    lines += _part("Open loops", f"{len(loops)}", map(_loop, loops), most, paint)
-    lines += _part("Todos", f"{done} of {len(todos)} done", map(_todo, todos), most, paint)
-    context = [((line(c.key, 40), "violet"), value_text(c.value), "") for c in state.context]
-    lines += _part("Context", f"{len(context)}", context, most, paint)
-    over = [_loop(each) for each in reversed(state.closed_loops)]
-    lines += _part("Closed lately", f"{len(over)}", over[:8], most, paint)
-    guesses = [_loop(each) for each in state.guessed_loops]
-    return lines + _part("Guessed from prose", f"{len(guesses)}", guesses, most, paint)
+    for title, size, _, items in _sections(state):
+        lines += _part(title, size, map(_row, items), most, paint)
+    return lines
 
 
 Row = tuple[tuple[str, str], str, str]  # a sign with its colour, what it says, small print
 
 
-def _loop(loop: OpenLoop) -> Row:
-    small = html.where(loop.source) if not loop.resolved else loop.outcome or "over"
-    return (line(loop.kind, 20), html.KIND_COLOURS.get(loop.kind, "grey")), _says(loop), small
-
-
-def _todo(todo: Todo) -> Row:
-    weight = "" if todo.priority == "medium" or not todo.open else todo.priority
-    mark = (html.TODO_MARKS.get(todo.status, "·"), html.TODO_COLOURS.get(todo.status, "grey"))
-    return mark, _says(todo), weight if todo.listed else "left its list"
-
-
-def _says(item: Item) -> str:
-    return item.words[:_READ]
+def _row(item: Item) -> Row:
+    if isinstance(item, Todo):
+        weight = "" if item.priority == "medium" or not item.open else item.priority
+        sign = html.TODO_MARKS.get(item.status, "·"), html.TODO_COLOURS.get(item.status, "grey")
+        return sign, item.words[:_READ], weight if item.listed else "left its list"
+    if isinstance(item, ContextItem):
+        return (line(item.key, 40), "violet"), value_text(item.value), ""
+    small = html.where(item.source) if item.open else item.outcome or "over"
+    if isinstance(item, Intention):
+        return ("→" if item.open else "·", "blue"), item.words[:_READ], small
+    sign = line(item.kind, 20), html.KIND_COLOURS.get(item.kind, "grey")
+    return sign, item.words[:_READ], small
 
 
 def _part(name: str, said: str, rows: Iterable[Row], most: int, paint: Paint) -> list[str]:
