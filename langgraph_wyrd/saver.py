@@ -466,7 +466,9 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def _meta_of(self, config: Any) -> Mapping[str, Any]:
         """What a config's metadata tell of whose writes these are."""
-        meta = config.get("metadata") or {}
+        meta = config.get("metadata")
+        if meta is None:
+            return {}
         return meta if self._redaction is None else self._redaction(dict(meta))
 
     def _get(self, config: RunnableConfig) -> tuple[Reading, str]:

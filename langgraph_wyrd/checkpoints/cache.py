@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,11 +132,14 @@ class Cache:
         slot.thread = thread
         if self._slots.setdefault(thread_id, slot) is not slot:
             return  # it was forgotten meanwhile, and another slot has its place
-        weight = thread.weight
-        self._bytes += weight - slot.weight
-        slot.weight = weight
-        with suppress(KeyError):  # another keep has just forgotten it
+        if slot.weight == _EMPTY or thread.version % 8 == 0:  # a put adds little
+            weight = thread.weight
+            self._bytes += weight - slot.weight
+            slot.weight = weight
+        try:  # noqa: SIM105 - at every put
             self._slots.move_to_end(thread_id)
+        except KeyError:  # another keep has just forgotten it
+            pass
         self._shed()
 
     def _shed(self) -> None:

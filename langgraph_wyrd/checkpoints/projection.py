@@ -85,8 +85,13 @@ def _compare(
     row: Callable[[Any], Any],
     stays: Callable[[Any], bool],
 ) -> None:
-    held = {item.id: item for item in before}
-    for item in after:
+    same = 0  # mostly only the last ones are others
+    for held_now, item in zip(before, after, strict=False):
+        if held_now is not item:
+            break
+        same += 1
+    held = {item.id: item for item in before[same:]}
+    for item in after[same:]:
         known = held.pop(item.id, None)
         if known is not item and known != item:
             if known is not None and make.sealer is None and _only_ended(known, item):

@@ -173,20 +173,20 @@ def planned(
     dropped = [name for name in old_versions if name not in versions]
     seen: dict[str, dict[str, Any]] = {}
     all_seen: dict[str, dict[str, Any]] = {}
+    unseen = [node for node in old_seen if node not in put.seen]
     for node, held in put.seen.items():
         before = old_seen.get(node)
         if before is not None and before == held:
             all_seen[node] = before
             continue
         all_seen[node] = dict(held)
-        if before is None or before.keys() - held.keys():
+        if before is None:
             seen[node] = all_seen[node]
-        else:
+        elif before.keys() <= held.keys():
             seen[node] = {n: v for n, v in held.items() if before.get(n) != v or n not in before}
-    # A node that lost an entry is told anew: taken out first, as a delta only adds.
-    unseen = [
-        n for n, held in space.seen.items() if n not in put.seen or held.keys() - put.seen[n].keys()
-    ]
+        else:  # it lost an entry: taken out first and stored whole, as a delta only adds
+            unseen.append(node)
+            seen[node] = all_seen[node]
     rest = rest_bytes(codec, put.rest)
 
     try:

@@ -299,19 +299,27 @@ _KEYS = (
     "rule", "message_id", "tool_call_id", "task_id", "node", "channel", "author", "agent",
     "run_id", "checkpoint_id", "ns", "name", "args",
 )  # fmt: skip
-_NUMBERS = {name: number for number, name in enumerate(_KEYS)}
+
+
+class _Numbers(dict[str, Any]):
+    """The numbers of keys; of one that has none, the key itself."""
+
+    def __missing__(self, key: str) -> str:
+        return key
+
+
+_number = _Numbers((name, number) for number, name in enumerate(_KEYS))
 _PILLARS = ("todo", "context", "loop", "intention", "thread")
 _OPS = ("open", "change", "close", "drop", "base", "failed", "fork")
 
 
 def _row(event: Event) -> list[Any]:
     """An event as a short list."""
-    number = _NUMBERS.get
     row = [
         _PILLARS.index(event.pillar) * 16 + _OPS.index(event.op),
         event.item,
-        {number(name, name): value for name, value in event.body.items()},
-        {number(name, name): value for name, value in event.source.items()},
+        {_number[name]: value for name, value in event.body.items()},
+        {_number[name]: value for name, value in event.source.items()},
     ]
     while not row[-1]:
         row.pop()

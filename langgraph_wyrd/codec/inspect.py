@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from langgraph_wyrd.codec.messages import is_utf8
 from langgraph_wyrd.storage.names import has_surrogate
 from langgraph_wyrd.types.kept import parts, walk
 
@@ -39,8 +40,8 @@ _ARRAY = b"\x06\x94"
 
 def spoilt(value: Any, data: bytes) -> tuple[str, str] | None:
     """The path to what the default serde packs, but does not give back, and what to say of it."""
-    # It writes a lone surrogate as "?", so only bytes with one need a look.
-    if b"?" in data and (at := surrogate_at(value)) is not None:
+    # It writes a lone surrogate as "?", so only bytes with one need a look; mostly a quick one.
+    if b"?" in data and not is_utf8(value) and (at := surrogate_at(value)) is not None:
         return at, (
             "holds a lone surrogate (half of a character), which UTF-8 can't carry: replace or "
             "remove it before saving"

@@ -203,6 +203,23 @@ def pack(values: Sequence[Any]) -> bytes | None:
         return None
 
 
+def is_utf8(value: Any) -> bool:
+    """Whether all text in a value of plain data and messages can be written as UTF-8; False also
+    where there is anything else in it."""
+    try:
+        ormsgpack.packb(value, _fields, PLAIN)
+    except (ormsgpack.MsgpackEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if value.__class__ not in _BY_TYPE or value.__pydantic_extra__:
+        raise TypeError
+    held: dict[str, Any] = value.__dict__
+    return held
+
+
 _CODE = {cls: spec.code for cls, spec in _BY_TYPE.items()}
 _dict_of = attrgetter("__dict__")
 _extra_of = attrgetter("__pydantic_extra__")
@@ -252,11 +269,11 @@ def shape(message: Any) -> Any:
 
 def _shape(value: Any) -> Any:
     kind = type(value)
-    if kind is dict:
-        return tuple([(key, _shape(item)) for key, item in value.items()])
-    if kind is list:
-        return (list, *[_shape(item) for item in value])
-    return kind
+    held = value.values() if kind is dict else value
+    kinds = tuple(map(type, held))
+    if dict in kinds or list in kinds:
+        kinds = tuple([_shape(each) if type(each) in (dict, list) else type(each) for each in held])
+    return (kind, kinds) if kind is list else (kind, tuple(value), kinds)
 
 
 def same(original: Any, restored: Any) -> bool:

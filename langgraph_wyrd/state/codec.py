@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass, fields
 from hashlib import blake2b
 from itertools import count
 from math import isfinite
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, PayloadTooNew
@@ -70,6 +71,7 @@ _WRITE = {
     cls: {each.name: _default(each) for each in fields(cls) if each.name != "extra"}
     for cls in _MODELS
 }
+_VALUES = {cls: attrgetter(*held) for cls, held in _WRITE.items()}
 _NEEDED: dict[type[Any], dict[str, Any]] = {
     cls: {name: "" for name, default in held.items() if default is _NEEDED_ONE}
     for cls, held in _WRITE.items()
@@ -98,17 +100,20 @@ def write(model: Any, compact: bool = False) -> dict[str, Any]:
     """A model's fields; unknown ones, that came with it, beside them."""
     cls = type(model)
     out: dict[str, Any] = {}
-    for name, default in _WRITE[cls].items():
-        value = getattr(model, name)
-        if (compact or name == "thread_id") and value == default:
+    for (name, default), value in zip(_WRITE[cls].items(), _VALUES[cls](model), strict=True):
+        kind = type(value)
+        if (compact or name == "thread_id") and (value is default or value == default):
             continue  # an item of a state has no thread id of its own
-        if type(value) is Source:
-            value = write(value, compact)
-        elif type(value) is tuple:
-            value = [write(each, compact) for each in value]
-        elif isinstance(value, Mapping):
-            value = dict(value)
-        out[name] = value
+        if kind is str or value is None:
+            out[name] = value
+        elif kind is Source:
+            out[name] = write(value, compact)
+        elif kind is tuple:
+            out[name] = [write(each, compact) for each in value]
+        elif kind is dict or isinstance(value, Mapping):
+            out[name] = dict(value)
+        else:
+            out[name] = value
     if model.extra:
         clash = {name: value for name, value in model.extra.items() if name in _KNOWN[cls]}
         out.update((name, value) for name, value in model.extra.items() if name not in clash)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import isfinite
+from operator import attrgetter
 from typing import Any, Literal
 
 from langgraph_wyrd.state import codec
@@ -94,6 +95,7 @@ def is_kept(event: Event) -> bool:
 
 _WHERE = ("node", "channel", "message_id", "task_id", "tool_call_id", "rule", "author")
 _WHOSE = (*_WHERE, "agent", "run_id")
+_where, _whose = attrgetter(*_WHERE), attrgetter(*_WHOSE)
 
 
 def packed(source: Source, at: Moment, opening: bool = False) -> dict[str, Any]:
@@ -106,8 +108,10 @@ def packed(source: Source, at: Moment, opening: bool = False) -> dict[str, Any]:
             out["ns"] = source.ns
     elif source.ns and source.ns != at.ns:
         out["ns"] = source.ns
-    for name in _WHOSE if opening else _WHERE:
-        value = getattr(source, name)
+    named = zip(_WHOSE, _whose(source), strict=True)
+    if not opening:
+        named = zip(_WHERE, _where(source), strict=True)
+    for name, value in named:
         if value is not None:  # nothing is called for what is plain ASCII, as nearly all of it is
             is_plain = type(value) is str and value.isascii() and "\0" not in value
             out[name] = value if is_plain else word(value)
