@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_wyrd.agents import prompt
-from langgraph_wyrd.agents.message_repair import fitted, form_of, repair_messages
+from langgraph_wyrd.agents.message_repair import sent_to
 from langgraph_wyrd.agents.place import (
     Place,
     before_input,
@@ -164,7 +164,7 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 system_message=prompt.with_block(request.system_message, text)
             )
         if self._repair:
-            repaired = fitted(repair_messages(request.messages), form_of(request.model))
+            repaired = sent_to(request.model, request.messages)
             if differ(request.messages, repaired):
                 request = request.override(messages=cast("list[AnyMessage]", repaired))
         return request

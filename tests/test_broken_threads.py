@@ -20,7 +20,7 @@ from langchain_core.tools import tool
 from langgraph.errors import GraphRecursionError
 from langgraph.types import interrupt
 
-from langgraph_wyrd.agents.message_repair import LEFT_OUT, fitted, form_of
+from langgraph_wyrd.agents.message_repair import LEFT_OUT, sent_to
 from langgraph_wyrd.middleware import WyrdMiddleware
 from tests.conftest import Backend
 from tests.providers import PROVIDERS, Refused, Strict, check, refused_by
@@ -200,10 +200,10 @@ def test_what_fits_comes_back_as_it_is() -> None:
     sound = [HumanMessage("go"), asks(("c", "pay", {})), ToolMessage("paid", tool_call_id="c")]
     odd = OTHERS["a long id"]
     for provider in PROVIDERS:
-        form = form_of(Strict(rule=says(), provider=provider))
-        assert all(a is b for a, b in zip(fitted(sound, form), sound, strict=True))
-        sent = fitted(OTHERS["an agent that speaks first"], form)
+        model = Strict(rule=says(), provider=provider)
+        assert all(a is b for a, b in zip(sent_to(model, sound), sound, strict=True))
+        sent = sent_to(model, OTHERS["an agent that speaks first"])
         assert (sent[0].text == LEFT_OUT) is (provider == "anthropic")
-        check(provider, fitted(odd, form))
-    form = form_of(Strict(rule=says(), provider="somebody"))
-    assert all(a is b for a, b in zip(fitted(odd, form), odd, strict=True))
+        check(provider, sent_to(model, odd))
+    model = Strict(rule=says(), provider="somebody")
+    assert all(a is b for a, b in zip(sent_to(model, odd), odd, strict=True))

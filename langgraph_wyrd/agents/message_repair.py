@@ -2,7 +2,7 @@
 
 Providers answer 400 to a history with a call that has no result, a result without its call, an id
 used twice, results that stand elsewhere, or blank text. `repair_messages` changes what they would
-refuse and nothing else; `fitted` gives a sound history the form that another provider takes.
+refuse and nothing else; `sent_to` also makes of another provider's history one that this one takes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ from langgraph_wyrd.state.wording import moment
 STARTED = "__wyrd_started__"  # the channel of the note that a call is about to be run
 UNKNOWN = "unknown"  # a tool without a name
 EMPTY = "(empty message)"
+LEFT_OUT = "(Earlier messages are left out.)"
+
+# By what LangChain's models call their provider.
+_PERSON_FIRST = ("anthropic", "amazon_bedrock")  # a history begins with a person
+_STRICT = (*_PERSON_FIRST, "openai", "azure")  # who refuse the following
+_LONGEST_ID, _LONGEST_NAME = 40, 64
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")  # in a tool's name; converters see to ids
 
 _CALLING = {
     "tool_use": "id", "tool_call": "id", "invalid_tool_call": "id", "function_call": "call_id",
@@ -64,6 +71,19 @@ def repair_messages(
     """
     given = [m if isinstance(m, BaseMessage) else convert_to_messages([m])[0] for m in messages]
     return _Repair(given, pending_writes, now, asked or {}).done()
+
+
+def sent_to(model: BaseChatModel, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """The repaired history as this model's provider takes it, the same at every call."""
+    provider = None
+    with suppress(Exception):  # a model of somebody's own
+        provider = model._get_ls_params().get("ls_provider")
+    out = _Repair([*messages], (), None, {}, strict=provider in _STRICT).done()
+    if provider in _PERSON_FIRST:
+        first = next((n for n, m in enumerate(out) if not isinstance(m, SystemMessage)), None)
+        if first is not None and isinstance(out[first], AIMessage):
+            out.insert(first, HumanMessage(LEFT_OUT))
+    return out
 
 
 def unanswered(messages: Iterable[BaseMessage]) -> bool:
@@ -121,10 +141,9 @@ class _Call:
 class _Repair:
     def __init__(
         self, given: Sequence[BaseMessage], writes: Iterable[Sequence[Any]], now: datetime | None,
-        asked: Mapping[str, str],
+        asked: Mapping[str, str], strict: bool = False,
     ) -> None:  # fmt: skip
-        self.now = now
-        self.asked = asked
+        self.now, self.asked, self.strict = now, asked, strict
         self.results: dict[str, ToolMessage] = {}  # that are only pending writes
         self.started: dict[str, str] = {}
         for task, channel, value, *_ in writes:
@@ -210,9 +229,13 @@ class _Repair:
         found: list[_Call] = []
         renamed: dict[str, list[str]] = {}
         for n, call in enumerate((*valid, *broken)):
-            old, name = call.get("id") or "", call.get("name") or UNKNOWN
+            id = old = call.get("id") or ""
+            name = call.get("name") or UNKNOWN
+            if self.strict:
+                id = id if len(id) <= _LONGEST_ID else _hashed(id, 16)
+                name = _ODD.sub("_", name)[:_LONGEST_NAME]
             made_up = _hashed(f"{message.id or len(self.messages)}/{n}", 8)
-            new = self._new_id(old or made_up, made_up=not old)
+            new = self._new_id(id or made_up, made_up=not old)
             malformed = None if n < len(valid) else str(call.get("error") or "")
             found.append(_Call(old, new, name, malformed))
             renamed.setdefault(old, []).append(new)
@@ -223,9 +246,11 @@ class _Repair:
             call.update(fixed)
         if not changed:
             return message, found
-        if all(new == [old] for old, new in renamed.items()):
-            renamed = {}
-        return _with_calls(message, content, valid, broken, renamed), found
+        if isinstance(content, list) and any(new != [old] for old, new in renamed.items()):
+            content = _with_new_ids(content, renamed)
+        kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
+        update = {"content": content, "tool_calls": valid, "invalid_tool_calls": broken}
+        return message.model_copy(update={**update, "additional_kwargs": kwargs}), found
 
     def _new_id(self, id: str, *, made_up: bool) -> str:
         """This id, or, where it was given before, one with a number."""
@@ -372,87 +397,3 @@ def _says_nothing(message: AIMessage) -> bool:
     if isinstance(content, str):
         return not content
     return all(_is(block, *_THOUGHTS) for block in content)
-
-
-LEFT_OUT = "(Earlier messages are left out.)"
-
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What a provider refuses, beside what `repair_messages` sees to."""
-
-    id: int  # characters of a call's id, at most
-    name: int  # of a tool's name, of which no other than letters, digits, _ and -
-    person_first: bool  # whether a history begins with a person
-
-
-_OPENAI, _ANTHROPIC, _BEDROCK = Form(40, 64, False), Form(128, 128, True), Form(64, 64, True)
-# By what LangChain's models call their provider. The ids' characters are the converters' business.
-_FORMS = {
-    "openai": _OPENAI, "azure": _OPENAI, "anthropic": _ANTHROPIC, "amazon_bedrock": _BEDROCK,
-}  # fmt: skip
-
-
-def form_of(model: BaseChatModel) -> Form | None:
-    """What the model's provider takes; None if that is not known."""
-    with suppress(Exception):  # a model of somebody's own
-        return _FORMS.get(model._get_ls_params().get("ls_provider", ""))
-    return None
-
-
-def fitted(messages: Sequence[BaseMessage], form: Form | None) -> list[BaseMessage]:
-    """The history in this form; what has it already comes back as it is."""
-    if form is None:
-        return [*messages]
-    out = [_fitted(message, form) for message in messages]
-    if form.person_first:
-        first = next((n for n, m in enumerate(out) if not isinstance(m, SystemMessage)), None)
-        if first is not None and isinstance(out[first], AIMessage):
-            out.insert(first, HumanMessage(LEFT_OUT))
-    return out
-
-
-def _fitted(message: BaseMessage, form: Form) -> BaseMessage:
-    if isinstance(message, ToolMessage):
-        id = _id(message.tool_call_id, form)
-        same = id == message.tool_call_id
-        return message if same else message.model_copy(update={"tool_call_id": id})
-    if not isinstance(message, AIMessage):
-        return message
-
-    def formed(call: Any) -> dict[str, Any]:
-        name = _ODD.sub("_", call["name"] or "")[: form.name]
-        return {**call, "id": _id(call["id"] or "", form), "name": name}
-
-    old: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
-    new = [*map(formed, old)]
-    pairs = [*zip(old, new, strict=True)]
-    if all((a[name] or "") == b[name] for a, b in pairs for name in ("id", "name")):
-        return message
-    renamed: dict[str, list[str]] = {}
-    for a, b in pairs:
-        if a["id"] != b["id"]:
-            renamed.setdefault(a["id"] or "", []).append(b["id"])
-    count = len(message.tool_calls)
-    return _with_calls(message, message.content, new[:count], new[count:], renamed)
-
-
-def _with_calls(
-    message: AIMessage, content: Any, valid: list[Any], broken: list[Any],
-    renamed: Mapping[str, list[str]],
-) -> AIMessage:  # fmt: skip
-    """A message with these calls, under new ids in its content blocks, too."""
-    if renamed and isinstance(content, list):
-        content = _with_new_ids(content, renamed)
-    kwargs = {k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"}
-    return message.model_copy(
-        update={"content": content, "tool_calls": valid, "invalid_tool_calls": broken,
-                "additional_kwargs": kwargs}
-    )  # fmt: skip
-
-
-def _id(id: str, form: Form) -> str:
-    """An id that is too long, by a hash: the same at every call, and for its result."""
-    return id if len(id) <= form.id else _hashed(id, 16)
