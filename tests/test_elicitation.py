@@ -10,7 +10,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from langgraph_wyrd.extraction.elicitation import elicitation
+from langgraph_wyrd.extraction.interrupts import asked, request
 from tests.conftest import Backend
 from tests.damage import at
 
@@ -73,15 +73,13 @@ async def test_it_is_listed_in_words(durable: Backend, call: Call) -> None:
 )  # fmt: skip
 def test_anything_else_is_none_of_them(value: Any) -> None:
     """And is described as any other question."""
-    assert elicitation(value) is None
+    assert request(value).form == "plain"
 
 
 def test_much_of_it_is_cut() -> None:
     """A server may ask as much as it likes."""
-    found = elicitation(asks(*[{**FORM, "message": "x" * 5000}] * 20))
-    assert found is not None
-    words, context, _ = found
+    words, context, _ = asked(asks(*[{**FORM, "message": "x" * 5000}] * 20))
     assert len(words) <= 300
     assert (len(context["requests"]), context["requests_left_out"]) == (8, 12)
     assert len(str(context)) < 20_000
-    assert elicitation(asks({}))[0] == "book_flight asks: an answer is needed"  # type: ignore[index]
+    assert asked(asks({}))[0] == "book_flight asks: an answer is needed"

@@ -1,18 +1,19 @@
 """What an interrupt lets people answer, and their answers in the form that its node expects.
 
-Four forms are known: langchain's human in the loop for a turn's calls together and for each alone,
-Agent Inbox's, and the questions of MCP servers. Any other interrupt takes any value that fits its
-JSON schema. LangGraph checks an answer when the run goes on, too late for one that is stored
-before; keywords that this does not know (formats, patterns, …) are not checked here.
+An interrupt of no known form takes any value that fits its JSON schema. LangGraph checks an answer
+when the run goes on, too late for one that is stored before; keywords that this does not know
+(formats, patterns, …) are not checked here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from langgraph_wyrd.errors import AnswerNotAllowed
+from langgraph_wyrd.extraction import interrupts
+from langgraph_wyrd.extraction.interrupts import OF_INBOX, Action, Request
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -135,108 +136,36 @@ def _is(value: Any, kind: Any) -> bool:
     return whole or isinstance(value, known)
 
 
-Form = Literal["batched", "per_call", "agent_inbox", "elicitation", "plain"]
-ALL = ("approve", "edit", "reject", "respond")
-_OF_INBOX = {"approve": "accept", "edit": "edit", "reject": "ignore", "respond": "response"}
-_CANONICAL = {inbox: ours for ours, inbox in _OF_INBOX.items()}
-_ALLOWS = {**{each: f"allow_{each}" for each in _CANONICAL}, "response": "allow_respond"}
-_ELICITED = ("accept", "decline", "cancel")
+_CANONICAL = {inbox: ours for ours, inbox in OF_INBOX.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One action to decide on: a tool call, or a question of an MCP server."""
-
-    name: str
-    args: Any = None
-    allowed: tuple[str, ...] = ALL
-    description: str | None = None
+def allowed(asked: Request, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """What may be decided about all of an interrupt's actions."""
+    if not asked.actions:
+        return () if schema is None else choices(schema)
+    first, *others = (action.allowed for action in asked.actions)
+    return tuple(each for each in first if all(each in other for other in others))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked for. `several`: Agent Inbox's form holds a list."""
-
-    form: Form
-    actions: tuple[Action, ...] = ()
-    schema: Mapping[str, Any] | None = field(default=None, hash=False)
-    several: bool = False
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """What may be decided about all of its actions."""
-        if not self.actions:
-            return () if self.schema is None else choices(self.schema)
-        first, *others = (action.allowed for action in self.actions)
-        return tuple(each for each in first if all(each in other for other in others))
-
-
-def request(value: Any, schema: Mapping[str, Any] | None = None) -> Request:
-    """What an interrupt's value asks for."""
-    if isinstance(value, Mapping):
-        if value.get("type") == "tool_approval" and "name" in value:
-            allowed = ALL if schema is None else choices(schema) or ALL
-            return Request("per_call", (_action(value, allowed),), schema)
-        if value.get("type") == "mcp_elicitation" and isinstance(value.get("requests"), Sequence):
-            asked = [each for each in value["requests"] if isinstance(each, Mapping)]
-            return Request("elicitation", tuple(map(_elicited, asked)), schema)
-        if (found := _batched(value)) is not None:
-            return found
-    several = isinstance(value, list | tuple)
-    asked = list(value) if several else [value]
-    actions = [each.get("action_request") if isinstance(each, Mapping) else None for each in asked]
-    if asked and all(isinstance(each, Mapping) for each in actions):
-        return Request("agent_inbox", tuple(map(_of_inbox, asked)), schema, several)
-    return Request("plain", (), schema)
-
-
-def _action(call: Mapping[str, Any], allowed: Sequence[str]) -> Action:
-    text = call.get("description")
-    said = text if isinstance(text, str) and text else None
-    return Action(str(call.get("name")), call.get("args"), tuple(allowed), said)
-
-
-def _batched(value: Mapping[str, Any]) -> Request | None:
-    calls, rules = value.get("action_requests"), value.get("review_configs")
-    if not isinstance(calls, Sequence) or isinstance(calls, str) or not calls:
-        return None
-    if not all(isinstance(call, Mapping) and "name" in call for call in calls):
-        return None
-    allowed = {
-        rule.get("action_name"): tuple(rule.get("allowed_decisions") or ALL)
-        for rule in (rules if isinstance(rules, Sequence) else ())
-        if isinstance(rule, Mapping)
-    }
-    return Request("batched", tuple(_action(c, allowed.get(c["name"], ALL)) for c in calls))
-
-
-def _of_inbox(value: Mapping[str, Any]) -> Action:
-    call, config = value["action_request"], value.get("config")
-    allowed = [_OF_INBOX[each] for each in ALL]
-    if isinstance(config, Mapping):
-        allowed = [each for each in allowed if config.get(_ALLOWS[each]) is True]
-    named = {"name": call.get("action") or call.get("name"), "args": call.get("args")}
-    return _action({**named, "description": value.get("description")}, allowed)
-
-
-def _elicited(value: Mapping[str, Any]) -> Action:
-    text = value.get("message")
-    args = value.get("requested_schema") if value.get("mode") == "form" else value.get("url")
-    key, said = str(value.get("key")), text if isinstance(text, str) else None
-    return Action(key, args, _ELICITED, said)
+def request(value: Any, schema: Mapping[str, Any] | None) -> Request:
+    """What an interrupt's value asks for; the schema of a single call says what is allowed."""
+    found = interrupts.request(value)
+    if found.form == "per_call" and schema is not None and (names := choices(schema)):
+        return replace(found, actions=(replace(found.actions[0], allowed=names),))
+    return found
 
 
 # ---- answers
 
 
-def answer(given: Any, asked: Request) -> Any:
+def answer(given: Any, asked: Request, schema: Mapping[str, Any] | None) -> Any:
     """The answer as the node expects it.
 
     Raises:
         AnswerNotAllowed: The interrupt does not take it; the message says what it takes.
     """
     if asked.form == "plain":
-        if asked.schema is not None and (wrong := misfit(given, asked.schema)) is not None:
+        if schema is not None and (wrong := misfit(given, schema)) is not None:
             raise AnswerNotAllowed(f"the answer does not fit what was asked for: {wrong}")
         return given
     if asked.form == "elicitation":
@@ -247,7 +176,7 @@ def answer(given: Any, asked: Request) -> Any:
     decided = _each(given, asked, "decisions", _for_langchain)
     if asked.form == "batched":
         return {"decisions": decided}
-    if asked.schema is not None and (wrong := misfit(decided[0], asked.schema)) is not None:
+    if schema is not None and (wrong := misfit(decided[0], schema)) is not None:
         raise AnswerNotAllowed(f"{asked.actions[0].name}: {wrong}")
     return decided[0]
 
@@ -317,7 +246,7 @@ def _decided(given: Any, action: Action) -> tuple[str, str | None, Any]:
         kind = "reject"
     elif kind == "reject" and text is not None and "response" in action.allowed:
         kind = "respond"
-    if not {kind, _OF_INBOX.get(kind, kind)} & {*action.allowed}:
+    if not {kind, OF_INBOX.get(kind, kind)} & {*action.allowed}:
         raise _refused(str(held["type"]), action)
     if kind == "respond" and text is None:
         raise AnswerNotAllowed(
@@ -338,7 +267,7 @@ def _for_inbox(given: Any, action: Action) -> dict[str, Any]:
     kind, text, edited = _decided(given, action)
     if edited is not None:
         return {"type": "edit", "args": {"action": edited[0], "args": edited[1]}}
-    return {"type": _OF_INBOX[kind], "args": text if kind == "respond" else None}
+    return {"type": OF_INBOX[kind], "args": text if kind == "respond" else None}
 
 
 def _elicitation(given: Any, asked: Request) -> Any:

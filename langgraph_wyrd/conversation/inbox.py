@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import past_writes
 from langgraph_wyrd.configs import checkpoint_config, id_of, ns_of
+from langgraph_wyrd.conversation.approvals import allowed, request
 from langgraph_wyrd.conversation.approvals import answer as fitted
-from langgraph_wyrd.conversation.approvals import request
 from langgraph_wyrd.errors import (
     AlreadyAnswered,
     InvalidInput,
@@ -30,6 +30,7 @@ from langgraph_wyrd.errors import (
     WyrdError,
 )
 from langgraph_wyrd.extraction.due import CONTROL, INTERRUPT, JOIN, NULL_TASK, RESUME, SENDS
+from langgraph_wyrd.extraction.interrupts import parts_of
 from langgraph_wyrd.extraction.plain import as_text
 from langgraph_wyrd.extraction.tasks import own_ids
 from langgraph_wyrd.hooks import of_loops
@@ -49,7 +50,6 @@ ANSWER = "__wyrd_answer__"  # an answer that was stored: who gave it, when, and 
 ASSIGN = "__wyrd_assign__"  # whose question it is, until when
 _BRANCH = "branch:to:"
 _PAGE = 8  # checkpoints that are looked at together
-_PLACEHOLDER = "placeholder-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +221,9 @@ def _pending(
             continue
         given = _list(answers.get(task))
         for each in interrupts:
-            id = _field(each, "id") or _field(each, "interrupt_id")
-            known = isinstance(id, str) and bool(id) and id != _PLACEHOLDER
-            key = id if known else task
-            place = _place(ns, names, task, key, len(given)) if known else len(given)
-            schema = _field(each, "response_schema")
-            schema = schema if isinstance(schema, Mapping) else None
-            value, alone = _field(each, "value", each), key not in made
+            id, value, schema = parts_of(each)
+            key, alone = id or task, (id or task) not in made
+            place = _place(ns, names, task, key, len(given)) if id else len(given)
             made[key] = Pending(key, value, schema, task, tuple(given), found, place, alone)
     return made
 
@@ -264,13 +260,6 @@ def _notes(found: CheckpointTuple) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if channel in (ANSWER, ASSIGN) and isinstance(value, Mapping)
     ]
     yield from sorted(notes, key=lambda note: str(note[1].get("at")))
-
-
-def _field(interrupt: Any, name: str, otherwise: Any = None) -> Any:
-    """A field of an interrupt; older ones were stored as dicts."""
-    if isinstance(interrupt, Mapping) and "value" in interrupt:
-        return interrupt.get(name, otherwise)
-    return getattr(interrupt, name, otherwise)
 
 
 def _list(value: Any) -> list[Any]:
@@ -345,7 +334,7 @@ def _entry(loop: OpenLoop, found: Waiting | None) -> InboxEntry | None:
     wanted, said = request(asked.value, asked.schema), found.assigned(asked.key)
     return InboxEntry(
         kind="approval" if wanted.form in ("batched", "per_call", "agent_inbox") else "interrupt",
-        allowed=wanted.allowed,
+        allowed=allowed(wanted, asked.schema),
         ns=ns_of(asked.of),
         agent=_agent(asked.of) or _agent(head),
         value=asked.value,
@@ -403,7 +392,7 @@ def answer(
     for key, each in given.items():  # all are checked before one is stored
         asked = found.pending[key]
         refuse_expired(found, asked)
-        made.append((asked, fitted(each, request(asked.value, asked.schema))))
+        made.append((asked, fitted(each, request(asked.value, asked.schema), asked.schema)))
         if not asked.own and len(found.open) > 1:
             raise InvalidInput(
                 f"interrupt {asked.key} of thread {thread.id!r} was asked in a subgraph that "

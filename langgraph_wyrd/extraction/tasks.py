@@ -27,17 +27,13 @@ from langgraph_wyrd.extraction.due import (
     node_of,
     place_of,
 )
-from langgraph_wyrd.extraction.elicitation import elicitation
-from langgraph_wyrd.extraction.plain import as_text, bounded
+from langgraph_wyrd.extraction.interrupts import asked, parts_of
+from langgraph_wyrd.extraction.plain import bounded
 from langgraph_wyrd.extraction.view import TaskWrite, View
 from langgraph_wyrd.state.facts import Fact, Opens, Settles
 from langgraph_wyrd.state.model import HOLDS_UP, OpenLoop, shortened
 
 _QUESTION = 500  # characters of a description
-_ACTION = 120
-_ARGS = 600
-_ACTIONS = 10  # of one interrupt, that are shown in full
-_ASKED = ("question", "ask", "message", "prompt", "description", "query", "title", "text")
 _ERROR_REPR = re.compile(r"^([A-Za-z_][\w.]*)\((.*)\)$", re.DOTALL)
 _MAP_KEY = re.compile(r"^[0-9a-f]{32}$")
 
@@ -139,7 +135,7 @@ def _is_id(key: Any) -> bool:
 
 def _over(view: View, task: _Task) -> Iterator[Fact]:
     """What this task, or the one whose error it handles, waited for or failed with before."""
-    again = {_id_of(each) for each in task.interrupts} if not task.finished else set()
+    again = {parts_of(each)[0] for each in task.interrupts} if not task.finished else set()
     handles = _handles(task)
     for loop in view.previous.loops:
         if loop.resolved or loop.kind not in ("interrupt", "error"):
@@ -164,7 +160,7 @@ def _over(view: View, task: _Task) -> Iterator[Fact]:
 def _was_answered(view: View, task: _Task, interrupt: Any) -> bool:
     """Whether a task that failed did so after the answer; its question is still in its slot."""
     ids = own_ids(view.ns, node_of(task.path, view.values), task.id, task.answers)
-    return _id_of(interrupt) in ids
+    return parts_of(interrupt)[0] in ids
 
 
 def own_ids(ns: str, node: str | None, task: str, count: int) -> list[str]:
@@ -250,23 +246,10 @@ def error_text(error: Any) -> str:
 # ---- interrupts
 
 
-def _id_of(interrupt: Any) -> str | None:
-    """An interrupt's id; older ones were stored as dicts."""
-    if isinstance(interrupt, Mapping):
-        id = interrupt.get("id") or interrupt.get("interrupt_id")
-    else:
-        id = getattr(interrupt, "id", None)
-    return id if isinstance(id, str) and id and id != "placeholder-id" else None
-
-
 def _interrupt(view: View, task: _Task, interrupt: Any) -> Opens:
-    if isinstance(interrupt, Mapping) and "value" in interrupt:
-        value, schema = interrupt["value"], interrupt.get("response_schema")
-    else:
-        value = getattr(interrupt, "value", interrupt)
-        schema = getattr(interrupt, "response_schema", None)
+    id, value, schema = parts_of(interrupt)
     description, context, call = asked(value)
-    if isinstance(schema, Mapping):
+    if schema is not None:
         context["response_schema"] = bounded(schema)[0]
     held = _held_up(view, task, context, call)
     if held:
@@ -274,7 +257,7 @@ def _interrupt(view: View, task: _Task, interrupt: Any) -> Opens:
         call = call or (held[0] if len(held) == 1 else None)
     node = node_of(task.path, view.values)
     source = view.at("interrupt", task_id=task.id, node=node, channel=INTERRUPT, tool_call_id=call)
-    return Opens("interrupt", description, source, _id_of(interrupt) or task.id, context)
+    return Opens("interrupt", description, source, id or task.id, context)
 
 
 def _held_up(view: View, task: _Task, context: Mapping[str, Any], call: str | None) -> list[str]:
@@ -316,96 +299,3 @@ def _same_args(one: Any, other: Any) -> bool:
         return bool(one == other) or str(one)[:200] == str(other)[:200]
     except Exception:
         return False
-
-
-def asked(value: Any) -> tuple[str, dict[str, Any], str | None]:
-    """What an interrupt asks in words, what goes with it, and the tool call it is about."""
-    if isinstance(value, str):
-        context = {} if len(value) <= _QUESTION else {"value": bounded(value)[0]}
-        return shortened(value, _QUESTION) or "waits for an answer", context, None
-    found = elicitation(value) or _approval(value) or _inbox(value)
-    if found is not None:
-        return found
-    shown, about = bounded(value)
-    context = {"value": shown} if not about else {"value": shown, "value_cut": about}
-    if isinstance(shown, Mapping):
-        for name in _ASKED:
-            if isinstance(text := shown.get(name), str) and text.strip():
-                return shortened(text, _QUESTION), context, None
-    if value is None or shown in ({}, [], ""):
-        return "waits for an answer", {}, None
-    return as_text(shown, _QUESTION), context, None
-
-
-def _approval(value: Any) -> tuple[str, dict[str, Any], str | None] | None:
-    """langchain's human in the loop, for a turn's calls together or for each alone."""
-    if not isinstance(value, Mapping):
-        return None
-    if value.get("type") == "tool_approval" and "name" in value:
-        call = value.get("tool_call_id")
-        return _decision([value], {}, call if isinstance(call, str) else None)
-    requests = value.get("action_requests")
-    if not isinstance(requests, Sequence) or isinstance(requests, str):
-        return None
-    requests = [each for each in requests if isinstance(each, Mapping)]
-    if not requests:
-        return None
-    configs = value.get("review_configs")
-    allowed = {
-        each.get("action_name"): each.get("allowed_decisions")
-        for each in (configs if isinstance(configs, Sequence) else ())
-        if isinstance(each, Mapping)
-    }
-    return _decision(requests, allowed, None)
-
-
-def _inbox(value: Any) -> tuple[str, dict[str, Any], str | None] | None:
-    """The older Agent Inbox: a list of requests, each with an action and what is allowed."""
-    several = value if isinstance(value, list | tuple) else [value]
-    requests = [
-        each
-        for each in several
-        if isinstance(each, Mapping) and isinstance(each.get("action_request"), Mapping)
-    ]
-    if not requests or len(requests) != len(several):
-        return None
-    actions: list[Mapping[str, Any]] = []
-    allowed: dict[Any, Any] = {}
-    for each in requests:
-        action = each["action_request"]
-        name = action.get("action") or action.get("name")
-        actions.append(
-            {
-                "name": name,
-                "args": action.get("args"),
-                "description": each.get("description"),
-            }
-        )
-        if isinstance(config := each.get("config"), Mapping):
-            allowed[name] = [
-                key.removeprefix("allow_") for key, may in config.items() if may is True
-            ]
-    return _decision(actions, allowed, None)
-
-
-def _decision(
-    requests: Sequence[Mapping[str, Any]], allowed: Mapping[Any, Any], call: str | None
-) -> tuple[str, dict[str, Any], str | None]:
-    actions: list[dict[str, Any]] = []
-    words: list[str] = []
-    for each in requests[:_ACTIONS]:
-        name = str(each.get("name") or "an action")
-        args = each.get("args")
-        shown: dict[str, Any] = {"name": name, "args": bounded(args, _ARGS)[0]}
-        if isinstance(text := each.get("description"), str) and text:
-            shown["description"] = shortened(text[:2000], _QUESTION)
-        if isinstance(decisions := allowed.get(name), list | tuple):
-            shown["allowed"] = [str(decision) for decision in decisions]
-        actions.append(shown)
-        words.append(f"{name} {as_text(args, _ACTION)}" if args else name)
-    if len(requests) > _ACTIONS:
-        words.append(f"and {len(requests) - _ACTIONS} more")
-    context: dict[str, Any] = {"actions": actions}
-    if len(requests) > _ACTIONS:
-        context["actions_left_out"] = len(requests) - _ACTIONS
-    return shortened(f"approve {'; '.join(words)}?", _QUESTION), context, call
