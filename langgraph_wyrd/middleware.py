@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langgraph_wyrd.agents import prompt
 from langgraph_wyrd.agents.message_repair import sent_to
 from langgraph_wyrd.agents.place import (
     Place,
@@ -30,6 +29,8 @@ from langgraph_wyrd.errors import InvalidInput, MissingExtra
 from langgraph_wyrd.extraction.declared import TOOLS
 from langgraph_wyrd.operations import Operation, arun, ask, asynchronous, operation, run
 from langgraph_wyrd.saver import WyrdSaver
+from langgraph_wyrd.state.brief import entry
+from langgraph_wyrd.state.model import WorkingState
 
 try:
     from langchain.agents.middleware import (
@@ -158,11 +159,9 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         pillars = place.saver._reader is not None
         if pillars and self._max_chars and not text:  # else they are in the brief
             orders = yield ask(place.saver.thread(place.thread_id), "standing_orders")
-            text = prompt.orders_text(orders, self._max_chars)
+            text = listed(_ORDERS, [*map(entry, orders)], self._max_chars)
         if text:
-            request = request.override(
-                system_message=prompt.with_block(request.system_message, text)
-            )
+            request = request.override(system_message=with_block(request.system_message, text))
         if self._repair:
             repaired = sent_to(request.model, request.messages)
             if differ(request.messages, repaired):
@@ -229,9 +228,11 @@ class WyrdMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not self._max_chars:
             return ""
         state = yield from state_at(place, checkpoint_id)
-        text = prompt.standing(state, self._max_chars, now(), tools=bool(self.tools))
+        text = standing(state, self._max_chars, now(), tools=bool(self.tools))
         begun = yield ask(place.saver.thread(place.thread_id), "begun_ahead")
-        return "\n\n".join(filter(None, (text, prompt.begun_text(begun, self._max_chars))))
+        return "\n\n".join(
+            filter(None, (text, listed(_BEGUN, [f"- {each}" for each in begun], self._max_chars)))
+        )
 
 
 def _config() -> RunnableConfig | None:
@@ -245,3 +246,46 @@ def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     held[key] = value
     if len(held) > _MOST:
         held.popitem(last=False)
+
+
+# ---- texts for the model
+
+_LEAD = (
+    "## Picked up again\n"
+    "This thread goes on after a pause. Below is where it stood, as its checkpoints recorded it: "
+    "no message of the user, and older than the newest messages. What has no recorded result may "
+    "have happened: verify before redoing it."
+)
+_ORDERS = "## Standing orders\nThey hold for as long as this thread goes on."
+_BEGUN = "## Begun, and not stored"  # tool calls whose checkpoint is not stored
+_CLOSING = "Ids in brackets are what `close_loop` takes."
+
+
+def standing(state: WorkingState, max_chars: int, now: datetime, *, tools: bool) -> str:
+    """Where a thread stood, within so many characters; empty where there is nothing to say."""
+    if not (state.open_loops or state.open_todos or state.intentions or state.context):
+        return ""
+    lead = f"{_LEAD} {_CLOSING}" if tools else _LEAD
+    room = max_chars - len(lead) - 2
+    return f"{lead}\n\n{state.brief(max_chars=max(room, 0), now=now)}" if room > 0 else ""
+
+
+def listed(lead: str, lines: Sequence[str], most: int) -> str:
+    """As many lines as there is room for under a heading; empty where there are none."""
+    text = "\n".join([lead, *lines])
+    kept = len(lines)
+    while len(text) > most and kept:
+        kept -= 1
+        text = "\n".join([lead, *lines[:kept], f"… and {len(lines) - kept} more."])
+    return text[: max(most, 0)] if lines else ""
+
+
+def with_block(system: SystemMessage | None, text: str) -> SystemMessage:
+    """The system prompt with this behind it, as a block of its own: what stands before it is what
+    it was, so that a provider's prompt cache still has it."""
+    if system is None:
+        return SystemMessage([{"type": "text", "text": text}])
+    content = system.content
+    before: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = [*(b for b in before if b != {"type": "text", "text": ""})]
+    return system.model_copy(update={"content": [*blocks, {"type": "text", "text": f"\n\n{text}"}]})

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import (
-    SUPPRESS,
-    Action,
-    ArgumentParser,
-    RawDescriptionHelpFormatter,
-    _SubParsersAction,
-)
+from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
 from langgraph_wyrd.cli import database, threads  # noqa: F401 - they declare commands
@@ -70,6 +64,7 @@ def _parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
     yield parser
     for action in parser._actions:
         if isinstance(action.choices, dict):
+            action.help = None  # shtab leaves out what help does not list
             yield from action.choices.values()
 
 
@@ -111,42 +106,25 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-class _Grouped(ArgumentParser):
-    """Its help lists the commands in their groups; argparse knows one list only."""
-
-    def format_help(self) -> str:
-        shown = self._get_formatter()
-        shown.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        shown.add_text(self.description)
-        listed: dict[str, Action] = {}
-        for action in self._actions:
-            if isinstance(action, _SubParsersAction):
-                listed = {each.dest: each for each in action._choices_actions}
-        for name, commands in GROUPS.items():
-            shown.start_section(name)
-            shown.add_arguments([listed[each.name] for each in commands if each.name in listed])
-            shown.end_section()
-        shown.start_section("options")
-        shown.add_arguments([each for each in self._actions if each.option_strings])
-        shown.end_section()
-        shown.add_text(self.epilog)
-        return shown.format_help()
-
-
 def parser() -> ArgumentParser:
     """What can be asked for: the options that all commands share go before or after its name."""
-    top = _Grouped(
+    groups = "\n\n".join(
+        "\n".join([f"{name}:", *(f"  {each.name:<21} {each.help}" for each in commands)])
+        for name, commands in GROUPS.items()
+    )  # argparse knows one list only
+    top = ArgumentParser(
         "langgraph-wyrd",
-        description=_ABOUT,
+        usage="langgraph-wyrd [options] COMMAND …",
+        description=f"{_ABOUT}\n\n{groups}",
         epilog=_END,
         formatter_class=RawDescriptionHelpFormatter,
     )
     _common(top, None)
     top.add_argument("--version", action="version", version=f"langgraph-wyrd {version()}")
     top.set_defaults(parser=top)
-    groups = top.add_subparsers(title="commands", metavar="COMMAND")
+    commands = top.add_subparsers(metavar="COMMAND", help=SUPPRESS)
     for each in COMMANDS:
-        made = groups.add_parser(
+        made = commands.add_parser(
             each.name,
             prog=f"langgraph-wyrd {each.name}",
             help=each.help,

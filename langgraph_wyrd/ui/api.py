@@ -149,13 +149,16 @@ def _read_thread(path: str, *query: Field) -> Callable[[Run], Run]:
 
 
 def _change(
-    path: str, about: str, say: Callable[..., Awaitable[Any]],
-    answer: Callable[[Any], dict[str, Any]], *body: Field,
-) -> None:  # fmt: skip
-    """Declare a change of a thread: what it says of it, and what of its result is answered."""
+    path: str, about: str, verb: str, answer: Callable[[Any], dict[str, Any]], *body: Field
+) -> None:
+    """Declare a change of a thread: the verb, which takes the fields of the body, the first one by
+    place; and what of its result is answered."""
 
     async def run(call: Call) -> Any:
-        return {"thread_id": call.id, **answer(await say(call.thread, **call.body))}
+        said = dict(call.body)
+        first = said.pop(body[0].name, None)
+        made = await getattr(call.thread, verb)(first, **said)
+        return {"thread_id": call.id, **answer(made)}
 
     run.__name__, run.__doc__ = path[1:], about
     query = (_needed("id"),)
@@ -336,51 +339,44 @@ async def login(call: Call) -> Response:
     return call.access.log_in(call.request, call.body["token"])
 
 
+_BY = Field("by")
+_AT = Field("at")
 _change(
-    "/answer", "Answer an interrupt: the next run goes on with it.",
-    lambda thread, **said: thread.aanswer(**said), lambda made: {"answers": made},
-    *_texts("loop by"), Field("value", "any", required=True), _flag("replace"),
+    "/answer", "Answer an interrupt: the next run goes on with it.", "aanswer",
+    lambda made: {"answers": made},
+    Field("value", "any", required=True), *_texts("loop by"), _flag("replace"),
 )  # fmt: skip
 _change(
-    "/assign", "Say whose question an interrupt is, and until when.",
-    lambda thread, **said: thread.aassign(**said), lambda made: {},
-    *_texts("loop to expires_at by"),
+    "/assign", "Say whose question an interrupt is, and until when.", "aassign",
+    lambda made: {}, *_texts("loop to expires_at by"),
 )  # fmt: skip
 _change(
-    "/resolve", "Say that an open loop is over.",
-    lambda thread, loop, **said: thread.aresolve_open_loop(loop, **said),
-    lambda made: {"loop": record(made)}, _needed("loop"), *_texts("outcome by"),
+    "/resolve", "Say that an open loop is over.", "aresolve_open_loop",
+    lambda made: {"loop": record(made)}, _needed("loop"), Field("outcome"), _BY,
 )  # fmt: skip
 _change(
-    "/complete", "Say that a todo is done.",
-    lambda thread, todo, **said: thread.acomplete_todo(todo, **said),
-    lambda made: {"todo": record(made)}, _needed("todo"), *_texts("by"),
+    "/complete", "Say that a todo is done.", "acomplete_todo",
+    lambda made: {"todo": record(made)}, _needed("todo"), _BY,
 )  # fmt: skip
 _change(
-    "/reopen", "Make a finished todo pending again.",
-    lambda thread, todo, **said: thread.areopen_todo(todo, **said),
-    lambda made: {"todo": record(made)}, _needed("todo"), *_texts("by"),
+    "/reopen", "Make a finished todo pending again.", "areopen_todo",
+    lambda made: {"todo": record(made)}, _needed("todo"), _BY,
 )  # fmt: skip
 _change(
-    "/label", "Name a checkpoint.",
-    lambda thread, **said: thread.alabel(**said),
-    lambda made: {"name": made.name, "checkpoint_id": made.checkpoint_id},
-    _needed("name"), *_texts("at"),
+    "/label", "Name a checkpoint.", "alabel",
+    lambda made: {"name": made.name, "checkpoint_id": made.checkpoint_id}, _needed("name"), _AT,
 )  # fmt: skip
 _change(
-    "/unlabel", "Take a label away.",
-    lambda thread, **said: thread.aunlabel(**said), lambda made: {"removed": made},
-    _needed("name"), *_texts("at"),
+    "/unlabel", "Take a label away.", "aunlabel",
+    lambda made: {"removed": made}, _needed("name"), _AT,
 )  # fmt: skip
 _change(
-    "/rewind", "Make an older point the head again. Nothing is deleted.",
-    lambda thread, to: thread.arewind(to),
+    "/rewind", "Make an older point the head again. Nothing is deleted.", "arewind",
     lambda made: {"checkpoint_id": made["configurable"]["checkpoint_id"]}, _needed("to"),
 )  # fmt: skip
 _change(
-    "/fork", "Make a new thread with this one's past up to a point.",
-    lambda thread, **said: thread.afork(**said), lambda made: {"thread_id": made.id},
-    _needed("new_thread_id"), *_texts("at"),
+    "/fork", "Make a new thread with this one's past up to a point.", "afork",
+    lambda made: {"thread_id": made.id}, _needed("new_thread_id"), _AT,
 )  # fmt: skip
 
 
