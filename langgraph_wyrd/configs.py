@@ -25,6 +25,52 @@ logger = logging.getLogger("langgraph_wyrd")
 _PAGE = 32  # checkpoints that a listing holds at once
 
 
+# ---- options of a saver
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _count(value: Any) -> bool:
+    return value is None or (type(value) is int and value > 0)
+
+
+def _seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _serializer(value: Any) -> bool:
+    whole = hasattr(value, "dumps_typed") and hasattr(value, "loads_typed")
+    return value is None or whole or (hasattr(value, "dumps") and hasattr(value, "loads"))
+
+
+# Of each option: whether a value is of its kind, and what to use instead.
+_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "setup": (("auto", "never").__contains__, '"auto" or "never"'),
+    "on_damage": (("heal", "raise").__contains__, '"heal" or "raise"'),
+    "timeout": (_seconds, "a number of seconds"),
+    "readers": (_count, "a whole number, 1 or more"),
+    "max_size": (_count, "a whole number, 1 or more"),
+    "connect": (lambda v: v is None or callable(v), "a function that makes a connection"),
+    "serde": (_serializer, "a serializer, with dumps_typed and loads_typed"),
+    "extractors": (lambda v: _several(v) or hasattr(v, "names"), "a list of functions of a View, "
+                   "or Extractors(…)"),
+    "hooks": (lambda v: v is None or isinstance(v, Mapping), "a dict of functions by their events"),
+    "migrations": (_several, "a list of Migration(…)"),
+    "redact": (lambda v: callable(v) or _several(v), "a set of names, or a function of the "
+               "metadata"),
+}  # fmt: skip
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise InvalidInput for an option of the wrong kind; it says what to use instead."""
+    for name, value in given.items():
+        fits, wanted = _OPTIONS.get(name, (None, ""))
+        if fits is not None and not fits(value):
+            raise InvalidInput(f"{name}={value!r}: use {wanted}")
+
+
 class Pages:
     """The pages of one `list` call."""
 
@@ -228,8 +274,6 @@ def redaction(redact: Redact) -> Redaction:
                 return needed
 
         return asked
-    if isinstance(redact, str):
-        raise InvalidInput("redact is one string: pass a set of names")
     names = frozenset(redact)
     if needed := names.intersection(_NEEDED):
         raise InvalidInput(f"redact={sorted(needed)}: LangGraph needs these to go on")

@@ -1,18 +1,19 @@
-"""Filters of listings, checked: texts, ids, times, limits; and the cursors of their pages."""
-
-from __future__ import annotations
+"""Filters of listings, each declared once; how they are checked; and the cursors of pages."""
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import Any, get_args
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple, TypedDict, get_args
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.state.model import Confidence
+from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Status, TodoStatus
 from langgraph_wyrd.storage.names import has_surrogate, stored
 
 Values = tuple[str, ...] | None  # None: whatever it is
+Some = str | Iterable[str] | None  # one value or several
+Time = str | datetime | None
 
 MOST_LISTED = 1000  # on a page
 _MOST_VALUES = 500  # of one filter
@@ -21,9 +22,7 @@ _MOST_VALUES = 500  # of one filter
 # ---- what was passed
 
 
-def values(
-    given: str | Iterable[str] | None, what: str, made: Callable[[Any], Any] | None = None
-) -> Values:
+def values(given: Some, what: str, made: Callable[[Any], Any] | None = None) -> Values:
     """One value or several, in a fixed order; `made`: how each is stored."""
     if given is None:
         return None
@@ -42,12 +41,12 @@ def values(
     return tuple(sorted(set(found)))
 
 
-def ids(given: str | Iterable[str] | None, what: str) -> Values:
+def ids(given: Some, what: str) -> Values:
     """Ids, in the form that is stored."""
     return values(given, what, lambda each: stored(str(each), what))
 
 
-def words(given: str | Iterable[str] | None, what: str, allowed: Sequence[str]) -> Values:
+def words(given: Some, what: str, allowed: Sequence[str]) -> Values:
     """Some of a few words."""
     found = values(given, what)
     for value in found or ():
@@ -72,13 +71,18 @@ def over(status: str) -> Values:
     return (one_of(status, "status", ("open", "closed", "any")),)
 
 
-def trust(confidence: str | Iterable[str] | None) -> Values:
+def trust(confidence: Some, what: str) -> Values:
     """How sure it must be; "any" does not filter."""
-    found = words(confidence, "confidence", (*get_args(Confidence), "any"))
+    found = words(confidence, what, (*get_args(Confidence), "any"))
     return None if found is None or "any" in found else found
 
 
-def moment(given: str | datetime | None, what: str) -> str | None:
+def todo_statuses(status: Some) -> Values:
+    """The statuses of todos that are asked for."""
+    return words(status, "status", (*get_args(TodoStatus), "open", "any"))
+
+
+def moment(given: Time, what: str) -> str | None:
     """A time as both databases compare it. One without a zone is local."""
     if given is None:
         return None
@@ -94,8 +98,10 @@ def moment(given: str | datetime | None, what: str) -> str | None:
         raise InvalidInput(f"{what}={given!r}: use a datetime, or ISO text") from None
 
 
-def span(given: timedelta, what: str) -> datetime:
+def span(given: timedelta | None, what: str) -> datetime | None:
     """The time that long ago."""
+    if given is None:
+        return None
     if not isinstance(given, timedelta):
         raise InvalidInput(f"{what}={given!r}: use a timedelta")
     try:
@@ -110,19 +116,12 @@ def count(limit: int) -> int:
     return limit
 
 
-def wording(text: str | None, sealed: bool) -> str | None:
-    """Text to look for; an empty one is in every text."""
-    if text is None or text == "":
-        return None
-    if not isinstance(text, str):
-        raise InvalidInput(f"text={text!r}: use a string")
-    values(text, "text")
-    if sealed:
-        raise InvalidInput(
-            "text= can't be searched for: this store is sealed, its texts are encrypted. Use the "
-            "other filters, and look at what they find"
-        )
-    return text
+def one(given: str | None, what: str) -> str | None:
+    """One text; an empty one is none."""
+    if given is not None and not isinstance(given, str):
+        raise InvalidInput(f"{what}={given!r}: use a string")
+    values(given, what)
+    return given or None
 
 
 def like(text: str) -> str:
@@ -144,6 +143,97 @@ def says(text: str, wanted: str) -> bool:
     return wanted.casefold() in text.casefold()
 
 
+# ---- the filters of each listing
+
+
+class Filter(NamedTuple):
+    """A filter of a listing: `check` validates what a caller passes and gives its stored form; `{}`
+    in `sql` takes its `?` placeholders. One without `sql` is no condition on a row of its own."""
+
+    check: Callable[[Any, str], Any]
+    sql: str = ""
+
+
+# Postgres does not estimate a CASE. Without it, it assumes that a filter without statistics matches
+# few rows, and reads and sorts the whole table. Walking the index until a page is full is right.
+ANY = "CASE WHEN i.{0} IN ({{}}) THEN TRUE ELSE FALSE END"
+
+
+def _some(column: str, check: Callable[[Any, str], Any] = values) -> Filter:
+    return Filter(check, ANY.format(column))
+
+
+def _among(*allowed: str) -> Callable[[Any, str], Values]:
+    return lambda given, what: words(given, what, allowed)
+
+
+class ThreadFilters(TypedDict, total=False):
+    """Which threads: see `Queries.threads`."""
+
+    status: Annotated[Some, Filter(_among(*get_args(Status)))]
+    user_id: Annotated[Some, Filter(ids)]
+    since: Annotated[Time, Filter(moment, "i.updated >= {}")]
+    until: Annotated[Time, Filter(moment, "i.updated <= {}")]
+    text: Annotated[str | None, Filter(one)]
+
+
+class ItemFilters(TypedDict, total=False):
+    """Which loops, todos or intentions: see `Queries.open_loops`."""
+
+    thread_id: Annotated[Some, Filter(ids)]
+    user_id: Annotated[Some, Filter(ids)]
+    node: Annotated[Some, _some("node")]
+    ns: Annotated[Some, _some("ns", ids)]
+    agent: Annotated[Some, _some("agent")]
+    author: Annotated[Some, _some("author", ids)]
+    run_id: Annotated[Some, _some("run_id", ids)]
+    confidence: Annotated[Some, _some("confidence", trust)]
+    since: Annotated[Time, Filter(moment, "i.opened_at >= {}")]
+    until: Annotated[Time, Filter(moment, "i.opened_at <= {}")]
+    closed_since: Annotated[Time, Filter(moment, "i.closed_at >= {}")]
+    text: Annotated[str | None, Filter(one)]
+
+
+class LoopFilters(ItemFilters, total=False):
+    """Which loops: see `Queries.open_loops`."""
+
+    kind: Annotated[Some, _some("kind", _among(*get_args(LoopKind)))]
+
+
+class IntentionFilters(ItemFilters, total=False):
+    """Which intentions: see `Queries.intentions`."""
+
+    aim: Annotated[Some, _some("aim", _among(*get_args(Aim)))]
+
+
+class InboxFilters(TypedDict, total=False):
+    """Which questions: see `Queries.inbox`."""
+
+    kind: Annotated[Some, Filter(_among("approval", "interrupt", "question"))]
+    user: Annotated[Some, Filter(ids)]
+    user_id: Annotated[Some, Filter(ids)]
+    thread_id: Annotated[Some, Filter(ids)]
+    node: Annotated[Some, Filter(values)]
+    agent: Annotated[str | None, Filter(one)]
+    assigned_to: Annotated[str | None, Filter(one)]
+    older_than: Annotated[timedelta | None, Filter(span)]
+
+
+@lru_cache
+def declared(of: type) -> Mapping[str, Filter]:
+    """The filters of one of these, by name."""
+    return {name: hint.__metadata__[0] for name, hint in of.__annotations__.items()}
+
+
+def checked(of: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a caller passes, in stored form; None for what was not passed."""
+    known = declared(of)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no filter {name!r}: {', '.join(known)}")
+    return {name: each.check(given.get(name), name) for name, each in known.items()}
+
+
 # ---- cursors
 
 
@@ -163,12 +253,12 @@ def place(after: str, listing: str, types: Sequence[type]) -> tuple[Any, ...]:
     except (TypeError, ValueError, RecursionError):
         fits = False
     if not fits:
-        raise no_cursor(after, listing)
+        raise no_cursor(after)
     return tuple(key)
 
 
-def no_cursor(after: str, listing: str) -> InvalidInput:
-    return InvalidInput(f"after={after!r}: use the `next` of a page of {listing}()")
+def no_cursor(after: str) -> InvalidInput:
+    return InvalidInput(f"after={after!r}: use the `next` of a page of the same listing")
 
 
 def _fits(part: Any, wanted: type) -> bool:

@@ -197,10 +197,11 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
     for each in found.parameters.values():
         declared = str(each.annotation).partition("Unpack[")[2].removesuffix("]")
         if each.kind is each.VAR_KEYWORD and declared:
-            names = method.__globals__[declared].__annotations__
-            parameters += [each.replace(name=n, kind=each.KEYWORD_ONLY, default=None,
-                                        annotation=getattr(a, "__forward_arg__", a))
-                           for n, a in names.items()]  # fmt: skip
+            hints = method.__globals__[declared].__annotations__
+            parameters += [
+                each.replace(name=n, kind=each.KEYWORD_ONLY, default=None, annotation=h.__origin__)
+                for n, h in hints.items()
+            ]
         else:
             parameters.append(each)
     return found.replace(parameters=parameters, return_annotation=said)

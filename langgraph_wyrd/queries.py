@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from langgraph_wyrd import filters as filtering
 from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.configs import named, of_user
 from langgraph_wyrd.errors import (
@@ -16,6 +17,14 @@ from langgraph_wyrd.errors import (
     KeyMissing,
     ReadOnlyDatabase,
     ThreadNotFound,
+)
+from langgraph_wyrd.filters import (
+    InboxFilters,
+    IntentionFilters,
+    ItemFilters,
+    LoopFilters,
+    Some,
+    ThreadFilters,
 )
 from langgraph_wyrd.hooks import Happening
 from langgraph_wyrd.lazy import lazy
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Unpack
 
-    from langgraph_wyrd import filters as filtering
     from langgraph_wyrd.checkpoints import feed, listing, points, search
     from langgraph_wyrd.checkpoints.points import Point
     from langgraph_wyrd.conversation import inbox as waiting
@@ -48,56 +56,12 @@ if TYPE_CHECKING:
 
 else:
     feed, listing, points = lazy("checkpoints.feed", "checkpoints.listing", "checkpoints.points")
-    filtering, asked_at = lazy("filters", "thread.base")
+    asked_at = lazy("thread.base")
     search, waiting = lazy("checkpoints.search", "conversation.inbox")
     healer = lazy("recovery.healer")
 
 
-Time = str | datetime | None
-Some = str | Iterable[str] | None  # one value or several; None: whatever it is
-
-
-class ThreadFilters(TypedDict, total=False):
-    """Which threads: see `Queries.threads`."""
-
-    status: Some
-    user_id: Some
-    since: Time
-    until: Time
-    text: str | None
-
-
-class ItemFilters(TypedDict, total=False):
-    """Which loops, todos or intentions: see `Queries.open_loops`."""
-
-    thread_id: Some
-    user_id: Some
-    node: Some
-    ns: Some
-    agent: Some
-    author: Some
-    run_id: Some
-    confidence: Some
-    since: Time
-    until: Time
-    closed_since: Time
-    text: str | None
-
-
 _FEW = 8
-
-
-class InboxFilters(TypedDict, total=False):
-    """Which questions: see `Queries.inbox`."""
-
-    kind: Some
-    user: Some
-    user_id: Some
-    thread_id: Some
-    node: Some
-    agent: str | None
-    assigned_to: str | None
-    older_than: timedelta | None
 
 
 @viewed("lists", "saver_html", "saver_text", prints=False)
@@ -239,8 +203,8 @@ class Queries(SaverBase):
 
     @operation
     def open_loops(
-        self, *, kind: Some = None, status: str = "open", branch: str = "any", limit: int = 50,
-        after: str | None = None, **filters: Unpack[ItemFilters],
+        self, *, status: str = "open", branch: str = "any", limit: int = 50,
+        after: str | None = None, **filters: Unpack[LoopFilters],
     ) -> Operation[Page[OpenLoop]]:  # fmt: skip
         """What waits in all threads, newest first; each loop says its `thread_id`.
 
@@ -266,7 +230,7 @@ class Queries(SaverBase):
         """
         return (yield from self._items(
             listing.LIST_LOOPS, filters, limit=limit, after=after, branch=branch,
-            status=filtering.over(status), kind=listing.loop_kinds(kind),
+            status=filtering.over(status),
         ))  # fmt: skip
 
     aopen_loops = asynchronous(open_loops)
@@ -285,15 +249,17 @@ class Queries(SaverBase):
                 "completed", "cancelled", one or several, or "any".
             filters: As for `open_loops`.
         """
-        how: Any = {"status": listing.todo_statuses(status), "limit": limit, "after": after}
-        return (yield from self._items(listing.LIST_TODOS, filters, **how))
+        return (yield from self._items(
+            listing.LIST_TODOS, filters, limit=limit, after=after,
+            status=filtering.todo_statuses(status),
+        ))  # fmt: skip
 
     atodos = asynchronous(todos)
 
     @operation
     def intentions(
-        self, *, aim: Some = None, status: str = "open", limit: int = 50,
-        after: str | None = None, **filters: Unpack[ItemFilters],
+        self, *, status: str = "open", limit: int = 50, after: str | None = None,
+        **filters: Unpack[IntentionFilters],
     ) -> Operation[Page[Intention]]:  # fmt: skip
         """What the threads are after, newest first; each intention says its `thread_id`.
 
@@ -303,8 +269,8 @@ class Queries(SaverBase):
             filters: As for `open_loops`.
         """
         return (yield from self._items(
-            listing.LIST_INTENTIONS, {**filters, "aim": aim}, listing.INTENTION_FILTERS,
-            status=filtering.over(status), limit=limit, after=after,
+            listing.LIST_INTENTIONS, filters, limit=limit, after=after,
+            status=filtering.over(status),
         ))  # fmt: skip
 
     aintentions = asynchronous(intentions)
@@ -354,40 +320,22 @@ class Queries(SaverBase):
 
     # ---- what the methods share
 
-    def _asked(
-        self, of: Any, given: Mapping[str, Any], known: Any, names: Any, **own: Any
-    ) -> listing.Asked:
-        """A listing with its filters: those that are `known` narrow rows, others whole threads."""
-        unknown = [name for name in given if name not in {**names.__annotations__, **known}]
-        if unknown:
-            names = ", ".join(names.__annotations__)
-            raise TypeError(f"there is no filter {unknown[0]!r}: {names}")
+    def _asked(self, of: Any, given: Mapping[str, Any], **how: Any) -> listing.Asked:
+        """A listing with its filters."""
         given = {**given, "user_id": self._own_user(given.get("user_id"))}
-        for name in ("thread_id", "user_id", "text"):
-            if name in names.__annotations__:
-                own[name] = given.get(name)
-        wanted = {name: given.get(name) for name in known}
         encrypted = self._codec.sealer is not None
-        asked: listing.Asked = listing.asked(of, known, wanted, encrypted=encrypted, **own)
+        asked: listing.Asked = listing.asked(of, given, encrypted=encrypted, **how)
         reader = self._reader
         return asked if reader is None else asked._replace(covered=reader.extractors.covered_by)
 
     def _threads_asked(
         self, given: Mapping[str, Any], limit: int, after: str | None
     ) -> listing.Asked:
-        words, held = listing.stored_statuses(given.get("status"))
-        asked = self._asked(
-            listing.LIST_THREADS, given, listing.THREAD_FILTERS, ThreadFilters,
-            status=("open",), limit=limit, after=after,
-        )  # fmt: skip
-        return asked._replace(statuses=words, held=held, nothing=asked.nothing or held == [])
+        return self._asked(listing.LIST_THREADS, given, limit=limit, after=after)
 
-    def _items(
-        self, of: Any, given: Mapping[str, Any], known: Any = None, **own: Any
-    ) -> Operation[Page[Any]]:
+    def _items(self, of: Any, given: Mapping[str, Any], **how: Any) -> Operation[Page[Any]]:
         """A page of loops, todos or intentions."""
-        asked = self._asked(of, given, known or listing.ITEM_FILTERS, ItemFilters, **own)
-        return (yield from self._page(asked))
+        return (yield from self._page(self._asked(of, given, **how)))
 
     def _page(self, asked: listing.Asked) -> Operation[Page[Any]]:
         script = partial(listing.page, self._dialect, self._codec, asked)
@@ -456,7 +404,7 @@ class Queries(SaverBase):
             assigned_to: Assigned to this person, see `thread.assign`.
             older_than: Waiting for longer than this.
         """
-        return (yield from waiting.inbox(self, limit, after, **filters))
+        return (yield from waiting.inbox(self, limit, after, filters))
 
     ainbox = asynchronous(inbox)
 

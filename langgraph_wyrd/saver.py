@@ -144,10 +144,11 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             read_url: Postgres: a replica, of which listings across threads and `events()` are
                 asked; they may be late by what it is behind. See docs/scale.md.
         """
-        if on_damage not in ("heal", "raise"):
-            raise InvalidInput(f'on_damage={on_damage!r}: use "heal" or "raise"')
-        counts = {name: options.get(name) for name in ("readers", "max_size")}
-        opening.refuse(setup, timeout, connect, **counts)
+        configs.check_options(
+            {"setup": setup, "timeout": timeout, "connect": connect, "on_damage": on_damage,
+             "serde": serde, "extractors": extractors, "hooks": hooks, "migrations": migrations,
+             "redact": redact, **options}
+        )  # fmt: skip
         heals = on_damage == "heal"
         ownership = Ownership.of(channels)
         classes = Classes.of(aliases, migrations, heals=heals, serde=serde)

@@ -422,7 +422,7 @@ async def test_a_page_of_another_listing(saver: WyrdSaver, call: Call) -> None:
     after = (await call(saver, "open_loops", limit=1)).next
     assert after is not None
     assert len(await call(saver, "open_loops", after=after)) == 2
-    with pytest.raises(InvalidInput, match="todos"):
+    with pytest.raises(InvalidInput, match="same listing"):
         await call(saver, "todos", after=after)
     for cut in (after[:-1], after[1:], after[: len(after) // 2]):
         with pytest.raises(InvalidInput, match="next"):

@@ -567,7 +567,7 @@ async def test_filters_of_the_inbox(durable: Backend, call: Call) -> None:
     for name, wrong in (
         ("kind", "loop"), ("kind", 5), ("kind", []), ("older_than", 5), ("limit", 0),
         ("limit", "5"), ("older_than", timedelta.max), ("agent", 5), ("assigned_to", 5),
-        ("after", 5),
+        ("after", 5), ("after", "junk"),
     ):  # fmt: skip
         with pytest.raises(InvalidInput, match=name):
             await call(saver, "inbox", **{name: wrong})

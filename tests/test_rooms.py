@@ -62,7 +62,7 @@ ON_DEMAND = (
     "agents checkpoints.compare checkpoints.copy checkpoints.declare"
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
     " checkpoints.listing checkpoints.outline checkpoints.reextract"
-    " checkpoints.rewind checkpoints.sweep cli conversation filters middleware otel port"
+    " checkpoints.rewind checkpoints.sweep cli conversation middleware otel port"
     " recovery.load recovery.mend recovery.repair recovery.verify retention"
     " single_writer state.brief state.diff state.results"
     " storage.ciphers storage.encryption storage.keyring storage.postgres"

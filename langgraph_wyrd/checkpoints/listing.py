@@ -11,22 +11,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import leases
 from langgraph_wyrd.checkpoints.projection import due_of
 from langgraph_wyrd.checkpoints.read import LOST_REASON
 from langgraph_wyrd.codec.values import Codec
+from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state.model import (
-    Aim,
     Intention,
-    LoopKind,
     OpenLoop,
     Source,
-    Status,
     Todo,
-    TodoStatus,
 )
 from langgraph_wyrd.state.results import Page, ThreadInfo
 from langgraph_wyrd.storage.keys import thread_key
@@ -54,47 +51,7 @@ _MOST_READ = 1000  # rows in one go, where text has to be looked at here
 _FEW_THREADS = 200  # so many are looked up one by one; a user with more is met along the index
 
 
-class Filter(NamedTuple):
-    """A filter of a listing: `check` validates what a caller passes and gives its stored form; `{}`
-    in `sql` takes its `?` placeholders."""
-
-    check: Callable[[Any, str], Any]
-    sql: str
-
-
-# Postgres does not estimate a CASE. Without it, it assumes that a filter without statistics matches
-# few rows, and reads and sorts the whole table. Walking the index until a page is full is right.
 _ASKS = {"interrupt", "question"}
-_ANY = "CASE WHEN i.{0} IN ({{}}) THEN TRUE ELSE FALSE END"
-
-
-def _of(column: str, check: Callable[[Any, str], Any] = filters.values) -> Filter:
-    return Filter(check, _ANY.format(column))
-
-
-TIMES = {
-    "since": Filter(filters.moment, "i.opened_at >= {}"),
-    "until": Filter(filters.moment, "i.opened_at <= {}"),
-    "closed_since": Filter(filters.moment, "i.closed_at >= {}"),
-}
-ITEM_FILTERS: dict[str, Filter] = {
-    "node": _of("node"),
-    "ns": _of("ns", filters.ids),
-    "agent": _of("agent"),
-    "author": _of("author", filters.ids),
-    "run_id": _of("run_id", filters.ids),
-    "confidence": Filter(lambda given, _: filters.trust(given), _ANY.format("confidence")),
-    **TIMES,
-}
-INTENTION_FILTERS = {
-    **ITEM_FILTERS,
-    "aim": _of("aim", lambda given, name: filters.words(given, name, get_args(Aim))),
-}
-THREAD_FILTERS = {
-    "since": Filter(filters.moment, "i.updated >= {}"),
-    "until": Filter(filters.moment, "i.updated <= {}"),
-}
-BRANCHES = {"head": "NOT i.elsewhere", "elsewhere": "i.elsewhere", "any": "1 = 1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +60,7 @@ class Listing(Generic[T]):
 
     name: str
     table: Table
+    filters: type  # that it takes
     make: Callable[[Any], T]
     text: tuple[str, ...]  # the columns, and fields, that `text=` looks into
     open: str  # the condition for what is not over, which has an index
@@ -113,13 +71,12 @@ class Listing(Generic[T]):
         return self.make(row if codec.sealer is None else codec.sealer.shown(self.table, row))
 
 
-def stored_statuses(status: Any) -> tuple[Any, list[str] | None]:
-    """The statuses that are asked for, and under which of them such threads may be stored."""
-    words = filters.words(status, "status", get_args(Status))
-    held = None if words is None else {"due" if each in leases.LEFT else each for each in words}
-    if held is not None and "error" in held:
-        held.add("due")
-    return words, None if held is None else sorted(held)
+def _stored_statuses(words: Values) -> Values:
+    """Under which statuses the threads may be stored that have one of these."""
+    if words is None:
+        return None
+    held = {"due" if each in leases.LEFT else each for each in words}
+    return sorted(held | ({"due"} if "error" in held else set()))
 
 
 class Asked(NamedTuple):
@@ -140,40 +97,38 @@ class Asked(NamedTuple):
 
 
 def asked(
-    listing: Listing[Any], known: Mapping[str, Filter], wanted: Mapping[str, Any], *,
-    limit: int, after: str | None, text: str | None, encrypted: bool, status: Values = None,
-    thread_id: Any = None, user_id: Any = None, kind: Values = None, branch: str | None = None,
+    listing: Listing[Any], given: Mapping[str, Any], *, limit: int, after: str | None,
+    encrypted: bool, status: Values = None, branch: str = "any",
 ) -> Asked:  # fmt: skip
     """What is asked for, checked; raises InvalidInput for a filter that can't be used."""
-    nothing = () in (status, kind)
+    wanted = filters.checked(listing.filters, given)
+    text, statuses = wanted["text"], wanted.get("status")
+    if text is not None and encrypted:
+        raise InvalidInput(
+            "text= can't be searched for: this store is sealed, its texts are encrypted. Use the "
+            "other filters, and look at what they find"
+        )
+    nothing = () in (status, *wanted.values())
     conditions = [] if nothing else _standing(listing, status)
-    if kind:
-        if {*kind} <= _ASKS:  # in the words of their index, which is short where the table is long
-            conditions.append(("i.kind IN ('interrupt', 'question')", ()))
-        conditions.append(_among(_ANY.format("kind"), kind))
-    for name, value in wanted.items():
-        found = known[name].check(value, name)
-        if name == "confidence" and value is None:
-            conditions.append(("i.confidence <> 'heuristic'", ()))
-        if found is None:
-            continue
-        some = (found,) if isinstance(found, str) else tuple(found)
-        nothing = nothing or not some
-        if some:
-            conditions.append(_among(known[name].sql, some))
-    if branch is not None:
-        filters.one_of(branch, "branch", tuple(BRANCHES))
-        conditions.append((BRANCHES[branch], ()))
-    said = filters.wording(text, encrypted)
-    if said is not None:
+    if (kinds := wanted.get("kind")) and {*kinds} <= _ASKS:
+        # In the words of their index, which is short where the table is long.
+        conditions.append(("i.kind IN ('interrupt', 'question')", ()))
+    if "confidence" in wanted and given.get("confidence") is None:
+        conditions.append(("i.confidence <> 'heuristic'", ()))
+    for name, each in filters.declared(listing.filters).items():
+        if each.sql and (value := wanted[name]):
+            conditions.append(_among(each.sql, (value,) if isinstance(value, str) else value))
+    if filters.one_of(branch, "branch", ("head", "elsewhere", "any")) != "any":
+        conditions.append(("i.elsewhere" if branch == "elsewhere" else "NOT i.elsewhere", ()))
+    if text is not None:
         like = " OR ".join(f"lower(i.{name}) LIKE ? ESCAPE '!'" for name in listing.text)
-        params = (filters.like(said),) * len(listing.text)
+        params = (filters.like(text),) * len(listing.text)
         conditions.append((f"CASE WHEN {like} THEN TRUE ELSE FALSE END", params))
-    threads, users = filters.ids(thread_id, "thread_id"), filters.ids(user_id, "user_id")
-    nothing = nothing or () in (threads, users)
     return Asked(
-        listing, filters.count(limit), after, conditions, threads, users, said, nothing=nothing
-    )
+        listing, filters.count(limit), after, conditions, wanted.get("thread_id"),
+        wanted["user_id"], text, nothing=nothing, statuses=statuses,
+        held=_stored_statuses(statuses),
+    )  # fmt: skip
 
 
 def also(dialect: str, asked: Asked, keys: set[Key]) -> Asked:
@@ -183,17 +138,6 @@ def also(dialect: str, asked: Asked, keys: set[Key]) -> Asked:
     held = list(keys) if dialect == "postgres" else json.dumps(list(keys))
     text = (f"({sql} OR i.key {one_of})", (*params, held))
     return asked._replace(conditions=[*others, text], said=frozenset(keys))
-
-
-def loop_kinds(given: Any) -> Values:
-    """The kinds of loops that are asked for."""
-    return filters.words(given, "kind", get_args(LoopKind))
-
-
-def todo_statuses(status: Any) -> tuple[str, ...] | None:
-    """The statuses of todos that are asked for; None: any."""
-    found = filters.words(status, "status", (*get_args(TodoStatus), "open", "any"))
-    return None if found is None or "any" in found else tuple(sorted(set(found)))
 
 
 def _among(sql: str, values: Sequence[Any]) -> Condition:
@@ -206,10 +150,12 @@ def _among(sql: str, values: Sequence[Any]) -> Condition:
 def _standing(listing: Listing[Any], status: Values) -> list[Condition]:
     """The conditions for what is open, or over, or (of todos) has some statuses."""
     done = DONE_TODOS if listing is LIST_TODOS else ("closed",)
+    if listing is LIST_THREADS:
+        return [(listing.open, ())]
     if status is None or "any" in status:
         return []
     if not any(each in done for each in status):
-        named = [] if "open" in status else [_among(_ANY.format("status"), status)]
+        named = [] if "open" in status else [_among(filters.ANY.format("status"), status)]
         return [(listing.open, ()), *named]
     if listing is not LIST_TODOS:
         return [(f"CASE WHEN {listing.open} THEN FALSE ELSE TRUE END", ())]
@@ -436,7 +382,7 @@ def _place(dialect: str, after: str, listing: Listing[Any]) -> tuple[Any, ...]:
             for name, part in zip(listing.order, found, strict=True)
         )
     except ValueError:
-        raise filters.no_cursor(after, listing.name) from None
+        raise filters.no_cursor(after) from None
 
 
 # ---- rows to models
@@ -522,20 +468,19 @@ def _thread(row: ThreadRow) -> ThreadInfo:
 
 _STILL = "i.closed_at IS NULL AND i.closed_in IS NULL"
 LIST_LOOPS: Listing[OpenLoop] = Listing(
-    "open_loops", OPEN_LOOPS, _item(OpenLoop, OPEN_LOOPS), ("description",), _STILL,
+    "open_loops", OPEN_LOOPS, filters.LoopFilters, _item(OpenLoop, OPEN_LOOPS), ("description",),
+    _STILL,
 )  # fmt: skip
-
-
 LIST_TODOS: Listing[Todo] = Listing(
-    "todos", TODOS, _item(Todo, TODOS), ("content",),
+    "todos", TODOS, filters.ItemFilters, _item(Todo, TODOS), ("content",),
     "i.status NOT IN ('completed', 'cancelled')",
 )  # fmt: skip
 LIST_INTENTIONS: Listing[Intention] = Listing(
-    "intentions", INTENTIONS, _item(Intention, INTENTIONS), ("text",),
+    "intentions", INTENTIONS, filters.IntentionFilters, _item(Intention, INTENTIONS), ("text",),
     _STILL,
 )  # fmt: skip
 LIST_THREADS: Listing[ThreadInfo] = Listing(
-    "threads", THREADS, _thread, ("title", "reason"),
+    "threads", THREADS, filters.ThreadFilters, _thread, ("title", "reason"),
     "i.deleted_at IS NULL AND (i.head IS NOT NULL OR i.status IS NOT NULL)",
     ("updated", "key"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -267,36 +267,24 @@ def _list(value: Any) -> list[Any]:
 
 
 _LOOPS = {"approval": "interrupt", "interrupt": "interrupt", "question": "question"}
-_FILTERS = (
-    "kind", "user", "user_id", "thread_id", "node", "agent", "assigned_to", "older_than"
-)  # fmt: skip
 
 
 def inbox(
-    saver: Any, limit: int, after: str | None, *,
-    kind: str | Iterable[str] | None = None, user: Any = None, thread_id: Any = None,
-    node: Any = None, agent: str | None = None, assigned_to: str | None = None,
-    older_than: timedelta | None = None, user_id: Any = None, **unknown: Any,
-) -> Operation[Page[InboxEntry]]:  # fmt: skip
+    saver: Any, limit: int, after: str | None, given: filters.InboxFilters
+) -> Operation[Page[InboxEntry]]:
     """One page of it, newest first."""
-    if unknown:
-        raise TypeError(f"there is no filter {next(iter(unknown))!r}: {', '.join(_FILTERS)}")
-    given = filters.words(kind, "kind", [*_LOOPS])
-    kinds = {*_LOOPS} if given is None else {*given}
+    wanted = filters.checked(filters.InboxFilters, given)
+    kinds = {*(_LOOPS if wanted["kind"] is None else wanted["kind"])}
     if not kinds:
-        raise InvalidInput(f"kind={kind!r}: use one or several of {', '.join(_LOOPS)}")
-    for name, one in (("agent", agent), ("assigned_to", assigned_to)):
-        if one is not None and not isinstance(one, str):
-            raise InvalidInput(f"{name}={one!r}: use a string")
-    until = None if older_than is None else filters.span(older_than, "older_than")
-    limit = filters.count(limit)
-    if after is not None and not isinstance(after, str):
-        raise InvalidInput(f"after={after!r}: use the `next` of a page of inbox()")
+        raise InvalidInput(f"kind=[]: use one or several of {', '.join(_LOOPS)}")
+    user = given.get("user")
     asked: dict[str, Any] = {
         "kind": sorted({_LOOPS[each] for each in kinds}),
-        "user_id": user_id if user is None else user, "thread_id": thread_id, "node": node,
-        "until": until,
+        "user_id": given.get("user_id") if user is None else user,
+        "thread_id": given.get("thread_id"), "node": given.get("node"),
+        "until": wanted["older_than"],
     }  # fmt: skip
+    agent, assigned_to, limit = wanted["agent"], wanted["assigned_to"], filters.count(limit)
     found: Page[InboxEntry] = Page()
     known: dict[str, Waiting | None] = {}
     while True:
