@@ -22,7 +22,7 @@ from langgraph_wyrd.extraction.view import Fresh, TaskWrite, View, without_left
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import Event, Moment, base
 from langgraph_wyrd.state.fold import fold
-from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState, quick
+from langgraph_wyrd.state.model import Due, OpenLoop, WorkingState, plain_data
 from langgraph_wyrd.state.namespaces import join
 from langgraph_wyrd.state.pending import advance, is_edit, overlaid, rank
 from langgraph_wyrd.state.status import with_status
@@ -57,8 +57,7 @@ class Reader:
         )
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class NamespaceState:
     """The working state of a namespace at its newest checkpoint.
 
@@ -104,8 +103,7 @@ class NamespaceState:
         return replace(self, pending=tuple(sorted(others, key=lambda each: rank(each[0].task))))
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class ThreadState:
     """A thread's working state: what its tables show, and writes that came before their
     checkpoint. `early` is shared by all copies."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
-from langgraph_wyrd.state.model import LEFT, Due, Source, WorkingState, quick
+from langgraph_wyrd.state.model import LEFT, Due, Source, WorkingState, plain_data
 
 AGENT = "lc_agent_name"  # in the metadata: LangChain's name of an agent
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class TaskWrite:
     """A pending write, with the path that only the saver sees (`~__pregel_pull, node`)."""
 
@@ -23,8 +22,7 @@ class TaskWrite:
     value: Any
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Fresh:
     """What is new in a list: `places` are indices into `values`, rising.
 
@@ -37,8 +35,7 @@ class Fresh:
     complete: bool = True
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class View:
     """A checkpoint that is being stored (`writes` are its parent's), or the writes of a task.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from math import isfinite
 from operator import attrgetter
 from typing import Any, Literal
 
 from langgraph_wyrd.state import codec
-from langgraph_wyrd.state.model import Source, WorkingState, quick
+from langgraph_wyrd.state.model import Source, WorkingState, plain_data
 
 Pillar = Literal["todo", "context", "loop", "intention", "thread"]
 Op = Literal["open", "change", "close", "drop", "base", "failed", "fork"]
@@ -18,8 +18,7 @@ Op = Literal["open", "change", "close", "drop", "base", "failed", "fork"]
 DEEPEST = 32  # levels of nested data; extractors stay far below
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Moment:
     """When and where something was seen: at a put, or (`task`) in a task's writes."""
 
@@ -29,8 +28,7 @@ class Moment:
     task: str = ""
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Event:
     """One change of one item. Says nothing twice: what the moment tells is not repeated.
 

@@ -6,14 +6,13 @@ Facts know nothing of what was known before; `fold` makes events of those that c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Source, TodoStatus, quick
+from langgraph_wyrd.state.model import Aim, Confidence, LoopKind, Source, TodoStatus, plain_data
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Opens:
     """Something waits. The same `kind` and `ref` again is the same loop, not another one."""
 
@@ -25,8 +24,7 @@ class Opens:
     confidence: Confidence = "structural"
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Settles:
     """Loops of these kinds are over: the one with this `ref`, or (None) every one of them.
 
@@ -40,8 +38,7 @@ class Settles:
     item: str | None = None
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Reopens:
     """A closed loop waits again: what closed it was not the end of it. `item` is its id."""
 
@@ -49,8 +46,7 @@ class Reopens:
     source: Source
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Listed:
     """One entry of a tracker's list."""
 
@@ -61,8 +57,7 @@ class Listed:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Todos:
     """A tracker's whole list, as it stands now."""
 
@@ -72,8 +67,7 @@ class Todos:
     confidence: Confidence = "structural"
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Wants:
     """What the agent is to be after from now on."""
 
@@ -83,8 +77,7 @@ class Wants:
     confidence: Confidence = "structural"
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Drops:
     """What was wanted is over: taken back, answered, refused, called off."""
 
@@ -93,8 +86,7 @@ class Drops:
     outcome: str = "taken back"
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Resumes:
     """What was wanted last is wanted again."""
 
@@ -102,8 +94,7 @@ class Resumes:
     source: Source
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Holds:
     """A context entry: plain JSON data, bounded."""
 
@@ -114,8 +105,7 @@ class Holds:
     confidence: Confidence = "structural"
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Forgets:
     """A context entry is gone."""
 

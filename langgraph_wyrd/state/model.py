@@ -12,10 +12,15 @@ from langgraph_wyrd.lazy import lazy
 
 if TYPE_CHECKING:
     import pandas
+    from typing_extensions import dataclass_transform
 
     from langgraph_wyrd.state import brief as briefs
     from langgraph_wyrd.state import codec, results, wording
-else:
+else:  # Python 3.10 has it not, and a type checker alone reads it
+
+    def dataclass_transform(**said):
+        return lambda decorator: decorator
+
     briefs, codec = lazy("state.brief", "state.codec")
     results, wording = lazy("state.results", "state.wording")
 
@@ -52,17 +57,19 @@ Status = Literal[
 C = TypeVar("C", bound=type[Any])
 
 
-def quick(cls: C) -> C:
-    """Gives a frozen dataclass with slots an `__init__` that takes less than half the time.
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def plain_data(cls: C) -> C:
+    """A frozen dataclass with slots, whose `__init__` takes less than half the time.
 
     The one of `dataclasses` sets each field through `object.__setattr__`, which looks it up by
     name (1.2 us for ten fields); this one calls the setter of its slot (0.5 us).
     """
+    made = dataclass(frozen=True, slots=True)(cls)
     names: dict[str, Any] = {"_missing": MISSING}
     arguments, body = [], []
-    for each in fields(cls):
+    for each in fields(made):
         name = each.name
-        names[f"_set_{name}"] = cls.__dict__[name].__set__
+        names[f"_set_{name}"] = made.__dict__[name].__set__
         if each.default_factory is not MISSING:
             names[f"_default_{name}"] = each.default_factory
             arguments.append(f"{name}=_missing")
@@ -75,11 +82,11 @@ def quick(cls: C) -> C:
         body.append(f"_set_{name}(self, {name})")
     text = f"def __init__(self, {', '.join(arguments)}):\n " + "\n ".join(body)
     exec(text, names)  # as `dataclasses` itself makes it
-    made = names["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    made.__annotations__ = cls.__init__.__annotations__
-    cls.__init__ = made
-    return cls
+    init = names["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = made.__init__.__annotations__
+    made.__init__ = init
+    return made  # type: ignore[return-value]
 
 
 def viewed(module: str, html: str, text: str = "", *, prints: bool = True) -> Callable[[C], C]:
@@ -102,8 +109,7 @@ def viewed(module: str, html: str, text: str = "", *, prints: bool = True) -> Ca
     return given
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Source:
     """Where something was seen. What does not apply is None."""
 
@@ -141,8 +147,7 @@ class _Shared:
 
 
 @viewed("lists", "item_html", "item_text")
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Todo(_Shared):
     """A step of a plan. `tracker` names the list it stands in (`todos`, `tool:TodoWrite`, …)."""
 
@@ -168,8 +173,7 @@ class Todo(_Shared):
 
 
 @viewed("lists", "item_html", "item_text")
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class ContextItem(_Shared):
     """Something the agent knows or made, under a key. `value` is plain JSON data, bounded."""
 
@@ -194,8 +198,7 @@ class ContextItem(_Shared):
 
 
 @viewed("lists", "item_html", "item_text")
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class OpenLoop(_Shared):
     """Something that waits. `ref` is what it is known by elsewhere (a tool call's id, …)."""
 
@@ -235,8 +238,7 @@ class OpenLoop(_Shared):
 
 
 @viewed("lists", "item_html", "item_text")
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Intention(_Shared):
     """What the agent is after. A later one of the same aim supersedes it."""
 
@@ -266,8 +268,7 @@ PILLARS: dict[str, type[Item]] = {
 ONE = {"todos": "todo", "context": "context", "loops": "loop", "intentions": "intention"}
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Due:
     """A node that is about to run, or a Send to one (`index` is its place among the Sends)."""
 
@@ -277,8 +278,7 @@ class Due:
 
 
 @viewed("state", "state_html", "state_text")
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class WorkingState:
     """What the agent was doing at a checkpoint.
 

@@ -209,7 +209,7 @@ class HistoryEntry:
         return f"{_title(self)}  {self.summary}".rstrip()
 
 
-@viewed("history", "tree_html", "tree_text")
+@viewed("lists", "tree_html", "tree_text")
 @dataclass(frozen=True, slots=True)
 class Tree:
     """All checkpoints of a thread's root, newest first in `entries`; printed as a graph.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
-from langgraph_wyrd.state.results import HistoryEntry, Tree
-from langgraph_wyrd.views.html import Markup, age, badge, folded, framed, tag
-from langgraph_wyrd.views.text import Paint, along, count, fitted, line, padded, unpainted, when
+from langgraph_wyrd.state.results import HistoryEntry
+from langgraph_wyrd.views.html import Markup, age, badge, folded, tag
+from langgraph_wyrd.views.text import Paint, along, fitted, line, padded, unpainted, when
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +65,9 @@ def drawn(row: Row, dot: str = "●") -> tuple[list[str], str]:
     return lines, " ".join(cells).rstrip()
 
 
-_MOST = 200  # checkpoints of a tree in a cell
 _LANES = 12  # more run into one
-_WIDE = 120  # columns that have room for whole ids and times
+WIDE = 120  # columns that have room for whole ids and times
 _SHORT = 18  # characters of an id that tell it from the others
-
-
-def tree_html(tree: Tree) -> str:
-    """A tree in a cell: its newest part, and how much more there is."""
-    entries = [*islice(tree.entries.values(), _MOST)]
-    rest = len(tree.entries) - len(entries)
-    more = tag("p", f"and {count(rest, 'older one')}", class_="w-more") if rest else None
-    size = tag("span", count(len(tree.entries), "checkpoint"), class_="w-name")
-    return framed(tag("div", size, class_="w-head"), timeline_html(entries), more)
-
-
-def tree_text(tree: Tree) -> str:
-    """A tree as lines of text, with whole ids."""
-    lines = timeline_text([*tree.entries.values()], _WIDE)
-    return "\n".join(lines if tree.complete else [*lines, "…"])
 
 
 def timeline_html(
@@ -117,14 +100,14 @@ def timeline_text(
     for each, row in zip(entries, rows, strict=True):
         joins, graph = drawn(row, "◉" if each.head else "●")
         lines += [paint(fitted(join, most), "dim") for join in joins]
-        short = each.checkpoint_id if most >= _WIDE else each.checkpoint_id[:_SHORT]
+        short = each.checkpoint_id if most >= WIDE else each.checkpoint_id[:_SHORT]
         id = line((ids or {}).get(each.checkpoint_id, short), 60)
         said: list[tuple[str, str | None]] = [(padded(fitted(graph, wide), wide), None)]
         said.append((id, "amber"))
         said += [(f"[{line(name, 40)}]", "green") for name in each.labels]
         if each.head:
             said.append(("head", "blue"))
-        at = when(each.ts) if most >= _WIDE else when(each.ts)[5:16]
+        at = when(each.ts) if most >= WIDE else when(each.ts)[5:16]
         said += [(at, "dim"), (made_by(each), "violet"), (line(each.summary, 300), None)]
         lines.append(along(said, most, paint, " "))
     return lines

@@ -15,10 +15,11 @@ from langgraph_wyrd.state.results import (
     InboxEntry,
     Label,
     ThreadInfo,
+    Tree,
 )
 from langgraph_wyrd.state.wording import node_path, value_text
 from langgraph_wyrd.views import html
-from langgraph_wyrd.views.history import timeline_html, timeline_text
+from langgraph_wyrd.views.history import WIDE, timeline_html, timeline_text
 from langgraph_wyrd.views.html import Part, age, folded, tag, words
 from langgraph_wyrd.views.text import Column, Paint, ago, count, line, plain, table, unpainted, when
 
@@ -55,12 +56,10 @@ def page_html(page: Sequence[Any], title: str | None = None, note: str | None = 
     said: list[Part] = [tag("div", *head, class_="w-head")]
     if name == "checkpoint":
         said.append(timeline_html(shown))
-    elif fields:
+    elif page:
         kept = [f for f in fields if f.in_pages and any(f.text(each) for each in shown)]
         names = [("#" if c.right else "=" if c.says else "") + c.name for c in _columns(kept)]
         said.append(html.table(names, [[field.part(each) for field in kept] for each in shown]))
-    elif page:
-        said.append(tag("ul", [tag("li", folded(repr(each))) for each in shown]))
     more = [f"and {len(page) - MOST:,} more in this list"] if len(page) > MOST else []
     if getattr(page, "next", None) is not None:
         more.append("there are more: after=page.next gives the next page")
@@ -70,17 +69,24 @@ def page_html(page: Sequence[Any], title: str | None = None, note: str | None = 
 def page_text(page: Sequence[Any], most: int = 100, paint: Paint = unpainted) -> str:
     """A page as lines of text."""
     name, fields = _kind(page)
+    rows = [[field.text(each) for field in fields] for each in page]
+    colours = [[field.colour(each) for field in fields] for each in page]
+    lines = table(_columns(fields), rows, most, paint, colours) if page else ["nothing"]
     if name == "checkpoint":
         lines = timeline_text(page, most, paint)
-    elif fields:
-        rows = [[field.text(each) for field in fields] for each in page]
-        colours = [[field.colour(each) for field in fields] for each in page]
-        lines = table(_columns(fields), rows, most, paint, colours)
-    else:
-        return list.__repr__(list(page)) if page else "nothing"
     if getattr(page, "next", None) is not None:
         lines.append(paint("… and more", "dim"))
     return "\n".join(lines)
+
+
+def tree_html(tree: Tree) -> str:
+    """The newest part of a tree."""
+    return page_html([*tree.entries.values()])
+
+
+def tree_text(tree: Tree) -> str:
+    """A tree as lines of text, with whole ids."""
+    return page_text([*tree.entries.values()], WIDE) + ("" if tree.complete else "\n…")
 
 
 def saver_html(saver: Any) -> str:
@@ -103,7 +109,7 @@ def _kind(page: Sequence[Any]) -> tuple[str, Sequence[Field]]:
     for cls, kind in _KINDS.items():
         if page and all(isinstance(each, cls) for each in page):
             return kind
-    return "item", ()
+    return "item", (_says("says", repr),)
 
 
 def _columns(fields: Sequence[Field]) -> list[Column]:

@@ -12,21 +12,6 @@ from langgraph_wyrd.state.results import Heal, HistoryEntry
 from langgraph_wyrd.state.wording import by_weight, listing, nodes, value_text
 from langgraph_wyrd.views import html
 from langgraph_wyrd.views.history import timeline_html
-from langgraph_wyrd.views.html import (
-    Markup,
-    Part,
-    age,
-    badge,
-    bounded,
-    entry,
-    folded,
-    framed,
-    listed,
-    note_html,
-    part,
-    tag,
-    whole,
-)
 from langgraph_wyrd.views.messages import Message, messages_part, tools_part, wrapped
 from langgraph_wyrd.views.text import (
     GAP,
@@ -61,24 +46,16 @@ def resumed_text(resumed: Any) -> str:
     return plain(resumed.brief)
 
 
-def head(state: WorkingState) -> list[Part]:
+def head(state: WorkingState) -> list[html.Part]:
     """Whose state it is, where it stands, and what it is after."""
+    tag = html.tag
     name = "a working state" if state.thread_id is None else line(state.thread_id, 120)
     ns = tag("code", line(state.ns, 120)) if state.ns else None
-    at: list[Part] = [html.age(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60))]
-    wanted = state.intention
-    said: list[Part] = [
-        tag(
-            "div",
-            tag("span", name, class_="w-name"),
-            ns,
-            html.status(state.status),
-            tag("small", at),
-            class_="w-head",
-        )
-    ]
-    if wanted is not None:
-        said.append(tag("p", tag("span", folded(wanted.text)), class_="w-aim"))
+    at = tag("small", html.age(state.ts), " ", tag("code", line(state.checkpoint_id or "", 60)))
+    title = [tag("span", name, class_="w-name"), ns, html.status(state.status), at]
+    said: list[html.Part] = [tag("div", title, class_="w-head")]
+    if state.intention is not None:
+        said.append(tag("p", tag("span", html.folded(state.intention.text)), class_="w-aim"))
     elif state.title:
         said.append(tag("p", line(state.title, 240), class_="w-aim"))
     if state.reason:
@@ -107,13 +84,15 @@ def _sections(state: WorkingState) -> list[tuple[str, str, str, Sequence[Item]]]
     ]
 
 
-def pillars(state: WorkingState) -> list[Markup]:
+def pillars(state: WorkingState) -> list[html.Markup]:
     """The four of them, those that hold something."""
-    found = [] if state.open_loops else [part("Open loops", "nothing waits", None)]
+    found = [] if state.open_loops else [html.part("Open loops", "nothing waits", None)]
     for title, size, one, items in _sections(state):
-        inside = bounded(items, MOST, entry, one, "more guesses" if one == "guess" else None)
+        inside = html.bounded(
+            items, MOST, html.entry, one, "more guesses" if one == "guess" else None
+        )
         shown = title in ("Open loops", "Todos") or (title == "Context" and len(items) <= 6)
-        found.append(part(title, size, inside, open=shown))
+        found.append(html.part(title, size, inside, open=shown))
     return found
 
 
@@ -132,16 +111,16 @@ def diff_html(diff: StateDiff) -> str:
     found: dict[str, list[tuple[str, Change]]] = {}
     for pillar, verb, change in diff.all_changes():
         found.setdefault(pillar, []).append((verb, change))
-    said: list[Part] = [tag("p", html.words(diff.summary()), class_="w-aim")]
+    said: list[html.Part] = [html.tag("p", html.words(diff.summary()), class_="w-aim")]
     for pillar, title in _TITLES.items():
         if changes := found.get(pillar):
-            inside = bounded(changes, MOST_CHANGES, _change, "change")
-            said.append(part(title, str(len(changes)), inside))
+            inside = html.bounded(changes, MOST_CHANGES, _change, "change")
+            said.append(html.part(title, str(len(changes)), inside))
     if diff.channels is not None and not diff.channels.empty:
         lines = diff.channels.lines()
-        signed = [(_sign(each[:1], ""), folded(each[1:].strip())) for each in lines]
-        inside = bounded(signed, MOST_CHANGES, lambda each: listed(*each), "change")
-        said.append(part("Values", str(len(lines)), inside))
+        signed = [(_sign(each[:1], ""), html.folded(each[1:].strip())) for each in lines]
+        inside = html.bounded(signed, MOST_CHANGES, lambda each: html.listed(*each), "change")
+        said.append(html.part("Values", str(len(lines)), inside))
     return html.framed(*said)
 
 
@@ -153,27 +132,27 @@ def diff_text(diff: StateDiff, most: int = 0, paint: Paint = unpainted) -> str:
     return "\n".join([line(lines[0]), *lines[1:]])
 
 
-def _change(found: tuple[str, Change]) -> Markup:
+def _change(found: tuple[str, Change]) -> html.Markup:
     verb, change = found
     item = change.item
     if change.old is None or change.new is None:
-        return listed(_sign("+" if change.old is None else "-", verb), html.details(item))
+        return html.listed(_sign("+" if change.old is None else "-", verb), html.details(item))
     name = [html.kind(item.kind), " "] if isinstance(item, OpenLoop) else []
-    text = tag("span", folded(item.words), class_="w-text")
+    text = html.tag("span", html.folded(item.words), class_="w-text")
     outcome = item.outcome if isinstance(item, (OpenLoop, Intention)) else None
-    small = tag("small", f" {verb}" + (f": {line(outcome, 120)}" if outcome else ""))
+    small = html.tag("small", f" {verb}" + (f": {line(outcome, 120)}" if outcome else ""))
     fields = [pair for pair in change.fields.items() if pair[0] not in _TOLD]
-    how = [tag("div", tag("small", _how(name, *pair))) for name, pair in fields]
-    return listed(_sign("~", verb), [*name, text, small, *how])
+    how = [html.tag("div", html.tag("small", _how(name, *pair))) for name, pair in fields]
+    return html.listed(_sign("~", verb), [*name, text, small, *how])
 
 
-def _how(name: str, *pair: object) -> Markup:
-    old, new = ("nothing" if each is None else folded(each) for each in pair)
+def _how(name: str, *pair: object) -> html.Markup:
+    old, new = ("nothing" if each is None else html.folded(each) for each in pair)
     return html.html(f"{name}: ", old, " → ", new)
 
 
-def _sign(sign: str, verb: str) -> Markup:
-    return tag("span", sign, class_=f"w-{_SIGN_COLOURS.get(sign, 'grey')}", title=verb or None)
+def _sign(sign: str, verb: str) -> html.Markup:
+    return html.tag("span", sign, class_=f"w-{_SIGN_COLOURS.get(sign, 'grey')}", title=verb or None)
 
 
 _MOST = 40  # items of a pillar
@@ -252,7 +231,7 @@ def cell_html(thread: Any) -> str:
         state, entries = thread.working_state(), thread.history(limit=MOST + 1)
         return thread_html(state, entries, thread.heals(), thread.messages(as_dicts=True))
     except WyrdError as error:  # a cell must show something
-        return note_html(thread.id, str(error))
+        return html.note_html(thread.id, str(error))
 
 
 def cell_text(thread: Any) -> str:
@@ -277,25 +256,27 @@ def thread_html(
     if heals:
         new = any(heal.acknowledged_at is None for heal in heals)
         newest = [*reversed(heals)]
-        inside = bounded(newest, MOST, _heal, "heal")
-        said.append(part("Healed", str(len(heals)), inside, open=new))
+        inside = html.bounded(newest, MOST, _heal, "heal")
+        said.append(html.part("Healed", str(len(heals)), inside, open=new))
     brief = state.brief()
     if brief:
         size = count(len(brief), "character")
-        said.append(part("Brief", f"the same for a prompt, {size}", whole(brief), open=False))
+        said.append(
+            html.part("Brief", f"the same for a prompt, {size}", html.whole(brief), open=False)
+        )
     if entries:
         more = len(entries) > MOST
         size = f"the newest {MOST}" if more else str(len(entries))
-        rest = tag("p", "there are older ones: thread.history()", class_="w-more")
+        rest = html.tag("p", "there are older ones: thread.history()", class_="w-more")
         healed = {heal.checkpoint_id for heal in heals}
         lines = [timeline_html(entries[:MOST], healed), rest if more else None]
-        said.append(part("Checkpoints", size, lines, open=len(entries) <= FEW))
-    return framed(*head(state), *said)
+        said.append(html.part("Checkpoints", size, lines, open=len(entries) <= FEW))
+    return html.framed(*head(state), *said)
 
 
-def _heal(heal: Heal) -> Markup:
+def _heal(heal: Heal) -> html.Markup:
     seen = "" if heal.acknowledged_at is None else "acknowledged"
     small = " · ".join(filter(None, [heal.channel, seen]))
-    at = tag("small", age(heal.at), " · " if small else None, small)
-    said = [badge(heal.kind, "red"), " ", folded(heal.what), " ", at]
-    return listed("✓" if seen else "!", said, "w-over" if seen else None)
+    at = html.tag("small", html.age(heal.at), " · " if small else None, small)
+    said = [html.badge(heal.kind, "red"), " ", html.folded(heal.what), " ", at]
+    return html.listed("✓" if seen else "!", said, "w-over" if seen else None)
