@@ -136,19 +136,6 @@ def test_a_diff_leads_from_one_to_the_other(states: list[WorkingState]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(some_states(2))
-def test_the_way_back_is_the_diff_the_other_way(states: list[WorkingState]) -> None:
-    """Inverting says what comparing the other way round says."""
-    a, b = states
-    back, other = diff(a, b).invert(), diff(b, a)
-    assert diff(a, b).invert().invert() == diff(a, b)
-    assert told(back.apply(b).state) == told(other.apply(b).state) == told(a)
-    assert (back.added, back.removed) == (other.added, other.removed)
-    if not any(each.moved for held in back.changes.values() for each in held):
-        assert back == other
-
-
-@settings(max_examples=40, deadline=None)
 @given(some_states(1))
 def test_nothing_differs_from_itself(states: list[WorkingState]) -> None:
     """A state and its copy are no different: the diff holds nothing at all."""
@@ -359,20 +346,18 @@ def test_guesses_are_marked() -> None:
 
 
 def test_a_diff_holds_only_what_changed() -> None:
-    """In fifty todos of which one is done and one is moved, the diff has two entries."""
+    """In fifty todos of which one is done and one is moved, the diff has one entry; applied, it
+    gives their order as well."""
     before = WorkingState("t", todos=tuple(Todo(f"t{n}", f"step {n}") for n in range(50)))
     listed = list(before.todos)
     listed[3] = replace(listed[3], status="completed")
     listed.insert(0, listed.pop(40))
     after = replace(before, todos=tuple(listed))
     change = diff(before, after)
-    assert [(each.item.id, each.moved) for each in change.changes["todos"]] == [
-        ("t40", True),
-        ("t3", False),
-    ]
+    assert [each.item.id for each in change.changes["todos"]] == ["t3"]
     assert change.summary() == "~1 todo (1 completed)"
     assert len(change.to_json()) < len(after.to_json()) / 10
-    assert change.to_dict()["changes"]["todos"][1]["new"] == {"status": "completed"}
+    assert change.to_dict()["changes"]["todos"][0]["new"] == {"status": "completed"}
     assert change.apply(before, strict=True).state == after
 
 

@@ -124,7 +124,7 @@ async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
     before = held.working_state()
     extractor = ModelExtractor(Reader(report=REPORT), author="gpt")
     found = await call(held, "extract_with_model", extractor)
-    assert (found.calls, found.unfounded, found.known) == (1, 2, 0)
+    assert (found.calls, found.unfounded, found.left_out) == (1, 2, 0)
     state = durable.open().thread("t").working_state()
     assert state == found.state
     assert told(state) == FOUND
@@ -160,7 +160,7 @@ async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -
         ]
     }
     again = await call(held, "extract_with_model", extractor, again=True)
-    assert (again.known, told(again.state)) == (3, FOUND)
+    assert (again.left_out, told(again.state)) == (3, FOUND)
     for loop in modelled(again.state):
         held.resolve_open_loop(loop.id, "done")
     for n in range(20):  # more than a state keeps of what is over
@@ -197,7 +197,7 @@ async def test_what_it_says_no_more_stays(durable: Backend, call: Call) -> None:
         ]
     }
     closed = await call(held, "extract_with_model", extractor)
-    assert (closed.unfounded, closed.known) == (1, 1)
+    assert (closed.unfounded, closed.left_out) == (1, 1)
     assert told(closed.state) == [("promise", "write to the gardener", True), FOUND[1]]
     assert modelled(closed.state)[0].outcome == "he answered"
     same_tables(durable)
@@ -228,7 +228,7 @@ async def test_what_is_declared_or_seen_stands(durable: Backend, call: Call) -> 
     found = await call(held, "extract_with_model", ModelExtractor(model))
     # What was wanted had been answered: the model's aim fills the gap, its loops say nothing new.
     assert [type(fact).__name__ for fact in found.facts] == ["Wants"]
-    assert (found.overruled, found.known) == (2, 3)
+    assert found.left_out == 5
     assert found.state.loops == before.loops
     assert before.intention is None
     assert found.state.intention.text == "food"
@@ -341,7 +341,7 @@ async def test_the_thread_moves_on_while_it_is_read(durable: Backend, call: Call
 
     found = await call(held, "extract_with_model", ModelExtractor(Reader(report=goes_on)))
     assert told(found.state) == FOUND[:1]
-    assert found.known == 1
+    assert found.left_out == 1
     assert [x.description for x in found.state.open_loops if x.confidence == "declared"] == [
         "nobody cooks yet"
     ]
@@ -413,7 +413,7 @@ def test_an_encrypting_store_holds_no_plain_text(durable: Backend) -> None:
     }
     found = held.extract_with_model(ModelExtractor(Reader(report=report)))
     again = held.extract_with_model(ModelExtractor(Reader(report=report)), again=True)
-    assert (len(found.facts), again.known) == (2, 2)
+    assert (len(found.facts), again.left_out) == (2, 2)
     saver.close()
     assert not anywhere(durable.url)
 
@@ -439,7 +439,7 @@ async def test_its_cost_is_bounded() -> None:
     assert "known 90" not in asked
     found = weighed(report, WorkingState())
     assert [fact.source.message_id for fact in found.facts] == ["94", "95", "96"]
-    assert (found.unfounded, found.too_many) == (94, 3)  # what it was not shown it can't quote
+    assert (found.unfounded, found.left_out) == (94, 3)  # what it was not shown it can't quote
     extractor.read(talk, WorkingState())
     ModelExtractor(model, max_chars=100).read(talk, WorkingState())
     assert "message number 99" in model.heard[-1][1].text

@@ -201,7 +201,7 @@ def diffs_are_right(played: Played) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 30), max_size=12))
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12))
 def test_a_drawn_tree(parents: list[int]) -> None:
     """Whatever its shape, a tree is drawn with each checkpoint once, newest first, and every line
     leads from a checkpoint down to its parent."""

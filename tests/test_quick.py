@@ -10,7 +10,7 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
 import pytest
 
 from langgraph_wyrd.extraction.languages import LATIN, _grouped, plain_latin
-from langgraph_wyrd.state.model import quick
+from langgraph_wyrd.state.model import plain_data
 from tests.spoken import cuts
 
 
@@ -22,8 +22,7 @@ class Plain:
     d: object = None
 
 
-@quick
-@dataclass(frozen=True, slots=True)
+@plain_data
 class Quick:
     a: int
     b: str = "b"

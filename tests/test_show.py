@@ -33,15 +33,9 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from langgraph_wyrd.state.results import Heal, HistoryEntry, Page, ThreadInfo, Tree
-from langgraph_wyrd.views.history import (
-    drawn,
-    laid_out,
-    timeline_html,
-    timeline_text,
-    tree_html,
-)
+from langgraph_wyrd.views.history import timeline_html, timeline_text
 from langgraph_wyrd.views.html import folded, where
-from langgraph_wyrd.views.lists import page_text
+from langgraph_wyrd.views.lists import page_text, tree_html
 from langgraph_wyrd.views.state import MOST, thread_html
 from langgraph_wyrd.views.text import Column, ago, fitted, line, outline, plain, size, table, width
 from tests.conftest import Backend
@@ -51,29 +45,9 @@ from tests.test_inbox import RULES, asks, cleaner, graph_of
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-KNOWN_TAGS = {
-    "div",
-    "style",
-    "span",
-    "small",
-    "code",
-    "pre",
-    "p",
-    "ul",
-    "li",
-    "details",
-    "summary",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "svg",
-    "title",
-    "path",
-    "text",
-}
+KNOWN_TAGS = re.compile(
+    "div|style|span|small|code|pre|p|ul|li|details|summary|table|thead|tbody|tr|th|td"
+)
 BAD = (
     '<script>window.hit=1</script><img src=x onerror="window.hit=1"></style></div>'
     "<a href='javascript:window.hit=1'>\u202egnp.exe\x1b[2J\x00\ud800&lt;"
@@ -193,10 +167,9 @@ class Seen(HTMLParser):
         assert self.open == [], "every element is closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in KNOWN_TAGS
+        assert KNOWN_TAGS.fullmatch(tag)
         for name, value in attrs:
-            assert name in {"class", "style", "title", "open", "d", "x", "y", "xmlns", "role",
-                            "viewbox", "text-anchor"}  # fmt: skip
+            assert name in {"class", "style", "title", "open"}
             assert name != "style" or re.fullmatch(r"[-\w:;.,()#% ]*", value or "")
         self.open.append(tag)
 
@@ -325,7 +298,7 @@ def test_a_page_prints_as_a_table() -> None:
     assert str(threads).endswith("… and more")
     assert "interrupt" in str(loops)
     assert str(Page()) == "nothing"
-    assert repr(Page([1])) == "[1]"
+    assert (repr(Page([1])), str(Page([1])).split()) == ("[1]", ["says", "1"])
     assert "ThreadInfo(" in repr(threads)
     assert all(width(each) <= 60 for each in page_text(loops, 60).splitlines())
 
@@ -355,23 +328,6 @@ def test_forks_run_side_by_side() -> None:
     assert all(width(each) <= 40 for each in timeline_text(history(), 40))
 
 
-@given(st.lists(st.integers(0, 30), max_size=30))
-def test_every_tree_can_be_drawn(picks: list[int]) -> None:
-    """Lanes never collide; each checkpoint but the leaves hangs below another."""
-    parents = [None, *(n % (at + 1) for at, n in enumerate(picks))]
-    pairs = [(str(n), None if p is None else str(p)) for n, p in enumerate(parents)][::-1]
-    rows = list(laid_out(pairs))
-    used = {parent for _, parent in pairs}
-    for (id, parent), row in zip(pairs, rows, strict=True):
-        lanes = [row.lane, *row.passing, *row.joined]
-        assert len(lanes) == len(set(lanes))
-        assert row.above == (id in used)
-        assert row.below == (parent is not None)
-        _, graph = drawn(row)
-        assert graph.index("●") == 2 * row.lane
-    assert not rows[-1].passing, "all lanes have come together at the root"
-
-
 def test_the_timeline_in_a_cell() -> None:
     """Labels, the head, fork points and heals are marked."""
     html = timeline_html(history(), {"e4"})
@@ -389,7 +345,7 @@ def test_a_tree_in_a_cell() -> None:
     assert str(replace(tree, complete=False)).endswith("…")
     long = Tree("t", {f"{n}": entry(f"{n}", f"{n - 1}") for n in range(1000, 0, -1)})
     html = tree_html(long)
-    assert "and 800 older ones" in html
+    assert "and 800 more in this list" in html
     assert len(html) < 200_000
     Seen(html)
 
@@ -511,23 +467,6 @@ async def test_cells_of_a_running_loop(saver: WyrdSaver) -> None:
     assert ">done<" in saver._repr_html_() or ">idle<" in saver._repr_html_()
 
 
-def test_a_thread_with_a_history_shows_it(
-    saver: WyrdSaver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The newest checkpoints are below the pillars; how many are asked for is bounded."""
-    booked(saver, "t1")
-    asked: list[int] = []
-
-    def newest(self: object, limit: int = 50) -> list[HistoryEntry]:
-        asked.append(limit)
-        return history()
-
-    monkeypatch.setattr("langgraph_wyrd.thread.handle.Thread.history", newest, raising=False)
-    html = saver.thread("t1")._repr_html_()
-    assert asked == [MOST + 1]
-    assert ">what-if<" in html
-
-
 def test_a_saver_in_a_cell(saver: WyrdSaver) -> None:
     """A table of its threads, newest activity first."""
     assert "nothing" in saver._repr_html_()
@@ -548,13 +487,6 @@ def test_a_cell_shows_what_is_wrong(saver: WyrdSaver, tmp_path: Path) -> None:
 
 def test_in_ipythons_terminal(saver: WyrdSaver) -> None:
     """There, the text is shown."""
-
-    class Printer:
-        said = ""
-
-        def text(self, text: str) -> None:
-            self.said += text
-
     booked(saver, "t1")
     loops = saver.open_loops()
     for each in (saver, saver.thread("t1"), saver.thread("no"), loops, loops.next or loops):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,6 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
 from langgraph_wyrd.state.merge import (
-    STATE_FIELDS,
     Merged,
     equal,
     item_fields,
@@ -49,14 +47,10 @@ _SIGNS = {"added": "+", "opened": "+", "passed": "+", "removed": "-", "resolved"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An item as it was and as it is; None where it was, or is, not there.
-
-    `moved`: it stands elsewhere among those that both states have.
-    """
+    """An item as it was and as it is; None where it was, or is, not there."""
 
     old: Item | None
     new: Item | None
-    moved: bool = False
 
     @property
     def item(self) -> Item:
@@ -116,8 +110,8 @@ class StateDiff:
     """What makes one working state of another.
 
     `changes` has it all, by pillar, also ids and times. `added`, `removed`, `changed`, `summary`
-    and `lines` have what a person would ask about. `fields` are those of the state itself, old and
-    new; `states` the two that were compared.
+    and `lines` have what a person would ask about. `fields` are the state's title, status and due
+    nodes, old and new, where they differ; `states` the two that were compared.
     """
 
     changes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
@@ -158,7 +152,7 @@ class StateDiff:
     def empty(self) -> bool:
         """Whether nothing differs that a person would ask about."""
         quiet = self.channels is None or self.channels.empty
-        return quiet and not self.fields.keys() & set(_SHOWN_FIELDS) and not any(self.all_changes())
+        return quiet and not self.fields and not any(self.all_changes())
 
     def summary(self) -> str:
         """One line: `+1 todo, 1 loop resolved, ~2 todos (1 completed)`. Guesses come last."""
@@ -195,8 +189,7 @@ class StateDiff:
 
     def _field_lines(self) -> list[str]:
         said = []
-        for name in filter(self.fields.__contains__, _SHOWN_FIELDS):
-            old, new = self.fields[name]
+        for name, (old, new) in self.fields.items():
             if name == "due":
                 old, new = (listing(nodes(each)) for each in (old, new))
             said.append(f"{name} {value_text(old)} -> {value_text(new)}")
@@ -255,7 +248,7 @@ def diff(a: WorkingState, b: WorkingState) -> StateDiff:
         olds, news = getattr(a, pillar), getattr(b, pillar)
         if olds is not news and (found := _changes(olds, news, related(a, b))):
             changes[pillar] = found
-    pairs = {name: (getattr(a, name), getattr(b, name)) for name in STATE_FIELDS}
+    pairs = {name: (getattr(a, name), getattr(b, name)) for name in _SHOWN_FIELDS}
     fields = {name: pair for name, pair in pairs.items() if not same(*pair)}
     return StateDiff(changes, fields, states=(a, b))
 
@@ -276,30 +269,11 @@ def apply(state: WorkingState, diff: StateDiff) -> WorkingState:
 def _changes(olds: Sequence[Item], news: Sequence[Item], kin: bool) -> tuple[Change, ...]:
     """What changed, as it stands in the new state; what is gone last."""
     pairs = matched(olds, news, kin)
-    steady = _ascending([pairs[place] for place in sorted(pairs)])
     was = {now: olds[place] for place, now in pairs.items()}
-    found = []
-    for now, new in enumerate(news):
-        moved = now in was and now not in steady
-        if now not in was or moved or not equal(was[now], new):
-            found.append(Change(was.get(now), new, moved))
+    changes = (Change(was.get(n), new) for n, new in enumerate(news))
+    found = [c for c in changes if c.old is None or c.new is None or not equal(c.old, c.new)]
     gone = (Change(old, None) for place, old in enumerate(olds) if place not in pairs)
     return (*found, *gone)
-
-
-def _ascending(places: Sequence[int]) -> set[int]:
-    """The most of them that stand in order: only the others have moved."""
-    tails: list[int] = []
-    before: dict[int, int | None] = {}
-    for place in places:
-        at = bisect_left(tails, place)
-        before[place] = tails[at - 1] if at else None
-        tails[at : at + 1] = [place]
-    last, found = tails[-1] if tails else None, set[int]()
-    while last is not None:
-        found.add(last)
-        last = before[last]
-    return found
 
 
 def _written(change: Change) -> dict[str, Any]:
@@ -308,7 +282,7 @@ def _written(change: Change) -> dict[str, Any]:
     out: dict[str, Any] = {} if change.old is None else {"old": old}
     if change.new is not None:  # what stays as it was is not repeated
         out["new"] = {k: v for k, v in new.items() if k not in old or not same(v, old[k])}
-    return {**out, "moved": True} if change.moved else out
+    return out
 
 
 def _line(pillar: str, verb: str, change: Change) -> str:

@@ -35,23 +35,20 @@ class Report:
 class Findings:
     """What came of asking a model about a thread.
 
-    `state` is the thread's working state with it, `facts` what counted. What did not: `unfounded`,
-    as its quote stands in no message; `known`, as it was said before or is known without a model;
-    `overruled`, as it would end what a person, the agent or the graph says is open; `too_many`,
-    above the most that may count. `calls` is how often the model was asked: 0 if nothing was said
-    since the last time.
+    `state` is the thread's working state with it, `facts` what counted. Of what did not,
+    `unfounded` has a quote that stands in no message; `left_out` was said before, is known without
+    a model, would end what a person, the agent or the graph says is open, or was too much. `calls`
+    is how often the model was asked: 0 if nothing was said since the last time.
     """
 
     state: WorkingState
     facts: tuple[Fact, ...] = ()
     calls: int = 0
-    known: int = 0
-    overruled: int = 0
     unfounded: int = 0
-    too_many: int = 0
+    left_out: int = 0
 
     def __str__(self) -> str:
-        left = self.known + self.overruled + self.unfounded + self.too_many
+        left = self.unfounded + self.left_out
         return f"{len(self.facts)} found, {left} left out; asked {self.calls} times"
 
 
@@ -63,28 +60,21 @@ def weighed(report: Report, state: WorkingState, past: Iterable[OpenLoop] = ()) 
     """
     loops = {loop.id: loop for loop in (*past, *state.loops)}
     counted: list[Fact] = []
-    known = overruled = 0
     for fact in report.facts:
         found: Fact | None = None
         if isinstance(fact, Opens):
             found = _opened(fact, loops.values(), counted)
         elif isinstance(fact, Settles):
             loop = loops.get(fact.item or "")
-            if loop is not None and not loop.resolved and loop.confidence not in _GUESSED:
-                overruled += 1
-                continue
-            found = fact if loop is not None and not loop.resolved else None
+            if loop is not None and not loop.resolved and loop.confidence in _GUESSED:
+                found = fact
         elif isinstance(fact, Wants) and state.intention is None:
             found = fact
-        if found is None:
-            known += 1
-        else:
+        if found is not None:
             counted.append(found)
     kept = tuple(counted[: report.most])
-    return Findings(
-        state, kept, report.calls, known, overruled, report.unfounded,
-        len(counted) - len(kept),
-    )  # fmt: skip
+    left = len(report.facts) - len(kept)
+    return Findings(state, kept, report.calls, report.unfounded, left)
 
 
 def _opened(fact: Opens, loops: Iterable[OpenLoop], said: Sequence[Fact]) -> Opens | None:
