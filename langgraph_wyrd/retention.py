@@ -9,7 +9,8 @@ from operator import add
 from typing import Any, Literal, NamedTuple
 
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.views.text import count, size
+from langgraph_wyrd.state.wording import count
+from langgraph_wyrd.views.text import size
 
 Key = tuple[str, str]  # namespace, checkpoint id
 

@@ -635,8 +635,8 @@ def test_said_again_where_it_is_so_already() -> None:
     one.say("set_context", "k", 1, None)
     last = one.say("add_todo", "z", "medium")
     other = Editing(start, "bob", "2026-01-02T00:00:00+00:00", "bb")
-    for verb in one.verbs[:3]:
-        other.say(verb.name, *verb.args)
+    for name, args in one.verbs[:3]:
+        other.say(name, *args)
     again = one.said_again(other.state)
     assert [(e.pillar, e.op, e.item) for _, e in again.events] == [("todo", "open", last.id)]
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.results import InboxEntry, Page
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.keyring import ENV, KeyRing
 from langgraph_wyrd.storage.url import parse
 from langgraph_wyrd.views.lists import page_text
-from langgraph_wyrd.views.text import count, fitted, json_text, line, plain
+from langgraph_wyrd.views.text import fitted, json_text, line, plain
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -101,7 +102,8 @@ def days(text: str) -> float:
 
 
 THREAD = argument("thread", nargs="?", help="its id; without one, the newest thread")
-AT = argument("--at", metavar="POINT", help="a checkpoint id, a label or a time")
+POINT = "a checkpoint id, a label or a time"
+AT = argument("--at", metavar="POINT", help=POINT)
 YES = argument("-y", "--yes", action="store_true", help="do not ask")
 
 

@@ -27,8 +27,9 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.results import record
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.url import parse
-from langgraph_wyrd.views.text import count, line, plain
+from langgraph_wyrd.views.text import line, plain
 
 _CARE = "look after the database"
 

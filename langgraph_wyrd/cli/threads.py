@@ -14,6 +14,7 @@ from langgraph_wyrd.cli.command import (
     AT,
     FINE,
     NOTHING,
+    POINT,
     THREAD,
     Asked,
     argument,
@@ -97,12 +98,9 @@ def _filters(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_POINT = "a checkpoint id, a label or a time"
-
-
 @command(
     "look", "diff", "what changed between two points of a thread",
-    argument("thread", help="its id"), argument("a", metavar="A", help=_POINT),
+    argument("thread", help="its id"), argument("a", metavar="A", help=POINT),
     argument("b", metavar="B", nargs="?", help="the same; without one, the head"),
 )  # fmt: skip
 def diff(asked: Asked) -> int:
@@ -180,7 +178,6 @@ def rewind(asked: Asked) -> int:
 
 
 T = TypeVar("T", OpenLoop, Todo)
-_KINDS = get_args(QuestionKind)
 _BY = argument("--by", default="person", metavar="NAME", help="who says so")
 
 
@@ -207,9 +204,7 @@ def messages(asked: Asked) -> int:
 
 @command(
     "look", "inbox", "what waits for a person, in all threads",
-    argument("--kind", action="append", choices=_KINDS, metavar="KIND", help=", ".join(_KINDS)),
-    argument("--thread", action="append", help="in this thread"),
-    argument("--user", action="append", help="in the threads of this user"),
+    choice("--kind", get_args(QuestionKind), action="append"), _IN_THREAD, _OF_USER,
     argument("--node", action="append", help="asked by this node"),
     argument("--agent", help="asked by the agent of this name"),
     argument("--assigned-to", metavar="WHO", help="assigned to this person"),

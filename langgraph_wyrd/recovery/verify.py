@@ -36,6 +36,7 @@ from langgraph_wyrd.recovery.mend import (
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
@@ -54,7 +55,6 @@ from langgraph_wyrd.storage.tables import (
     Table,
     ThreadRow,
 )
-from langgraph_wyrd.views.text import count
 
 RIGHT = "can be restored to the byte"
 ANEW = "a repair makes it again from what it is derived of"

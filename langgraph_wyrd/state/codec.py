@@ -395,7 +395,7 @@ class _Check:
                 out[name] = self._fields(Source, value, here + ".")
             elif value is None and kind not in (None, object):
                 continue  # null: as by default
-            elif (wrong := next(_not_json(value, here, 0), None)) is not None:
+            elif (wrong := next(not_json(value, here, _DEEPEST), None)) is not None:
                 self.errors.append(wrong)
             elif kind is not None and not _fits(value, kind):
                 self.errors.append(f"{here}: a {type(value).__name__}, which does not fit")
@@ -417,22 +417,24 @@ class _Check:
             self.warnings.append(f"{here}: {value!r:.80} is no ISO time")
 
 
-def _not_json(value: Any, path: str, depth: int) -> Iterator[str]:
-    """What JSON can't hold in a value."""
-    if depth > _DEEPEST:
-        yield f"{path:.200}: nested too deep, or in itself"
-    elif isinstance(value, Mapping):
+def not_json(value: Any, path: str, deepest: int) -> Iterator[str]:
+    """What JSON can't hold exactly in a value, each with its path."""
+    kind = type(value)
+    if deepest < 0:
+        yield f"{path:.200}: nested deeper than JSON should be, or in itself: make it flatter"
+    elif kind is dict:
         for key, held in value.items():
-            if not isinstance(key, str):
+            if type(key) is not str:
                 yield f"{path:.200}: the key {key!r:.80} is no text"
-            yield from _not_json(held, f"{path}[{key!r}]", depth + 1)
-    elif isinstance(value, list):
+            yield from not_json(held, f"{path}[{key!r}]", deepest - 1)
+    elif kind is list:
         for place, held in enumerate(value):
-            yield from _not_json(held, f"{path}[{place}]", depth + 1)
-    elif isinstance(value, float) and not isfinite(value):
+            yield from not_json(held, f"{path}[{place}]", deepest - 1)
+    elif kind is float and not isfinite(value):
         yield f"{path:.200}: {value!r} is no JSON"
-    elif not isinstance(value, (bool, int, float, str, type(None))):
-        yield f"{path:.200}: a {type(value).__name__} is no JSON"
+    elif kind not in (bool, int, float, str, type(None)):
+        hint = ": pass a list" if kind is tuple else ""
+        yield f"{path:.200}: a {kind.__name__} that JSON can't hold exactly{hint}"
 
 
 def _ids(name: str, text: Any) -> Iterator[str]:

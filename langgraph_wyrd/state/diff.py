@@ -36,7 +36,7 @@ from langgraph_wyrd.state.model import (
     shortened,
     viewed,
 )
-from langgraph_wyrd.state.wording import LINE, counted, listing, nodes, value_text
+from langgraph_wyrd.state.wording import LINE, count, listing, nodes, value_text
 
 SCHEMA = 1
 _SHOWN_FIELDS = ("title", "status", "due")
@@ -157,26 +157,26 @@ class StateDiff:
     def summary(self) -> str:
         """One line: `+1 todo, 1 loop resolved, ~2 todos (1 completed)`. Guesses come last."""
         found = list(self.all_changes())
-        count = Counter((pillar, verb) for pillar, verb, change in found if not change.guessed)
+        counts = Counter((pillar, verb) for pillar, verb, change in found if not change.guessed)
         if self.added["intentions"]:  # that it took the place of another goes without saying
             closed = (c.item for _, verb, c in found if verb == "closed" and not c.guessed)
             outcomes = [getattr(each, "outcome", None) for each in closed]
-            count["intentions", "closed"] -= outcomes.count("superseded")
+            counts["intentions", "closed"] -= outcomes.count("superseded")
         said = []
         for sign, verbs in (("+", ("added", "opened")), ("-", ("removed",))):
             for pillar, name in _WORDS.items():
-                n = sum(count.pop((pillar, verb), 0) for verb in verbs)
-                said.append((n, f"{sign}{counted(n, name)}"))
+                n = sum(counts.pop((pillar, verb), 0) for verb in verbs)
+                said.append((n, f"{sign}{count(n, name)}"))
         for verb in ("resolved", "reopened", "passed"):
-            n = count.pop(("loops", verb), 0)
-            said.append((n, f"{counted(n, 'loop')} {_SAID.get(verb, verb)}"))
+            n = counts.pop(("loops", verb), 0)
+            said.append((n, f"{count(n, 'loop')} {_SAID.get(verb, verb)}"))
         for pillar, name in _WORDS.items():
-            verbs_left = [(v, n) for (p, v), n in sorted(count.items()) if p == pillar and n]
+            verbs_left = [(v, n) for (p, v), n in sorted(counts.items()) if p == pillar and n]
             how = ", ".join(f"{n} {verb}" for verb, n in verbs_left if verb != "changed")
             n = sum(n for _, n in verbs_left)
-            said.append((n, f"~{counted(n, name)}" + (f" ({how})" if how else "")))
+            said.append((n, f"~{count(n, name)}" + (f" ({how})" if how else "")))
         n = sum(change.guessed for _, _, change in found)
-        said.append((n, counted(n, "guess", "es")))
+        said.append((n, count(n, "guess", "guesses")))
         if self.channels is not None and not self.channels.empty:
             said.append((1, self.channels.summary()))
         return ", ".join([*(words for n, words in said if n), *self._field_lines()]) or "no changes"
@@ -339,7 +339,7 @@ class ChannelsDiff:
     def summary(self) -> str:
         """One line: `+2 messages, ~1 value`."""
         lists = self.messages.values()
-        count = (
+        counts = (
             ("+", "message", sum(len(each.appended) for each in lists)),
             ("-", "message", sum(len(each.removed) for each in lists)),
             ("~", "message", sum(len(each.edited) for each in lists)),
@@ -348,7 +348,7 @@ class ChannelsDiff:
             ("~", "value", len(self.changed)),
             ("~", "delta", len(self.unread)),
         )
-        said = [f"{sign}{counted(n, what)}" for sign, what, n in count if n]
+        said = [f"{sign}{count(n, what)}" for sign, what, n in counts if n]
         said += [f"{len(self.damaged)} damaged"] if self.damaged else []
         return ", ".join(said) or "no changes"
 

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
+from langgraph_wyrd.state.codec import not_json
 from langgraph_wyrd.state.draft import Draft
 from langgraph_wyrd.state.events import (
     DEEPEST,
@@ -21,7 +21,6 @@ from langgraph_wyrd.state.events import (
     Moment,
     Op,
     Pillar,
-    is_storable,
     packed,
     plain,
     same,
@@ -65,14 +64,6 @@ def task_of(ts: str, token: str) -> str:
     return f"{EDIT}{ts}:{token}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """One thing that was said, and how it can be said again."""
-
-    name: str
-    args: tuple[Any, ...]
-
-
 @dataclass(slots=True)
 class Editing:
     """A state, and what is said about it. `events` lead from `base` to `state`, by namespace."""
@@ -82,7 +73,7 @@ class Editing:
     ts: str
     token: str
     again: bool = False  # said again to another state: what is so already is passed over
-    verbs: list[Verb] = field(default_factory=list)
+    verbs: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)  # name, arguments
     events: list[tuple[str, Event]] = field(default_factory=list)
     keyed: set[str] = field(default_factory=set)  # items whose id a caller's key gives
     _draft: Draft | None = None
@@ -95,8 +86,8 @@ class Editing:
     def say(self, name: str, *args: Any) -> Any:
         """Say one of the verbs below; one that can't be said changes nothing."""
         before = len(self.events)
-        made = _VERBS[name](self, *args)
-        self.verbs.append(Verb(name, args))
+        made = getattr(self, name)(*args)
+        self.verbs.append((name, args))
         at = Moment(self.base.checkpoint_id or "", "", self.ts, task_of(self.ts, self.token))
         for _, event in self.events[before:]:
             if self._draft is None:
@@ -109,8 +100,8 @@ class Editing:
     def said_again(self, base: WorkingState, ts: str | None = None) -> Editing:
         """The same, said to another state."""
         found = Editing(base, self.author, ts or self.ts, self.token, again=True)
-        for verb in self.verbs:
-            found.say(verb.name, *verb.args)
+        for name, args in self.verbs:
+            found.say(name, *args)
         found.again = self.again
         return found
 
@@ -306,16 +297,6 @@ class Editing:
         return InvalidTransition(f"{item.id} in {self._where} can't be {verb}: it is {status}")
 
 
-_VERBS: dict[str, Callable[..., str | None]] = {
-    name: getattr(Editing, name)
-    for name in (
-        "add_todo", "complete_todo", "cancel_todo", "start_todo", "reopen_todo", "set_context",
-        "remove_context", "add_open_loop", "resolve_open_loop", "decide", "record_outcome",
-        "set_intention",
-    )
-}  # fmt: skip
-
-
 def _explicit(state: WorkingState) -> Intention | None:
     found = [i for i in state.intentions if i.aim == "explicit" and i.open]
     return found[-1] if found else None
@@ -342,31 +323,13 @@ def _notes(given: Any, what: str) -> dict[str, Any] | None:
     return notes
 
 
-_EXACT = (bool, int, str, type(None))
-
-
-def _exact(value: Any, path: str, depth: int = 0) -> None:
+def _exact(value: Any, what: str) -> None:
     """Raise for what would not come back as it is: JSON makes a tuple a list, an enum its value."""
-    exact = type(value)
-    if depth > DEEPEST:
-        raise InvalidInput(f"{path:.200} is nested deeper than {DEEPEST} levels: make it flatter")
-    if exact is str and not is_storable(value):
-        raise InvalidInput(f"{path} holds a NUL or half a character, which no database stores")
-    if exact in _EXACT or (exact is float and isfinite(value)):
-        return
-    if exact is list:
-        for place, held in enumerate(value):
-            _exact(held, f"{path}[{place}]", depth + 1)
-    elif exact is dict:
-        for key, held in value.items():
-            if type(key) is not str or not is_storable(key):
-                raise InvalidInput(f"{path} has the key {key!r:.80}: a key is text")
-            _exact(held, f"{path}[{key!r}]", depth + 1)
-    else:
-        hint = ": pass a list" if isinstance(value, tuple) else ""
-        raise InvalidInput(
-            f"{path} is a {exact.__name__} that JSON can't hold: {value!r:.80}{hint}"
-        )
+    wrong = next(not_json(value, what, DEEPEST), None)
+    if wrong is None and not same(plain(value), value):
+        wrong = f"{what} holds a NUL or half a character, which no database stores"
+    if wrong is not None:
+        raise InvalidInput(wrong)
 
 
 # ---- a diff said of another thread: the verbs that come to the same

@@ -171,11 +171,6 @@ def _storable(text: str) -> str:
     return text
 
 
-def is_storable(text: str) -> bool:
-    """Whether every database takes this text as it is."""
-    return _storable(text) == text
-
-
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON gives it back, so that what is stored and what is known can't differ."""
     kind = type(value)

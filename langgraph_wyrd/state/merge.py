@@ -20,7 +20,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
     shortened,
 )
-from langgraph_wyrd.state.wording import counted
+from langgraph_wyrd.state.wording import count
 
 # Fields that say where and when, or how something is kept, not what it is.
 SILENT_OF_STATE = frozenset(("thread_id", "checkpoint_id", "ts", "ns", "reason"))
@@ -154,8 +154,8 @@ class Merged(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
 
     def __str__(self) -> str:
-        count = counted(len(self.conflicts), "conflict")
-        return "\n".join([f"merged, with {count}", *map(str, self.conflicts)])
+        head = f"merged, with {count(len(self.conflicts), 'conflict')}"
+        return "\n".join([head, *map(str, self.conflicts)])
 
 
 _LEFT_OUT: Any = None  # so that merge(state, diff) gets an error that names `apply`

@@ -57,9 +57,9 @@ def ago(age: timedelta) -> str:
     return f"{minutes // (24 * 60):,} days ago"
 
 
-def counted(n: int, one: str, more: str = "s") -> str:
-    """`1 loop`, `2 loops`."""
-    return f"{n} {one}{'' if n == 1 else more}"
+def count(n: int, one: str, several: str | None = None) -> str:
+    """`1 todo`, `2,000 todos`."""
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
 def by_weight(loops: Iterable[OpenLoop]) -> list[OpenLoop]:

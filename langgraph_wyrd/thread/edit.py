@@ -444,6 +444,6 @@ def _happenings(editing: Editing, before: WorkingState, after: WorkingState) -> 
     if after is before:
         return
     thread_id, checkpoint_id = after.thread_id or "", after.checkpoint_id
-    how = {"by": editing.author, "verbs": [verb.name for verb in editing.verbs]}
+    how = {"by": editing.author, "verbs": [name for name, _ in editing.verbs]}
     yield Happening("edit", thread_id, checkpoint_id or None, state=after, detail=how)
     yield from of_loops(before, after, {"by": "edit"})

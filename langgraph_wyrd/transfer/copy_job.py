@@ -18,12 +18,12 @@ from langgraph_wyrd.checkpoints import copy
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.configs import checkpoint_config, parent_of
 from langgraph_wyrd.errors import CopyDiffers, Unserialisable
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import stored
 from langgraph_wyrd.storage.scripts import Query, Script
 from langgraph_wyrd.transfer import files
 from langgraph_wyrd.transfer.endpoint import Endpoint, Found, Key, Ours, Parents, WritePlace
 from langgraph_wyrd.types.rebuild import refused
-from langgraph_wyrd.views.text import count
 
 logger = logging.getLogger("langgraph_wyrd")
 

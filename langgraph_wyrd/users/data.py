@@ -21,7 +21,7 @@ from langgraph_wyrd.operations import (
     asynchronous,
     operation,
 )
-from langgraph_wyrd.state.wording import counted
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import check_size, given, stored
 from langgraph_wyrd.storage.scripts import Script
 from langgraph_wyrd.storage.tables import TABLES, USER_DATA
@@ -133,7 +133,7 @@ class Erased(dict[str, int]):
 def _many(n: int, what: str) -> str:
     if what == "context":
         return f"{n} context {'entry' if n == 1 else 'entries'}"
-    return counted(n, what.removesuffix("s"))
+    return count(n, what.removesuffix("s"))
 
 
 class Users(SaverBase):

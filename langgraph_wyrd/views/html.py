@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Source, Todo
-from langgraph_wyrd.state.wording import KINDS
+from langgraph_wyrd.state.wording import KINDS, count
 from langgraph_wyrd.state.wording import place as place_of
-from langgraph_wyrd.views.text import ago, count, line, outline, plain, when
+from langgraph_wyrd.views.text import ago, line, outline, plain, when
 
 _SHORT = 240  # characters that are seen of a text without unfolding it
 _LONG = 20_000  # … and of what is unfolded

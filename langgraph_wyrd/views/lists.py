@@ -17,11 +17,11 @@ from langgraph_wyrd.state.results import (
     ThreadInfo,
     Tree,
 )
-from langgraph_wyrd.state.wording import node_path, value_text
+from langgraph_wyrd.state.wording import count, node_path, value_text
 from langgraph_wyrd.views import html
 from langgraph_wyrd.views.history import WIDE, timeline_html, timeline_text
 from langgraph_wyrd.views.html import Part, age, folded, tag, words
-from langgraph_wyrd.views.text import Column, Paint, ago, count, line, plain, table, unpainted, when
+from langgraph_wyrd.views.text import Column, Paint, ago, line, plain, table, unpainted, when
 
 MOST = 200  # rows in a cell; a terminal gets all that were asked for
 

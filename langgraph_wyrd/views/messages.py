@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.views.html import Markup, Part, badge, folded, html, listed, part, tag
-from langgraph_wyrd.views.text import Paint, ago, count, fitted, line, plain, unpainted, width
+from langgraph_wyrd.views.text import Paint, ago, fitted, line, plain, unpainted, width
 
 Message = Mapping[str, Any]
 COLOURS = {"user": "blue", "assistant": "violet", "tool": "green", "system": "grey"}

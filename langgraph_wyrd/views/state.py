@@ -9,7 +9,7 @@ from langgraph_wyrd.errors import WyrdError
 from langgraph_wyrd.state.diff import Change, StateDiff
 from langgraph_wyrd.state.model import ContextItem, Intention, Item, OpenLoop, Todo, WorkingState
 from langgraph_wyrd.state.results import Heal, HistoryEntry
-from langgraph_wyrd.state.wording import by_weight, listing, nodes, value_text
+from langgraph_wyrd.state.wording import by_weight, count, listing, nodes, value_text
 from langgraph_wyrd.views import html
 from langgraph_wyrd.views.history import timeline_html
 from langgraph_wyrd.views.messages import Message, messages_part, tools_part, wrapped
@@ -17,7 +17,6 @@ from langgraph_wyrd.views.text import (
     GAP,
     Paint,
     along,
-    count,
     fitted,
     line,
     padded,

@@ -65,11 +65,6 @@ def json_text(data: Any, indent: int | None = None) -> str:
     return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def count(n: int, one: str, several: str | None = None) -> str:
-    """`1 todo`, `2,000 todos`."""
-    return f"{n:,} {one if n == 1 else several or one + 's'}"
-
-
 def size(n: int) -> str:
     """`812 B`, `1.2 kB`, `34 MB`."""
     said, unit = float(n), "B"
