@@ -17,6 +17,7 @@ from langgraph_wyrd import Extractors, WyrdSaver
 from langgraph_wyrd.errors import InvalidInput, ThreadNotFound
 from langgraph_wyrd.extraction import registry
 from langgraph_wyrd.state.facts import Opens
+from langgraph_wyrd.state.model import WorkingState
 from tests.conftest import Backend
 from tests.handmade import config, put
 from tests.held_runs import ask, chain, first
@@ -151,8 +152,16 @@ async def test_a_question_next_to_an_error(durable: Backend, call: Any, retried:
 # ---- deleting and copying
 
 
+def own(state: WorkingState) -> Any:
+    """What a root's checkpoint says itself, without the subgraphs that ran there."""
+    pillars = (state.open_loops, state.guessed_loops, state.todos, state.context, state.intentions)
+    return [[item for item in items if not item.source.ns] for items in pillars], state.title
+
+
 def test_pruning_keeps_the_states_of_what_stays(durable: Backend, asynchronous: bool) -> None:
-    """After a prune every checkpoint that is left has the state it had, the tables too."""
+    """After a prune every checkpoint that is left has the state it had, the tables too. Where delta
+    channels keep an older one, those of its subgraphs may be gone, and what these said with them.
+    """
     saver = durable.open()
     for seed in seeds(6000, 8, durable):
 
@@ -161,7 +170,8 @@ def test_pruning_keeps_the_states_of_what_stays(durable: Backend, asynchronous: 
             saver.prune([teller.thread])
             after = states_of(saver, teller.thread)
             for id, state in after.items():
-                assert comparable(state) == comparable(before[id]), f"seed {seed} turn {turn}"
+                kept = comparable if id == max(after) else own
+                assert kept(state) == kept(before[id]), f"seed {seed} turn {turn}"
             check_tables(saver, durable.url, f"seed {seed} turn {turn}")
 
         played(seed, [saver], asynchronous=asynchronous, past=False, between=prune)

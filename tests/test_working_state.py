@@ -35,7 +35,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Interrupt, interrupt
 
 from langgraph_wyrd import Channels, Extractors, WorkingState, WyrdSaver, extract
 from langgraph_wyrd.errors import ThreadNotFound
@@ -46,6 +46,7 @@ from langgraph_wyrd.state.facts import Holds, Opens
 from langgraph_wyrd.state.fold import fold
 from langgraph_wyrd.state.model import Due, LoopKind
 from tests.conftest import Backend
+from tests.handmade import config, new_id, put
 from tests.outside import python
 from tests.scripted_agents import (
     APPROVE,
@@ -851,3 +852,24 @@ def test_the_page_names_every_column(durable: Backend, table: str) -> None:
 def test_the_page_has_every_kind(kind: str) -> None:
     """Each kind of loop has its line."""
     assert f"\n| `{kind}` |" in PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["one saver", "another saver"])
+def test_a_question_stored_long_before_its_checkpoint(durable: Backend, others: bool) -> None:
+    """Saves go on in the background: a task may ask before two checkpoints are stored, its own and
+    the one before. Its question is open once they are, whoever stores them."""
+    saver = durable.open()
+    first, middle, last = new_id(), new_id(), new_id()
+    put(saver, "t", {"log": []}, id=first)
+    saver.put_writes(config("t", first), [("__interrupt__", [Interrupt("Sure?", id="i")])], "a")
+    saver = durable.open() if others else saver
+    asks = [("__interrupt__", [Interrupt("Which one?", id="j")])]
+    saver.put_writes(config("t", last), asks, "c", "~__pregel_pull, ask")
+    saver = durable.open() if others else saver
+    saver.put_writes(config("t", middle), [("log", 1)], "b", "~__pregel_pull, work")
+    put(saver, "t", {"log": [0]}, id=middle, parent=first)
+    put(saver, "t", {"log": [0, 1]}, id=last, parent=middle)
+    for each in (saver, durable.open()):
+        state = each.thread("t").working_state()
+        assert [loop.description for loop in state.open_loops] == ["Which one?"]
+        assert state.status == "interrupted"

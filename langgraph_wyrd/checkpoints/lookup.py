@@ -130,8 +130,7 @@ def load(
     ):
         thread.spaces[wanted.ns] = at_parent
     early = yield from states.early_writes(codec, thread.key, wanted.ns, wanted.id)
-    if early:
-        thread.state.expect(wanted.ns, wanted.id, early)
+    thread.state.expect_also({(wanted.ns, wanted.id): early})
     turn = None
     head = thread.head
     if wanted.ns == "" and head is not None and wanted.parent != head and wanted.id > head:

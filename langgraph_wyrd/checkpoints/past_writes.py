@@ -81,6 +81,8 @@ def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None
     with slot.lock:
         held = slot.thread
         if held is None or held.version <= thread.version:
+            if held is not None and held.state is not None:
+                thread.state.expect_also(held.state.early)
             if held is not None and held.version == thread.version:
                 for ns, space in held.spaces.items():
                     here = thread.spaces.get(ns)

@@ -213,6 +213,11 @@ def early_writes(codec: Codec, key: Key, ns: str, id: str) -> Script[list[TaskWr
     return sorted(task_writes(codec, rows), key=lambda write: order.index(write.task))
 
 
+_AHEAD = (
+    "SELECT DISTINCT checkpoint FROM wyrd_writes WHERE thread = ? AND ns = ? AND checkpoint > ?"
+)
+
+
 def load_thread(
     dialect: str,
     codec: Codec,
@@ -226,9 +231,9 @@ def load_thread(
 ) -> Script[None]:
     """Set the working state of a thread, as of its head, with the subgraphs that run there.
 
-    `until`, `past` and `values`: see `load_namespace`. A write sets `ahead`: a subgraph's
-    checkpoints may be stored before the root checkpoint that they belong to, and their tasks'
-    writes before it as well, so these subgraphs must be known too.
+    `until`, `past` and `values`: see `load_namespace`. A write sets `ahead`: what tasks wrote at
+    checkpoints that are not stored yet must be known then; and a subgraph's checkpoints may be
+    stored before the root checkpoint that they belong to, so these subgraphs as well.
     """
     known = known or {}
 
@@ -262,6 +267,10 @@ def load_thread(
     thread.state = ThreadState(working.visible(thread))
     if ahead and thread.version:
         yield from children(_CHILDREN.format(">="))
+        for ns, space in {"": None, **thread.spaces}.items():
+            newest = thread.head if space is None else space.checkpoint
+            for (id,) in (yield Query(_AHEAD, (thread.key, ns, newest or ""))):
+                thread.state.expect(ns, id, (yield from early_writes(codec, thread.key, ns, id)))
 
 
 # ---- the public tables, made again

@@ -122,6 +122,13 @@ class ThreadState:
         while len(self.early) > MOST_EARLY:
             self.early.pop(next(iter(self.early)))
 
+    def expect_also(self, early: Mapping[tuple[str, str], Sequence[TaskWrite]]) -> None:
+        """Keep those of another state of the thread as well, task by task."""
+        for place, writes in early.items():
+            tasks = {write.task for write in self.early.get(place, ())}
+            if new := [write for write in writes if write.task not in tasks]:
+                self.expect(*place, new)
+
 
 # ---- a checkpoint
 

@@ -513,7 +513,6 @@ def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None
     """What the cache has by now, or what was read; with the namespace that was read."""
     if thread is None or thread.version <= loaded.thread.version:
         if thread is not None and thread.state is not None and loaded.thread.state is not None:
-            for place, writes in thread.state.early.items():
-                loaded.thread.state.early.setdefault(place, writes)
+            loaded.thread.state.expect_also(thread.state.early)
         return loaded.thread
     return None  # others wrote meanwhile: what was read is old
