@@ -120,6 +120,12 @@ class Postgres:
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def pid(self) -> int:
+        """The process that all of its others are children of."""
+        assert self._process is not None, "start it first"
+        return self._process._process.pid
+
     def execute(self, text: str) -> list[Any]:
         with psycopg.connect(self.url(), autocommit=True) as admin:
             found = admin.execute(text.encode())

@@ -34,10 +34,12 @@ _STRAYS = (
     "(SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns "
     "AND c.id = w.checkpoint)"
 )
+# The range stands in it twice: Postgres does not carry it over from one table to the other, and
+# would read all checkpoints for each range.
 _WITH_STRAYS = (
     "SELECT DISTINCT w.thread FROM wyrd_writes w WHERE w.thread BETWEEN ? AND ? AND NOT EXISTS "
-    "(SELECT 1 FROM wyrd_checkpoints c WHERE c.thread = w.thread AND c.ns = w.ns "
-    "AND c.id = w.checkpoint)"
+    "(SELECT 1 FROM wyrd_checkpoints c WHERE c.thread BETWEEN ? AND ? AND c.thread = w.thread "
+    "AND c.ns = w.ns AND c.id = w.checkpoint)"
 )
 _SPACES = "SELECT thread FROM wyrd_checkpoints WHERE thread BETWEEN ? AND ? GROUP BY thread, ns"
 _IDLE = (
@@ -210,7 +212,7 @@ def worth(rule: Retention, first: Any, last: Any) -> Script[set[Any]]:
     if rule.max_age is not None:  # times may be of any zone: a day more holds them all
         until = datetime.now(timezone.utc) - rule.max_age + timedelta(days=1)
         limits["min(substr(ts, 1, 10)) <= ?"] = until.date().isoformat()
-    queries = [Query(_WITH_STRAYS, (first, last))]
+    queries = [Query(_WITH_STRAYS, (first, last, first, last))]
     if limits:
         sql = f"{_SPACES} HAVING {' OR '.join(limits)}"
         queries.append(Query(sql, (first, last, *limits.values())))
