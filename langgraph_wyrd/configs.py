@@ -172,6 +172,17 @@ def stored_place(config: RunnableConfig) -> tuple[str, str, str | None]:
     )
 
 
+def start_of_call(config: RunnableConfig, ns: str) -> str:
+    """The checkpoint from which the call of a subgraph started that a namespace belongs to, as far
+    as LangGraph says so: all that is stored of the call is newer. Else an empty text."""
+    outer, colon, _ = ns.rpartition(":")
+    if not colon:
+        return ""
+    above = (config.get("configurable") or {}).get("checkpoint_map")
+    found = above.get(outer.rpartition("|")[0]) if isinstance(above, Mapping) else None
+    return found if isinstance(found, str) and found.isascii() else ""
+
+
 def named(thread_id: str | RunnableConfig) -> str:
     """A thread's id in stored form, of itself or of a config."""
     name = place(thread_id)[0] if isinstance(thread_id, Mapping) else thread_id

@@ -475,12 +475,12 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def _get(self, config: RunnableConfig) -> tuple[Reading, str]:
         self._permit(config)
         thread_id, ns, id = stored_place(config)
-        codec, dialect = self._codec, self._dialect
+        codec, dialect, start = self._codec, self._dialect, configs.start_of_call(config, ns)
 
         def script(lenient: Any = None) -> Any:
             if lenient is not None:
                 return lenient.get(thread_id, ns, id)
-            return read.get(dialect, codec, thread_id, ns, id, self._writing.absent)
+            return read.get(dialect, codec, thread_id, ns, id, self._writing.absent, start)
 
         return self._of_thread(thread_id, script, None), thread_id
 

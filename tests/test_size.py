@@ -6,16 +6,18 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from langgraph_wyrd import Retention, WyrdSaver
 from tests.bench.size import analyse, fill, name
-from tests.conftest import fresh_postgres
-from tests.damage import talk
+from tests.conftest import Backend, fresh_postgres
+from tests.damage import at, talk
 from tests.handmade import append, config
-from tests.outside import backend_pids, raw
+from tests.outside import backend_pids, is_postgres, raw
 
 THREADS = 2000
 PAGE = {"limit": 5}
@@ -121,3 +123,87 @@ def test_a_sweep_of_postgres_reads_each_checkpoint_twice(server: str) -> None:
         CALLS["sweep"](saver)
     read = reads(server, "idx_tup_read")["wyrd_checkpoints"] - before
     assert 20 * THREADS < read < 30 * THREADS  # 12 of each thread
+
+
+# ---- long threads
+
+
+class State(TypedDict, total=False):
+    note: str
+    asked: bool
+
+
+def with_subgraph(saver: WyrdSaver, *, kept: bool = False) -> Any:
+    """A graph whose turn calls a subgraph, which remembers its turns if it is `kept`."""
+
+    def think(state: State) -> State:
+        return {"note": interrupt("?") if state.get("asked") else "thought"}
+
+    inner = StateGraph(State).add_node("think", think).add_edge(START, "think")
+    builder = StateGraph(State).add_node("inner", inner.compile(checkpointer=kept or None))
+    return builder.add_edge(START, "inner").compile(checkpointer=saver)
+
+
+def work(url: str, call: Callable[[WyrdSaver], Any]) -> int:
+    """What a call of a new saver takes: of SQLite, hundreds of steps; of Postgres, how many rows of
+    checkpoints it reads, for it goes through small tables from end to end."""
+    if not is_postgres(url):
+        return steps(url, call)
+
+    def read() -> int:
+        return sum(reads(url, f"{how}_tup_read")["wyrd_checkpoints"] for how in ("seq", "idx"))
+
+    before = read()
+    with WyrdSaver.from_conn_string(url) as saver:
+        call(saver)
+    return read() - before
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["call", "kept"])
+def test_a_turn_is_as_much_work_on_a_longer_thread(durable: Backend, kept: bool) -> None:
+    """Neither a turn that calls a subgraph nor a look at the newest checkpoints and the subgraph's
+    state takes more after 170 turns than after 20."""
+
+    def turns(count: int) -> Callable[[WyrdSaver], Any]:
+        def run(saver: WyrdSaver) -> None:
+            graph = with_subgraph(saver, kept=kept)
+            for _ in range(count):
+                graph.invoke({"note": "go"}, at("t"))
+
+        return run
+
+    def looks(saver: WyrdSaver) -> None:
+        list(saver.list(at("t"), limit=5))
+        with_subgraph(saver, kept=kept).get_state(at("t"), subgraphs=True)
+
+    def measured() -> tuple[int, int]:
+        analyse(durable.url)
+        return work(durable.url, turns(30)), work(durable.url, looks)
+
+    with durable.open() as saver:
+        turns(20)(saver)
+    early = measured()
+    with durable.open() as saver:
+        turns(120)(saver)
+    late = measured()
+    # Loads go back to a snapshot, and so take more or less: much less than the thread is longer.
+    assert late[0] < 1.6 * early[0], (early, late)
+    assert late[1] < 2.5 * early[1], (early, late)
+
+
+def test_what_a_call_of_a_subgraph_lost_is_noticed(durable: Backend) -> None:
+    """A subgraph that asked a question and lost all checkpoints of its call is told as damage, not
+    taken for one that has not begun."""
+    with durable.open() as saver:
+        for _ in range(30):
+            with_subgraph(saver).invoke({"note": "go"}, at("t"))
+        with_subgraph(saver).invoke({"note": "go", "asked": True}, at("t"))
+    with raw(durable.url) as admin:
+        newest = "SELECT ns, root FROM wyrd_checkpoints WHERE ns <> '' ORDER BY id DESC LIMIT 1"
+        ns, start = admin.execute(newest).fetchone()
+        mark = "%s" if is_postgres(durable.url) else "?"
+        admin.execute(f"DELETE FROM wyrd_checkpoints WHERE ns = {mark}", (ns,))
+    with durable.open() as saver:
+        inside = {"thread_id": "t", "checkpoint_ns": ns, "checkpoint_map": {"": start}}
+        assert saver.get_tuple({"configurable": inside}) is None
+        assert saver.thread("t").heals()

@@ -55,10 +55,14 @@ def get(
     ns: str,
     id: str | None,
     absent: Callable[[str], None] | None = None,
+    start: str = "",
 ) -> Script[Read | None]:
-    """One checkpoint, or the latest of its namespace. `absent` hears of a thread without a row."""
+    """One checkpoint, or the latest of its namespace. `absent` hears of a thread without a row.
+
+    `start`: no checkpoint of the namespace is older than this one.
+    """
     found = yield from path.find(dialect, thread_id, ns, id)
-    yield from expected(dialect, found, thread_id, ns, id)
+    yield from expected(dialect, found, thread_id, ns, id, start)
     if not found.path:
         if found.thread is None and absent is not None:
             absent(thread_id)
@@ -88,11 +92,19 @@ _GROUPS = " UNION ALL ".join(
     f"SELECT first, last, tags FROM wyrd_parity WHERE thread = ? AND first <= ? AND {when}"
     for when in ("last >= ? AND closed IS NULL", "closed >= ?")
 )
-_SUMS = "SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND id >= ? AND id <= ?"
+_SUMS = " UNION ALL ".join(
+    f"SELECT ns, id, sum FROM wyrd_checkpoints WHERE thread = ? AND {where} AND id >= ? AND id <= ?"
+    for where in ("ns = ''", "ns <> ''")  # the key, and an index of all subgraphs
+)
 
 
-def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None) -> Script[None]:
-    """Raise CheckpointDamaged where rows are missing that should have been found."""
+def expected(
+    dialect: str, found: Found, thread_id: str, ns: str, id: str | None, start: str = ""
+) -> Script[None]:
+    """Raise CheckpointDamaged where rows are missing that should have been found.
+
+    `start`: no checkpoint of the namespace is older than this one.
+    """
     thread = found.thread
     if thread is None:
         yield from not_stored(dialect, thread_id)
@@ -114,7 +126,7 @@ def expected(dialect: str, found: Found, thread_id: str, ns: str, id: str | None
                 f"checkpoint {given(str(head))} is not the newest that is there"
             )
     elif id is None:
-        yield from present(thread.key, found.path[0].id if found.path else "", LAST)
+        yield from present(thread.key, found.path[0].id if found.path else start, LAST)
     elif not found.path:
         yield from present(thread.key, id, id)
 
@@ -157,7 +169,7 @@ def _sums(key: Key, low: str, high: str, groups: Sequence[Any]) -> Query:
     """The checkpoints that these groups may have."""
     first = min([low, *(row[0] for row in groups)])
     last = max([high, *(row[1] for row in groups)])
-    return Query(_SUMS, (key, first, last))
+    return Query(_SUMS, (key, first, last) * 2)
 
 
 def _refuse_missing(low: str, high: str, groups: Sequence[Any], sums: Sequence[Any]) -> None:

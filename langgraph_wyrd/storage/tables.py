@@ -166,8 +166,10 @@ CHECKPOINTS = Table(
     fed=("seq", "thread", "ns"),
     rowid=True,
     indexes=(
-        Index("wyrd_checkpoints_root", "thread, root", "root IS NOT NULL"),
+        Index("wyrd_checkpoints_root", "thread, root, ns, id", "root IS NOT NULL"),
         Index("wyrd_checkpoints_run", "run_id", "run_id IS NOT NULL"),
+        # What lies between two ids, of whichever subgraph. The root's own are found by the key.
+        Index("wyrd_checkpoints_inner", "thread, id", "ns <> ''"),
     ),
 )  # fmt: skip
 
