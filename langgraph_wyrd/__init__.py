@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from langgraph_wyrd.agents.message_repair import repair_messages as repair_messages
     from langgraph_wyrd.agents.repair_node import repair_node as repair_node
     from langgraph_wyrd.checkpoints.auto_labels import AutoLabels as AutoLabels
+    from langgraph_wyrd.checkpoints.retention import Retention as Retention
     from langgraph_wyrd.extraction.extracting import extract as extract
     from langgraph_wyrd.extraction.policy import Channels as Channels
     from langgraph_wyrd.extraction.registry import Extractors as Extractors
     from langgraph_wyrd.hooks import Happening as Happening
-    from langgraph_wyrd.retention import Retention as Retention
     from langgraph_wyrd.saver import WyrdSaver as WyrdSaver
     from langgraph_wyrd.state.diff import StateDiff as StateDiff
     from langgraph_wyrd.state.diff import apply as apply
@@ -53,7 +53,7 @@ _HOMES = {
     "Migration": "types.migrations",
     "OpenLoop": "state.model",
     "Page": "state.results",
-    "Retention": "retention",
+    "Retention": "checkpoints.retention",
     "StateDiff": "state.diff",
     "Thread": "thread",
     "ThreadInfo": "state.results",

@@ -35,18 +35,18 @@ from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.scripts import Script
 
 if TYPE_CHECKING:
-    from langgraph_wyrd import retention as rules
-    from langgraph_wyrd.checkpoints import copy, delete, sweep
+    from langgraph_wyrd.checkpoints import copy, delete
     from langgraph_wyrd.checkpoints import reextract as reading
+    from langgraph_wyrd.checkpoints import retention as sweeping
     from langgraph_wyrd.checkpoints.copy import Carried
+    from langgraph_wyrd.checkpoints.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.recovery import verify as verification
     from langgraph_wyrd.recovery.verify import Report
-    from langgraph_wyrd.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.storage import rotation as keys
     from langgraph_wyrd.storage.rotation import Rotation
     from langgraph_wyrd.transfer import files
 else:
-    reading, sweep, rules = lazy("checkpoints.reextract", "checkpoints.sweep", "retention")
+    reading, sweeping = lazy("checkpoints.reextract", "checkpoints.retention")
     delete = lazy("checkpoints.delete")
     keys, verification = lazy("storage.rotation", "recovery.verify")
     files, copy = lazy("transfer.files", "checkpoints.copy")
@@ -82,13 +82,13 @@ class Admin(SaverBase):
         What is kept loads as before. With `dry_run` nothing is deleted, only counted.
         """
         rule = retention
-        if not isinstance(rule, rules.Retention):
+        if not isinstance(rule, sweeping.Retention):
             raise InvalidInput(f"{rule!r} is no Retention")
         engine, dialect = self._engine, self._dialect
-        report = rules.SweepReport(dry_run)
+        report = sweeping.SweepReport(dry_run)
         expired: set[str] = set()
-        for id in (yield Read(engine, partial(sweep.idle_threads, rule, _ALL))):
-            expire = partial(sweep.expire, dialect, id, rule, dry_run=dry_run)
+        for id in (yield Read(engine, partial(sweeping.idle_threads, rule, _ALL))):
+            expire = partial(sweeping.expire, dialect, id, rule, dry_run=dry_run)
             if dry_run:
                 found = yield Read(engine, expire)
             else:
@@ -97,26 +97,26 @@ class Admin(SaverBase):
             if found.threads:
                 expired.add(id)
             report += found
-        total = yield Read(engine, sweep.alive)
+        total = yield Read(engine, sweeping.alive)
         done, after = 0, None
-        while threads := (yield Read(engine, partial(sweep.page, after, _PAGE))):
+        while threads := (yield Read(engine, partial(sweeping.page, after, _PAGE))):
             first, after = threads[0][0], threads[-1][0]
-            some: set[Any] = yield Read(engine, partial(sweep.worth, rule, first, after))
+            some: set[Any] = yield Read(engine, partial(sweeping.worth, rule, first, after))
             for key, id in threads:
                 try:
                     if key in some and id not in expired:
                         report += yield from self._swept(id, rule, dry_run)
                 except errors.CheckpointDamaged as error:
                     logger.warning("thread %r is damaged, and was not swept: %s", given(id), error)
-                    report += rules.SweepReport(left=(given(id),))
+                    report += sweeping.SweepReport(left=(given(id),))
                 done += 1
                 if progress is not None:
                     progress(min(done, total), total)
         if rule.forget_after is not None:
-            forget = partial(sweep.forget_tombstones, rule.forget_after, dry_run=dry_run)
+            forget = partial(sweeping.forget_tombstones, rule.forget_after, dry_run=dry_run)
             count = yield Read(engine, forget) if dry_run else Write(engine, forget)
             report = replace(report, tombstones=count)
-        while not dry_run and dialect == "sqlite" and (yield Write(engine, sweep.give_back)):
+        while not dry_run and dialect == "sqlite" and (yield Write(engine, sweeping.give_back)):
             pass
         return report
 
@@ -124,9 +124,9 @@ class Admin(SaverBase):
 
     def _swept(self, id: str, rule: Retention, dry_run: bool) -> Operation[SweepReport]:
         """Let one thread's checkpoints go; what was found."""
-        script = partial(sweep.swept, self._dialect, self._codec, id, rule)
+        script = partial(sweeping.swept, self._dialect, self._codec, id, rule)
         found = yield from self._read(partial(script, dry_run=True))
-        if not dry_run and found != rules.SweepReport():
+        if not dry_run and found != sweeping.SweepReport():
             found = yield from self._write(partial(script, dry_run=False), id)
             yield Fire(self, _discarded(id, found.checkpoints, "sweep"))
         return found
@@ -193,7 +193,7 @@ class Admin(SaverBase):
     @operation
     def size_report(self, limit: int = 20) -> Operation[SizeReport]:
         """Where the bytes are: by table, and by table of the largest threads. Reads every row."""
-        return (yield from self._read(partial(sweep.sizes, self._dialect, limit)))
+        return (yield from self._read(partial(sweeping.sizes, self._dialect, limit)))
 
     asize_report = asynchronous(size_report)
 
@@ -229,7 +229,7 @@ class Admin(SaverBase):
             yield from self._delete(wanted, "prune")
         elif strategy == "keep_latest":
             names = [stored(str(each), "thread_id") for each in wanted]
-            script = partial(sweep.keep_latest, self._dialect, self._codec)
+            script = partial(sweeping.keep_latest, self._dialect, self._codec)
             yield from self._each(names, script, "prune", strategy=strategy)
         else:
             raise InvalidInput(
@@ -239,20 +239,13 @@ class Admin(SaverBase):
     aprune = asynchronous(prune)
 
     @operation
-    def copy_thread(
-        self, source_thread_id: str, target_thread_id: str, *, latest_only: bool = False
-    ) -> Operation[None]:
-        """Copy a thread to an id that has no checkpoints yet: all of it, or what `prune` keeps."""
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> Operation[None]:
+        """Copy a thread to an id that has no checkpoints yet."""
         old = stored(str(source_thread_id), "thread_id")
         new = stored(str(target_thread_id), "thread_id")
         codec, dialect = self._codec, self._dialect
         yield from self._may_begin(new)
-
-        def script() -> Script[None]:
-            yield from files.copied(dialect, codec, old, new)
-            if latest_only:
-                yield from sweep.keep_latest(dialect, codec, new)
-
+        script = partial(files.copied, dialect, codec, old, new)
         yield from self._write(self._of_thread(old, script, None), old, new)
 
     acopy_thread = asynchronous(copy_thread)
@@ -381,7 +374,7 @@ class Keeper:
     """Applies a retention while threads are written: seldom, and in the background."""
 
     def __init__(self, saver: Admin, rule: Retention) -> None:
-        if not isinstance(rule, rules.Retention):
+        if not isinstance(rule, sweeping.Retention):
             raise InvalidInput(f"retention={rule!r}: use a Retention")
         self._saver = saver
         self._rule = rule
@@ -407,15 +400,15 @@ class Keeper:
         saver, rule = self._saver, self._rule
         dialect, codec = saver._dialect, saver._codec
         if rule.by_checkpoint:
-            script = partial(sweep.swept, dialect, codec, thread_id, rule)
+            script = partial(sweeping.swept, dialect, codec, thread_id, rule)
             found = yield partial(script, dry_run=True), False
-            if found != rules.SweepReport():
+            if found != sweeping.SweepReport():
                 found = yield partial(script, dry_run=False), True
                 saver._cache.drop(thread_id)
                 self._gone += _discarded(thread_id, found.checkpoints, "retention")
         if rule.thread_ttl is not None and time.monotonic() - self._swept > _MINUTE:
             self._swept = time.monotonic()
-            for id in (yield partial(sweep.idle_threads, rule, _EXPIRED), False):
-                found = yield partial(sweep.expire, dialect, id, rule), True
+            for id in (yield partial(sweeping.idle_threads, rule, _EXPIRED), False):
+                found = yield partial(sweeping.expire, dialect, id, rule), True
                 saver._cache.drop(id)
                 self._gone += _discarded(id, found.checkpoints, "retention")

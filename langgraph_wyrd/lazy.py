@@ -5,9 +5,9 @@ rest. So a module that only some calls need is named twice, for the type checker
 
 ```python
 if TYPE_CHECKING:
-    from langgraph_wyrd.checkpoints import copy, sweep
+    from langgraph_wyrd.checkpoints import copy, retention
 else:
-    copy, sweep = lazy("checkpoints.copy", "checkpoints.sweep")
+    copy, retention = lazy("checkpoints.copy", "checkpoints.retention")
 ```
 
 `tests/test_rooms.py` says what a plain run does not load.

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints import auto_labels
     from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
     from langgraph_wyrd.checkpoints.leases import Run
+    from langgraph_wyrd.checkpoints.retention import Retention
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.retention import Retention
     from langgraph_wyrd.single_writer import Leases
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread

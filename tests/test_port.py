@@ -349,11 +349,6 @@ async def test_within_a_database(durable: Backend, call: Callable[..., Any]) -> 
         (h.id, h.acknowledged_at) for h in one.heals()
     ]
     assert lasting(other.working_state()) == lasting(one.working_state())
-    await call(ours, "copy_thread", "t", "t3", latest_only=True)
-    assert [label.name for label in ours.thread("t3").labels()] == [
-        label.name for label in one.labels()
-    ]
-    assert ours.thread("t3").working_state().context == one.working_state().context
 
 
 def test_into_an_encrypted_store(sqlite: Backend, tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_wyrd import AutoLabels, Retention, WyrdSaver
+from langgraph_wyrd.checkpoints.delete import Light
+from langgraph_wyrd.checkpoints.retention import SweepReport, doomed
 from langgraph_wyrd.errors import InvalidInput, ThreadDeleted, ThreadNotFound
 from langgraph_wyrd.port import copy
-from langgraph_wyrd.retention import Aged, SweepReport, doomed
 from tests.conftest import Backend
 from tests.damage import age, spoil
 from tests.handmade import checkpoint, config, new_id, put
@@ -37,9 +38,12 @@ NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 # ---- the rules
 
 
-def aged(*ids: str, ns: str = "", days: int = 0) -> list[Aged]:
-    ts = (NOW - timedelta(days=days)).isoformat()
-    return [Aged(ns, id, ts) for id in ids]
+def aged(*ids: str, ns: str = "", days: int = 0) -> list[Light]:
+    return [light(id, (NOW - timedelta(days=days)).isoformat(), ns) for id in ids]
+
+
+def light(id: str, ts: str | None, ns: str = "") -> Light:
+    return Light(ns, id, None, None, None, None, ts)
 
 
 def test_which_checkpoints_go() -> None:
@@ -50,7 +54,7 @@ def test_which_checkpoints_go() -> None:
     lasting = aged("p", "q", ns="sub") + aged("r", ns="sub|n:4")
     starts = {"n:1": ("", "a"), "n:2": ("", "d"), "n:1|m:3": ("n:1", "x"), "sub|n:4": ("sub", "q")}
 
-    def gone(rule: Retention, rows: list[Aged], *labels: str) -> str:
+    def gone(rule: Retention, rows: list[Light], *labels: str) -> str:
         found = doomed(rule, rows, {("", id) for id in labels}, NOW, starts)
         return "".join(sorted(id for _, id in found))
 
@@ -63,7 +67,7 @@ def test_which_checkpoints_go() -> None:
     assert gone(Retention(), rows + calls + lasting) == ""
     assert gone(Retention(keep_last=1), rows + calls + lasting) == "abcipxy"
     assert gone(Retention(keep_last=1), rows + calls, "a") == "bc"
-    odd = [Aged("", "a", None), Aged("", "b", "yesterday"), Aged("", "c", None)]
+    odd = [light("a", None), light("b", "yesterday"), light("c", None)]
     assert gone(Retention(max_age=timedelta(days=1)), odd) == ""
     # A call whose start is not stored yet, or not known, stays.
     assert gone(Retention(keep_last=1), rows + aged("x", ns="n:9")) == "abc"
@@ -198,18 +202,6 @@ async def test_an_agent_goes_on_after_a_sweep(durable: Backend) -> None:
     found = await firm(saver).ainvoke(decide(APPROVE), CONFIG)
     assert found["messages"][-1].text == "report: the hive: deleted /hive"
     assert "/notes.md" in found["files"]
-
-
-def test_a_copy_of_the_latest_only(saver: WyrdSaver) -> None:
-    """copy_thread(latest_only=True): the copy has what prune keeps, the source all that it had."""
-    thread = played(902, [saver], asynchronous=False).thread
-    before = seen(saver, thread)
-    saver.copy_thread(thread, "whole")
-    saver.prune(["whole"])
-    saver.copy_thread(thread, "latest", latest_only=True)
-    assert [*seen(saver, "latest")] == [*seen(saver, "whole")]
-    assert len(seen(saver, "latest")) < len(before)
-    assert seen(saver, thread) == before
 
 
 # ---- under a running writer, stopped, in many steps
@@ -529,8 +521,7 @@ async def test_sweeps_are_reported(durable: Backend, call: Call) -> None:
 
 
 async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> None:
-    """A sweep keeps decisions, with rationale and outcome, and what failed, however long ago. With
-    keep_decisions=False what is over goes with the checkpoints that report it."""
+    """A sweep keeps decisions, with rationale and outcome, and what failed, however long ago."""
     saver = durable.open()
     fails = [False]
 
@@ -566,9 +557,6 @@ async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> 
     await call(saver, "verify", repair=True)
     await call(saver, "reextract", "t")
     assert await told(durable.open()) == before
-    await call(graph, "invoke", {"messages": ["go on"]}, here)
-    await call(saver, "sweep", Retention(keep_last=1, keep_decisions=False), dry_run=False)
-    assert [each[0] for each in await told(durable.open())] == ["ship it"]
     assert (await call(saver, "verify")).ok
 
 

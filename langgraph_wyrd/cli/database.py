@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from langgraph_wyrd.checkpoints.retention import Retention
 from langgraph_wyrd.cli.command import (
     FINE,
     NOTHING,
@@ -24,7 +25,6 @@ from langgraph_wyrd.cli.command import (
     serde_of_environment,
 )
 from langgraph_wyrd.errors import InvalidInput
-from langgraph_wyrd.retention import Retention
 from langgraph_wyrd.saver import WyrdSaver
 from langgraph_wyrd.state.results import record
 from langgraph_wyrd.state.wording import count

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import StateSnapshot
 
 from langgraph_wyrd import filters
-from langgraph_wyrd.checkpoints import compare, history, leases, points, sweep
+from langgraph_wyrd.checkpoints import compare, history, leases, points, retention
 from langgraph_wyrd.checkpoints import labels as stored_labels
 from langgraph_wyrd.checkpoints.points import Point, known
 from langgraph_wyrd.codec.values import Codec
@@ -459,7 +459,7 @@ class Thread(RewindMethods, EditMethods):
         if ttl is not None and not (isinstance(ttl, timedelta) and ttl > timedelta()):
             raise InvalidInput(f"ttl={ttl!r}: use a timedelta above zero, or None")
         seconds = None if ttl is None else min(ceil(ttl.total_seconds()), _LONGEST)
-        script = partial(sweep.set_ttl, self._saver._dialect, self._stored, seconds)
+        script = partial(retention.set_ttl, self._saver._dialect, self._stored, seconds)
         if not (yield from self._writes(script)):
             raise self._not_there()
 

@@ -1,31 +1,25 @@
-"""Retention: which checkpoints and threads go, and letting them go, a thread at a time."""
+"""Retention: the rules for what is kept of threads, and deleting the rest, a thread at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from operator import add
+from typing import Any, Literal
 
 from langgraph_wyrd.checkpoints import delete, path
 from langgraph_wyrd.checkpoints.cache import Thread
 from langgraph_wyrd.checkpoints.delete import Light, Place, checkpoints_of
 from langgraph_wyrd.checkpoints.restore import metadata_at
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.retention import (
-    Aged,
-    Retention,
-    Size,
-    SizeReport,
-    SweepReport,
-    doomed,
-    is_call,
-    of_calls,
-)
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage.names import given, made_at
 from langgraph_wyrd.storage.rows import delete as delete_rows
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, TABLES, WRITES, Table
+from langgraph_wyrd.storage.tables import CHECKPOINTS, TABLES, WRITES, Table
+from langgraph_wyrd.views.text import size
 
 _LATE = timedelta(hours=1)  # a checkpoint that has not come by then does not come
 
@@ -55,13 +49,198 @@ _ALIVE = "SELECT count(*) FROM wyrd_threads WHERE deleted_at IS NULL"
 _PAGE = "SELECT key, thread_id FROM wyrd_threads WHERE deleted_at IS NULL{} ORDER BY key LIMIT ?"
 
 
+# ---- the rules
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Which checkpoints and threads are kept.
+
+    ```python
+    Retention(keep_last=50, max_age=timedelta(days=30), thread_ttl=timedelta(days=365))
+    ```
+
+    A checkpoint goes if any rule says so. The newest of a thread always stays, so a thread can
+    always go on; and so does what a kept one's delta channels are rebuilt from. Decisions with
+    their rationale and outcome, and what failed, stay listed until their thread goes.
+
+    Attributes:
+        keep_last: So many of a thread's newest checkpoints stay.
+        max_age: Checkpoints older than that go.
+        thread_ttl: Threads that nobody wrote to for that long go altogether. One that has a time of
+            its own (`thread.set_ttl`) goes by that, whatever stands here.
+        keep_labels: Labelled checkpoints stay, and so do threads that have some. "manual", or True:
+            those that a person or a program labelled; "all": those that `AutoLabels` labelled, too.
+        forget_after: So long is known which threads were deleted, so that what their runs still
+            send is refused. None: for ever.
+    """
+
+    keep_last: int | None = None
+    max_age: timedelta | None = None
+    thread_ttl: timedelta | None = None
+    keep_labels: bool | Literal["manual", "all"] = True
+    forget_after: timedelta | None = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        if self.keep_last is not None and (type(self.keep_last) is not int or self.keep_last < 1):
+            raise InvalidInput(f"keep_last={self.keep_last!r}: use a whole number, 1 or more")
+        if self.keep_labels not in (True, False, "manual", "all"):
+            raise InvalidInput(
+                f'keep_labels={self.keep_labels!r}: use "manual" (or True), "all", or False'
+            )
+        for name in ("max_age", "thread_ttl", "forget_after"):
+            age = getattr(self, name)
+            if age is not None and not (isinstance(age, timedelta) and age > timedelta()):
+                raise InvalidInput(f"{name}={age!r}: use a timedelta above zero")
+
+    @property
+    def by_checkpoint(self) -> bool:
+        """Whether it looks at checkpoints, not only at whole threads."""
+        return self.keep_last is not None or self.max_age is not None
+
+
+Starts = Mapping[str, Place]  # of a subgraph's call: the checkpoint that it started from
+
+
+def doomed(
+    rule: Retention, rows: Sequence[Light], labels: set[Place], now: datetime, starts: Starts
+) -> set[Place]:
+    """The checkpoints of a thread that a rule lets go.
+
+    A subgraph that lives on has checkpoints that count by themselves. What a subgraph's call left
+    goes with the checkpoint that the call started from.
+    """
+    gone: set[Place] = set()
+    for ns, held in _spaces(rows).items():
+        if not is_call(ns):
+            _, *others = sorted(held, key=lambda row: row.id, reverse=True)
+            for place, row in enumerate(others, 1):
+                many = rule.keep_last is not None and place >= rule.keep_last
+                old = rule.max_age is not None and is_before(row.ts, now - rule.max_age)
+                if (many or old) and row.place not in labels:
+                    gone.add(row.place)
+    return gone | of_calls(rows, gone, starts)
+
+
+def of_calls(rows: Sequence[Light], keys: set[Place], starts: Starts) -> set[Place]:
+    """What the calls left that started from these checkpoints, and the calls within them."""
+    found: set[Place] = set()
+    spaces = _spaces(rows)
+    for ns in sorted(filter(is_call, spaces)):  # outer ones first
+        start = starts.get(ns)
+        if start in keys or start in found:
+            found |= {row.place for row in spaces[ns]}
+    return found
+
+
+def is_call(ns: str) -> bool:
+    """Whether a namespace is of one call of a subgraph, whose task's id stands behind a colon, or
+    within one."""
+    return ":" in ns
+
+
+def _spaces(rows: Iterable[Light]) -> dict[str, list[Light]]:
+    spaces: dict[str, list[Light]] = {}
+    for row in rows:
+        spaces.setdefault(row.ns, []).append(row)
+    return spaces
+
+
+def is_before(ts: str | None, moment: datetime) -> bool:
+    """Whether a checkpoint's time is known and earlier."""
+    try:
+        return ts is not None and datetime.fromisoformat(ts) < moment
+    except (ValueError, TypeError):
+        return False
+
+
+# ---- what they found
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What a sweep deleted, or would delete."""
+
+    dry_run: bool = False
+    threads: int = 0  # whole threads
+    checkpoints: int = 0  # with those of whole threads
+    writes: int = 0
+    events: int = 0
+    bytes: int = 0  # that their rows hold, at least
+    orphans: int = 0  # checkpoints that are not there, but had rows
+    tombstones: int = 0
+    left: tuple[str, ...] = ()  # damaged threads, which were not touched
+
+    def __add__(self, other: SweepReport) -> SweepReport:
+        _, *sums = map(add, astuple(self), astuple(other))
+        return SweepReport(self.dry_run, *sums)
+
+    def __str__(self) -> str:
+        verb = "would go" if self.dry_run else "are gone"
+        text = (
+            f"{count(self.checkpoints, 'checkpoint')} ({count(self.threads, 'whole thread')}) "
+            f"{verb}, with {count(self.writes, 'write')}: {size(self.bytes)} or more"
+        )
+        left = count(len(self.left), "damaged thread")
+        return f"{text}; {left} left alone" if self.left else text
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows, and the bytes of what they hold."""
+
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.rows + other.rows, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class SizeReport:
+    """Where the bytes of a database are."""
+
+    on_disk: int  # all of it; of SQLite the main file, other programs' tables with it
+    free: int | None  # of that, unused (SQLite)
+    tables: dict[str, Size]
+    threads: dict[str, dict[str, Size]]  # by table; the largest threads first
+
+    def __str__(self) -> str:
+        lines = [f"{size(self.on_disk)} on disk"]
+        lines += [
+            f"{name}: {count(each.rows, 'row')}, {size(each.bytes)}"
+            for name, each in self.tables.items()
+            if each.rows
+        ]
+        for id, sizes in self.threads.items():
+            whole = sum(sizes.values(), Size())
+            lines.append(f"thread {id!r}: {count(whole.rows, 'row')}, {size(whole.bytes)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from langgraph_wyrd.views.html import framed, tag
+        from langgraph_wyrd.views.html import table as html_table
+
+        rows = [(name, f"{each.rows:,}", size(each.bytes)) for name, each in self.tables.items()]
+        for id, sizes in self.threads.items():
+            whole = sum(sizes.values(), Size())
+            rows.append((f"thread {id}", f"{whole.rows:,}", size(whole.bytes)))
+        head = tag("span", f"{size(self.on_disk)} on disk", class_="w-name")
+        return framed(tag("div", head, class_="w-head"), html_table(("", "#rows", "#size"), rows))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+# ---- checkpoints
+
+
 def gone(
     dialect: str, codec: Codec, thread: Thread, rule: Retention, every: Sequence[Light]
 ) -> Script[set[Place]]:
     """The checkpoints of a thread that a rule does not keep."""
     if not rule.by_checkpoint:
         return set()
-    aged = [Aged(each.ns, each.id, each.ts) for each in every]
     labels: set[Place] = set()
     if rule.keep_labels:
         automatic = rule.keep_labels == "all"
@@ -74,10 +253,10 @@ def gone(
         started = delete.start_of(head.ns, metadata_at(codec, found.path[0]))
         if started is not None:
             starts[head.ns] = started
-    going = doomed(rule, aged, labels, datetime.now(timezone.utc), starts)
+    going = doomed(rule, every, labels, datetime.now(timezone.utc), starts)
     kept = yield from delete.Deletion(dialect, codec, thread, every).needed(going)
     if kept:  # they stay whole, with their subgraphs' calls
-        kept |= of_calls(aged, kept, starts)
+        kept |= of_calls(every, kept, starts)
     return going - kept
 
 
@@ -133,14 +312,8 @@ def swept(
             delete_rows(WRITES, "thread", "ns", "checkpoint"),
             [(thread.key, *place) for place in over],
         )
-    if going and not rule.keep_decisions:
-        rows = yield Query(_ENDED, (thread.key,))
-        stays = {light.id for light in every if light.place not in going}
-        ended = [(thread.key, item) for item, closed_in in rows if closed_in not in stays]
-        if ended:
-            yield Command(delete_rows(JOURNAL, "thread", "item"), ended)
     deletion = delete.Deletion(dialect, codec, thread, every)
-    yield from deletion.drop(going, history=rule.keep_decisions)
+    yield from deletion.drop(going, history=True)
     return report
 
 
@@ -166,12 +339,6 @@ def _weighed(
         bytes=sum(row[2] for row in (*checkpoints, *writes)),
         orphans=len(over),
     )
-
-
-_ENDED = (
-    "SELECT id, closed_in FROM wyrd_open_loops WHERE thread = ? AND kind = 'decision' "
-    "AND closed_in IS NOT NULL"
-)
 
 
 def _still_idle(thread: Thread, rule: Retention) -> Script[bool]:
@@ -289,18 +456,18 @@ def sizes(dialect: str, limit: int) -> Script[SizeReport]:
         if "thread" not in table.names:
             continue
         short = table.name.removeprefix("wyrd_")
-        for key, count, held in (
+        for key, rows, held in (
             yield Query(
                 f"SELECT thread, count(*), sum({_bytes(table)}) FROM {table.name} GROUP BY thread"
             )
         ):
-            size = by_thread.setdefault(key, {})[short] = Size(count, int(held or 0))
-            tables[short] = tables.get(short, Size()) + size
+            held_by = by_thread.setdefault(key, {})[short] = Size(rows, int(held or 0))
+            tables[short] = tables.get(short, Size()) + held_by
         tables.setdefault(short, Size())
     tables["threads"] = Size(len(names), sum(map(len, names.values())))
 
     def weight(key: Any) -> int:
-        return sum(size.bytes for size in by_thread[key].values())
+        return sum(each.bytes for each in by_thread[key].values())
 
     largest = sorted(by_thread, key=weight, reverse=True)[:limit]
     threads = {given(names[key]): by_thread[key] for key in largest if key in names}
