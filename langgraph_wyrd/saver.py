@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import maybe_add_typed_methods
 
 from langgraph_wyrd import configs, operations
 from langgraph_wyrd.admin import Admin, Keeper
-from langgraph_wyrd.checkpoints import changes, delta_channels, read
+from langgraph_wyrd.checkpoints import changes, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.put import Put, PutWrites
@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
-    from langgraph_wyrd import run_ends
-    from langgraph_wyrd import single_writer as single_writers
+    from langgraph_wyrd import runs
     from langgraph_wyrd import thread as threads
     from langgraph_wyrd.checkpoints import auto_labels
     from langgraph_wyrd.checkpoints.auto_labels import AutoLabels
@@ -59,11 +58,10 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.retention import Retention
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.single_writer import Leases
     from langgraph_wyrd.storage.keyring import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
-    run_ends, single_writers = lazy("run_ends", "single_writer")
+    runs = lazy("runs")
     threads = lazy("thread")
     auto_labels = lazy("checkpoints.auto_labels")
     registry = lazy("extraction.registry")
@@ -103,7 +101,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self._made: Codec | None = None
         self._keeper: Keeper | None = None
         self._redaction: configs.Redaction | None = None
-        self._leases: Leases | None = None
+        self._leases: runs.Leases | None = None
         self._met: set[str] = set()  # threads that runs of this saver began on
 
     @classmethod
@@ -155,7 +153,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         watched = None if labels is None else auto_labels.watched(labels, pillars)
         reader = Reader(registry.chosen(extractors), channels, watched) if pillars else None
         called = Hooks()
-        called.listen = lambda: run_ends.listen()
+        called.listen = lambda: runs.listen()
         called.add_all(hooks)
         address = url.parse(conn_string)
         replica = None if read_url is None else url.replica(read_url, address)
@@ -182,8 +180,8 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             hooks=called, ownership=ownership,
         )  # fmt: skip
         if single_writer:
-            saver._leases = single_writers.Leases(engine)
-            run_ends.listen()
+            saver._leases = runs.Leases(engine)
+            runs.listen()
         if redact:
             saver._redaction = configs.redaction(redact)
         saver._where = url.described(address)
@@ -487,7 +485,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> tuple[Reading, str]:
         self._permit(config)
         where = stored_place(config)
-        script = partial(delta_channels.history, self._dialect, self._codec, *where, [*channels])
+        script = partial(read.delta_history, self._dialect, self._codec, *where, [*channels])
         nothing: Any = {name: ([], []) for name in channels}
         return self._of_thread(where[0], script, nothing), where[0]
 
@@ -536,7 +534,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         if ns or "__pregel_runtime" not in inside or "__pregel_task_id" in inside:
             return
         if run is not None or self.hooks.hear("run_end"):
-            run_ends.begins(self, thread_id, run)
+            runs.begins(self, thread_id, run)
         if self.hooks.hear("resume") and thread_id not in self._met:
             self._met.add(thread_id)
             if found is not None:

@@ -61,10 +61,10 @@ def test_what_is_imported_later_is_there() -> None:
 ON_DEMAND = (
     "agents checkpoints.compare checkpoints.copy checkpoints.declare"
     " checkpoints.erase checkpoints.feed checkpoints.history checkpoints.labels"
-    " checkpoints.listing checkpoints.outline checkpoints.reextract"
+    " checkpoints.listing checkpoints.reextract"
     " checkpoints.retention checkpoints.rewind cli conversation middleware otel port"
     " recovery.load recovery.mend recovery.repair recovery.verify"
-    " single_writer state.brief state.diff state.results"
+    " runs state.brief state.diff state.results"
     " storage.ciphers storage.encryption storage.keyring storage.postgres"
     " storage.rotation thread transfer ui views"
 )

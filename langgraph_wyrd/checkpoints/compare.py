@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints import read, user_values, working
 from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.checkpoints.history import deltas, outline
 from langgraph_wyrd.checkpoints.lookup import is_there
-from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.path import Found
 from langgraph_wyrd.checkpoints.points import Point, found_at, known, thread_at
 from langgraph_wyrd.checkpoints.restore import Restored, delta_of, restore

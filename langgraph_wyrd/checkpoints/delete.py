@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from langgraph_wyrd.checkpoints import (
-    delta_channels,
     path,
     put,
     search,
@@ -22,7 +21,7 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
-from langgraph_wyrd.checkpoints.read import headed, not_stored
+from langgraph_wyrd.checkpoints.read import headed, lineage, not_stored
 from langgraph_wyrd.checkpoints.restore import delta_of, metadata_at, restore
 from langgraph_wyrd.codec.delta import operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
@@ -284,7 +283,7 @@ class Deletion:
             if isinstance(counters, dict):
                 here = restore(self.codec, found)
                 wanted = [n for n in counters if n in here.versions and n not in here.channels]
-                line = yield from delta_channels.lineage(
+                line = yield from lineage(
                     self.dialect, self.codec, name, each.ns, each.parent, wanted
                 )
                 kept |= {(each.ns, id) for id in line.ids}

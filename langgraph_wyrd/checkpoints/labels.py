@@ -13,8 +13,8 @@ from typing import Any
 from langgraph_wyrd.checkpoints import auto_labels, points, working
 from langgraph_wyrd.checkpoints import path as paths
 from langgraph_wyrd.checkpoints.delete import lock
+from langgraph_wyrd.checkpoints.history import deltas, outline
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.outline import deltas, outline
 from langgraph_wyrd.checkpoints.points import Point
 from langgraph_wyrd.checkpoints.restore import checked, restore
 from langgraph_wyrd.codec.payload import unpacked

@@ -7,7 +7,7 @@ transaction, whether it holds it still, and it gives it back when it has ended. 
 somebody else has it. Times are the database's: holders on several machines need not agree on them.
 
 What a lease says of a thread on which something is due: a run goes on there, was killed, or ended
-early (`run_ends` notes that). Without a lease such a thread is "due", and nothing is claimed.
+early (`runs` notes that). Without a lease such a thread is "due", and nothing is claimed.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _born(pid: int) -> str | None:
 class Run:
     """A run of a graph on a thread, in this process.
 
-    It has ended when `run_ends` hears so, or when `token`, which LangGraph makes for each run and
+    It has ended when `runs` hears so, or when `token`, which LangGraph makes for each run and
     holds as long as it goes on, is gone. What is noted here is a guess at what the database has:
     each write looks there.
     """
@@ -162,7 +162,7 @@ class Run:
             if (run := here()) is not None:
                 gone(run)
 
-        with contextlib.suppress(TypeError):  # then only `run_ends` tells when it has ended
+        with contextlib.suppress(TypeError):  # then only `runs` tells when it has ended
             self._token = weakref.ref(self._token(), call)
 
     @property
