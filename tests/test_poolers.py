@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from langgraph_wyrd import WyrdSaver
+from langgraph_wyrd import WyrdSaver, errors
+from langgraph_wyrd.storage.postgres import _LOCK
 from tests import servers
 from tests.campaigns import poolers
 from tests.handmade import append, head_tokens
@@ -50,6 +52,25 @@ def test_a_server_with_one_connection(postgres: Any) -> None:
         with raw(postgres.url) as admin:
             admin.execute("DROP OWNED BY one")
             admin.execute("DROP ROLE one")
+
+
+@pytest.mark.empty
+def test_setting_up_waits_for_no_lock_in_the_server(postgres: Any) -> None:
+    """A saver asks now and then whether another is done with setting up, so that a pooler never has
+    a statement that waits for another; after the timeout it says that the database is busy."""
+    with raw(postgres.url) as admin:
+        admin.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        saver = postgres.open(timeout=1)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(saver.setup)
+            while not asked.done():
+                waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                assert admin.execute(waits).fetchone() == (0,)
+            with pytest.raises(errors.DatabaseBusy, match="sets the database up"):
+                asked.result()
+            admin.execute("SELECT pg_advisory_unlock_all()")
+            saver.setup()
+            append(saver, "t", "a")
 
 
 @pytest.mark.parametrize("pooler", ["pgbouncer", "pglite"])

@@ -241,10 +241,27 @@ class PostgresDriver:
             raise schema.missing(self._where, "it only allows reading", official=official)
         if self._setup == "never":
             raise schema.missing(self._where, schema.NEVER, official=official)
+        until = time.monotonic() + self._timeout
+        while not self._made(raw, run):
+            if time.monotonic() > until:
+                raise psycopg.errors.LockNotAvailable("another session sets the database up")
+            time.sleep(0.05)
+        if official and not self._adopting:
+            with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
+                if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
+                    schema.note_official(self._where)
+
+    def _made(self, raw: psycopg.Connection[Any], run: Callable[..., Any]) -> bool:
+        """Make what is missing; False while another session is at it.
+
+        Nobody waits for the lock in the server: behind pgpool, the session that has it may have to
+        wait for one that waits. It is held to the end of the transaction, as poolers want it.
+        """
         with raw.transaction():
             run(f"SET LOCAL {self._limit}")
-            # Held to the end of the transaction, so it works behind a pooler too.
-            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            ((free,),) = run("SELECT pg_try_advisory_xact_lock(%s)", (_LOCK,)).fetchall()
+            if not free:
+                return False
             if self._schema is not None:
                 run(f"CREATE SCHEMA IF NOT EXISTS {self._prefix[:-1]}")
             wanted = self._pending(run)  # others may have been quicker
@@ -256,10 +273,7 @@ class PostgresDriver:
                     psycopg.RawCursor(raw).execute(
                         record, (*each, datetime.now(timezone.utc).isoformat()), prepare=False
                     )
-        if official and not self._adopting:
-            with contextlib.suppress(psycopg.Error):  # reading them may be forbidden
-                if run("SELECT 1 FROM checkpoints LIMIT 1").fetchone() is not None:
-                    schema.note_official(self._where)
+        return True
 
     def _pending(self, run: Callable[..., Any]) -> list[schema.Migration]:
         found = run(
