@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
     "list": lambda saver: list(saver.list(config(name(703)), limit=3)),
     "threads()": lambda saver: saver.threads(after=saver.threads(**PAGE).next, **PAGE),
     "threads(user_id=)": lambda saver: saver.threads(user_id="user-70", **PAGE),
+    "threads(user_id=) of many": lambda saver: saver.threads(user_id="many", **PAGE),
     "threads(status=)": lambda saver: saver.threads(status="interrupted", **PAGE),
     "inbox()": lambda saver: saver.inbox(**PAGE),
     "open_loops()": lambda saver: saver.open_loops(**PAGE),
@@ -42,6 +43,16 @@ CALLS: dict[str, Callable[[WyrdSaver], Any]] = {
 
 
 WALKS = {"sweep": "wyrd_threads"}  # to count them, and for those that were deleted long ago
+
+
+def filled(url: str, threads: int) -> None:
+    """Fill a store; all threads but the first 900 belong to one user."""
+    fill(url, threads)
+    with raw(url) as admin:
+        admin.execute(
+            f"UPDATE wyrd_threads SET user_id = 'many' WHERE thread_id >= '{name(900)}' "
+            f"AND thread_id <= '{name(threads)}'"
+        )
 
 
 class Counting(sqlite3.Connection):
@@ -73,7 +84,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     made = []
     for threads in (THREADS // 2, THREADS):
         made.append(f"sqlite:///{tmp_path_factory.mktemp('large')}/large.db")
-        fill(made[-1], threads)
+        filled(made[-1], threads)
     return made
 
 
@@ -88,7 +99,7 @@ def test_a_call_is_as_much_work_in_a_larger_file(files: list[str], what: str) ->
 def server(postgres_server: str) -> Iterator[str]:
     """The address of a store of Postgres that is filled, with statistics."""
     with fresh_postgres(postgres_server) as url:
-        fill(url, THREADS)
+        filled(url, THREADS)
         analyse(url)
         yield url
 

@@ -121,7 +121,7 @@ THREADS = Table(
     encrypted=("reason", "title"),
     checks={"status": ("idle", "interrupted", "error", "due", "done", "quiet", "unread")},
     indexes=(
-        Index("wyrd_threads_user", "user_id, key", "user_id IS NOT NULL"),
+        Index("wyrd_threads_user", "user_id, minute, key", "user_id IS NOT NULL"),
         Index("wyrd_threads_ttl", "key", "ttl IS NOT NULL"),
         Index("wyrd_threads_read_by", "read_by"),
     ),
