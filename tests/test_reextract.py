@@ -6,6 +6,7 @@ import contextlib
 import logging
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -44,6 +45,15 @@ from tests.tables import (
 )
 
 
+def left_last(states: dict[str, WorkingState]) -> dict[str, WorkingState]:
+    """The states with what was left behind on another branch in one place: live it stands where
+    the thread turned away from it, read again where the branch is known to end."""
+    return {
+        id: replace(state, loops=tuple(sorted(state.loops, key=lambda loop: loop.left)))
+        for id, state in states.items()
+    }
+
+
 def test_reextracting_changes_nothing(durable: Backend, asynchronous: bool) -> None:
     """What was read live stands as it was: every row of the tables, and the past."""
     saver = durable.open()
@@ -54,7 +64,7 @@ def test_reextracting_changes_nothing(durable: Backend, asynchronous: bool) -> N
         again = durable.open()
         parted = differences(derived(again, durable.url), before)
         assert not parted, f"seed {seed}: {len(parted)} rows differ, first {parted[0]}"
-        assert states_of(again, thread) == past, f"seed {seed}"
+        assert left_last(states_of(again, thread)) == left_last(past), f"seed {seed}"
 
 
 def test_what_was_written_without_pillars(
@@ -515,3 +525,32 @@ def test_what_a_run_that_is_over_asks_late(durable: Backend) -> None:
     assert [loop.description for loop in state.open_loops] == ["late?"]
     saver.reextract("t")
     assert saver.thread("t").working_state(at=id) == state
+
+
+def test_an_answer_inside_a_subgraph_outlives_a_prune(durable: Backend) -> None:
+    """A run that is stopped in a subgraph after somebody answered there: once what held the answer
+    is pruned, the question is still over, and nothing of its text stays behind."""
+
+    class Said(TypedDict, total=False):
+        said: Annotated[list[str], operator.add]
+
+    inner = StateGraph(Said).add_node("ask", lambda _: {"said": [interrupt("the secret word?")]})
+    inner = inner.add_node("work", lambda _: {"said": ["worked"]}).add_edge(START, "ask")
+    graph = StateGraph(Said).add_node("call", inner.add_edge("ask", "work").compile())
+    saver = durable.open()
+    compiled: Any = graph.add_edge(START, "call").compile(saver)
+    compiled.invoke({"said": []}, config("t"))
+    (asked,) = compiled.get_state(config("t")).interrupts
+    answer = Command(resume={asked.id: "yes"})
+    run = compiled.stream(answer, config("t"), subgraphs=True, durability="sync")
+    for ns, chunk in run:
+        if ns and "ask" in chunk:
+            break
+    run.close()
+    thread = saver.thread("t")
+    before = thread.working_state()
+    assert (before.status, before.open_loops) == ("due", ())
+    saver.prune(["t"])
+    after = thread.working_state()
+    assert (after.status, after.open_loops) == ("due", ())
+    assert [loop.outcome for loop in after.closed_loops] == ["answered"]

@@ -30,6 +30,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, ThreadDeleted
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.state.events import PRUNED, base
 from langgraph_wyrd.state.model import OpenLoop, WorkingState
+from langgraph_wyrd.state.pending import ANSWERED
 from langgraph_wyrd.storage.keys import LOOKED_UP, found_by
 from langgraph_wyrd.storage.names import given, stored
 from langgraph_wyrd.storage.rows import delete, fetch, now, summed
@@ -353,11 +354,28 @@ class Deletion:
             changes["built_stamp"] = None if before is None else before.path[0].stamp
             changes["delta"], held = between(codec, before, found)
             if state is not None:
+                past = [*past, *(yield from self._answered(each, state.lasting))]
                 event = replace(base(without_past(state.lasting, past)), source={"rule": PRUNED})
                 _, _, tasks = states.events_at(codec, row)
                 changes["events"] = working.pack_events([event], tasks)
         made = codec.open(CHECKPOINTS, row)._replace(**changes)
         return summed(CHECKPOINTS, made, codec.sealer), held
+
+    def _answered(self, each: Light, state: WorkingState) -> Script[list[OpenLoop]]:
+        """What a subgraph that still runs asked and was told, without any text: its caller, which
+        asks the same, hears of the answer when the subgraph ends."""
+        over = [loop for loop in state.loops if loop.kind == "interrupt" and loop.resolved]
+        if not over or each.root is None:
+            return []
+        _, caller = yield from states.load_namespace(
+            self.dialect, self.codec, self.thread, "", each.root
+        )
+        asked = {loop.ref for loop in caller.seen().loops if not loop.resolved} if caller else set()
+        return [
+            replace(loop, description="", context={}, outcome=ANSWERED)
+            for loop in over
+            if loop.ref is not None and loop.ref in asked
+        ]
 
 
 def between(
