@@ -15,7 +15,6 @@ from langchain.agents.middleware import TodoListMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import GraphRecursionError
 from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Interrupt, interrupt
@@ -37,10 +36,7 @@ from tests.scripted_agents import (
     ask,
     calls,
     decide,
-    firm,
-    ledger,
     office,
-    reviewer,
     search,
 )
 from tests.story import Teller, without_loop
@@ -136,28 +132,6 @@ def test_what_was_known_survives_a_summary() -> None:
     assert [x.id for x in again.loops] == [x.id for x in state.loops]
 
 
-def test_calls_approved_one_by_one() -> None:
-    """Of calls that wait side by side each is open until it is answered."""
-    saver = InMemorySaver()
-    agent = reviewer(saver)
-    agent.invoke(ask("tidy up"), CONFIG)
-    before = now(saver)
-    assert kinds(before) == ["interrupt", "interrupt", "request"]
-    second = next(x for x in before.open_loops if '"/y"' in x.description)
-    assert second.source.tool_call_id == "call 1.1.2"
-    agent.invoke(Command(resume={second.ref: APPROVE}), CONFIG)
-    state = now(saver, before)
-    assert loops(state) == [
-        ("interrupt", 'approve delete {"path": "/x"}?'),
-        ("request", "tidy up"),
-    ]
-    assert state.due == (Due("tools", 0),)
-    assert {x.ref for x in state.closed_loops} >= {second.ref, "call 1.1.2"}
-    first = next(x for x in state.open_loops if x.kind == "interrupt")
-    agent.invoke(Command(resume={first.ref: REJECT}), CONFIG)
-    assert loops(now(saver, state)) == []
-
-
 @tool
 def ask_person(question: str) -> str:
     """Ask a person."""
@@ -179,73 +153,6 @@ def curious(saver: Any) -> Any:
         return AIMessage("thank you")
 
     return create_agent(Scripted(rule=rule), [ask_person, write_line], checkpointer=saver)
-
-
-def test_parallel_tools_of_which_one_asks() -> None:
-    """What the other tool answered counts, though it is only a pending write."""
-    saver = InMemorySaver()
-    agent = curious(saver)
-    agent.invoke(ask("paint it"), CONFIG)
-    state = now(saver)
-    assert loops(state) == [("interrupt", "red?"), ("request", "paint it")]
-    assert state.due == (Due("tools", 0),)
-    assert (state.status, state.reason) == ("interrupted", "node tools asks: red?")
-    agent.invoke(Command(resume="yes"), CONFIG)
-    state = now(saver, state)
-    assert (loops(state), state.status) == ([], "done")
-    assert [x.kind for x in state.closed_loops].count("interrupt") == 1
-
-
-def test_a_crash_in_a_tool() -> None:
-    """The error and the call that was not done stand open; after the second try neither does."""
-    saver = InMemorySaver()
-    ran: list[str] = []
-
-    @tool
-    def carry(what: str) -> str:
-        """Carry something."""
-        ran.append(what)
-        if len(ran) == 1:
-            raise RuntimeError("it broke")
-        return "held"
-
-    def rule(messages: list[BaseMessage]) -> AIMessage:
-        if messages[-1].type == "human":
-            return calls(messages, ("carry", {"what": "vase"}))
-        return AIMessage("mended")
-
-    agent = create_agent(Scripted(rule=rule), [carry], checkpointer=saver)
-    with pytest.raises(RuntimeError):
-        agent.invoke(ask("carry it"), CONFIG)
-    state = now(saver)
-    assert loops(state) == [
-        ("error", "RuntimeError: it broke"),
-        ("request", "carry it"),
-        ("tool_call", "carry(what='vase')"),
-    ]
-    assert (state.status, state.due) == ("error", (Due("tools", 0),))
-    agent.invoke(None, CONFIG)
-    state = now(saver, state)
-    assert (loops(state), state.status) == ([], "done")
-    assert "RuntimeError: it broke" in [x.description for x in state.closed_loops]
-
-
-def test_an_agent_stopped_by_the_recursion_limit() -> None:
-    """What it was about to do is due, what it asked for is open, and nothing is called an error."""
-    saver = InMemorySaver()
-    agent = create_agent(
-        Scripted(rule=lambda m: calls(m, ("search", {"query": "more"}))),
-        [search],
-        checkpointer=saver,
-    )
-    with pytest.raises(GraphRecursionError):
-        agent.invoke(ask("search on"), {**CONFIG, "recursion_limit": 4})
-    state = now(saver)
-    assert state.status == "due"
-    assert {each.node for each in state.due} <= {"model", "tools"}
-    assert "error" not in kinds(state)
-    assert state.intention is not None
-    assert state.intention.text == "search on"
 
 
 def test_the_prebuilt_agent_s_apology() -> None:
@@ -330,30 +237,7 @@ def test_a_rubric_that_is_graded(good_at: int) -> None:
         assert loops(state) == [("error", missed)]
 
 
-# ---- deep agents, subgraphs
-
-
-def test_a_deep_agent_whose_subagent_asks() -> None:
-    """The subagent's question stands once in the thread, its goal and its calls are its own."""
-    saver = InMemorySaver()
-    agent = firm(saver)
-    agent.invoke(ask("bees?"), CONFIG)
-    root = extract(agent.get_state(CONFIG))
-    assert kinds(root) == ["interrupt", "request"]  # the delegated work waits with it
-    assert root.get_context("files") == {"/notes.md": len("asked: bees?\n")}
-    assert root.intention is not None
-    assert root.intention.text == "bees?"
-    (ns,) = spaces(saver)
-    sub = now(saver, ns=ns)
-    assert sub.intention is not None
-    assert sub.intention.text == "Find out about bees"
-    assert kinds(sub) == ["interrupt", "tool_call"]  # what waits for approval is one item
-    both = join(root, [sub])
-    assert kinds(both).count("interrupt") == 1
-    agent.invoke(decide(APPROVE), CONFIG)
-    root = extract(agent.get_state(CONFIG), previous=root)
-    assert (loops(root), root.status) == ([], "done")
-    assert loops(now(saver, sub, ns)) == []
+# ---- subgraphs
 
 
 class Form(TypedDict, total=False):
@@ -388,20 +272,6 @@ def test_an_interrupt_in_a_subgraph() -> None:
 
 
 # ---- the functional API
-
-
-def test_a_functional_graph() -> None:
-    """Its question waits, and what it gave back and saved is context."""
-    saver = InMemorySaver()
-    book = ledger(saver)
-    book.invoke([1, 2], CONFIG)
-    state = now(saver)
-    assert loops(state) == [("interrupt", '{"sum": 6, "had": null}')]
-    assert state.status == "interrupted"
-    book.invoke(Command(resume="fine"), CONFIG)
-    state = now(saver, state)
-    assert (loops(state), state.status) == ([], "done")
-    assert state.get_context("previous")["last"] == "fine"
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

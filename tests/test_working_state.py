@@ -74,6 +74,13 @@ async def now(call: Call, saver: WyrdSaver, at: Any = None) -> WorkingState:
     return found
 
 
+async def extracted(call: Call, saver: WyrdSaver, state: WorkingState) -> None:
+    """`extract` says the same of the newest checkpoint alone, as of any saver's."""
+    beside = extract(await call(saver, "get_tuple", CONFIG))
+    assert (loops(beside), plan(beside), beside.due) == (loops(state), plan(state), state.due)
+    assert (beside.status, beside.reason) == (state.status, state.reason)
+
+
 def past(state: WorkingState, *kinds: str) -> list[tuple[str, str | None]]:
     return [(x.description, x.outcome) for x in state.closed_loops if x.kind in kinds]
 
@@ -123,8 +130,7 @@ async def test_an_agent_that_plans_and_asks(durable: Backend, call: Call) -> Non
     (shown,) = [loop for loop in state.open_loops if loop.kind == "interrupt"]
     assert shown.ref == waiting.id
     assert plan(state) == [("look around", "in_progress"), ("do: Tidy up the attic", "pending")]
-    beside = extract(await call(saver, "get_tuple", CONFIG))
-    assert (loops(beside), plan(beside), beside.due) == (loops(state), plan(state), state.due)
+    await extracted(call, saver, state)
 
     await call(agent, "invoke", decide(APPROVE, REJECT), CONFIG)
     state = await now(call, saver)
@@ -175,6 +181,7 @@ async def test_calls_that_are_approved_one_by_one(durable: Backend, call: Call) 
     ]
     assert state.due == (Due("tools", 0),)
     assert past(state, "interrupt") == [('approve delete {"path": "/y"}?', "answered")]
+    await extracted(call, saver, state)
     await call(agent, "update_state", CONFIG, ask("Leave it", "h2"))
     state = await now(call, saver)
     assert "interrupt" not in dict(loops(state))
@@ -192,6 +199,7 @@ async def test_parallel_tools_of_which_one_asks(durable: Backend, call: Call) ->
     assert past(state, "tool_call") == [("write_line(text='a')", "a result was recorded")]
     assert (state.status, state.reason) == ("interrupted", "node tools asks: red?")
     assert state.due == (Due("tools", 0),)
+    await extracted(call, saver, state)
     await call(agent, "invoke", Command(resume="yes"), CONFIG)
     state = await now(call, saver)
     assert (state.status, state.reason, loops(state)) == ("done", "nothing due, nothing open", [])
@@ -244,6 +252,7 @@ async def test_a_crash_in_a_tool(durable: Backend, call: Call) -> None:
         reason = f"node tools failed: RuntimeError: it broke {broke}"
         assert (state.status, state.reason) == ("error", reason)
         assert state.due == (Due("tools", 0),)
+        await extracted(call, saver, state)
     await call(agent, "invoke", None, CONFIG)
     state = await now(call, saver)
     assert (state.status, loops(state), state.due) == ("done", [], ())
@@ -263,6 +272,7 @@ async def test_an_agent_stopped_by_the_recursion_limit(durable: Backend, call: C
     assert (state.status, nodes(state)) == ("due", sorted(snapshot.next))
     assert "error" not in dict(loops(state))
     assert wants(state) == "Search on"
+    await extracted(call, saver, state)
 
 
 async def test_trimming_takes_nothing_back(durable: Backend, call: Call) -> None:
