@@ -243,13 +243,20 @@ def cursor(listing: str, key: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
 
+def held_by(cursor: str, listing: str) -> list[Any]:
+    """What a cursor of this listing holds; raises TypeError or ValueError for any other text."""
+    padded = cursor + "=" * (-len(cursor) % 4)
+    found: Any = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    if not isinstance(found, list) or found[:1] != [listing]:
+        raise ValueError
+    return found[1:]
+
+
 def place(after: str, listing: str, types: Sequence[type]) -> tuple[Any, ...]:
     """The place that a cursor of this listing names."""
     try:
-        padded = after + "=" * (-len(after) % 4)
-        found = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        name, *key = found
-        fits = name == listing and len(key) == len(types) and all(map(_fits, key, types))
+        key = held_by(after, listing)
+        fits = len(key) == len(types) and all(map(_fits, key, types))
     except (TypeError, ValueError, RecursionError):
         fits = False
     if not fits:

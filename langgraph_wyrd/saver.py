@@ -33,7 +33,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, asynchronous, operation
+from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import opening, url
@@ -216,17 +216,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         """Async version of `setup`."""
         await opening.ameet(self._engine)
 
-    def close(self) -> None:
+    @operation
+    def close(self) -> Operation[None]:
         """Wait for what is under way and close every connection."""
         if self._leases is not None:
-            operations.run(self._leases.give_back())
-        self._engine.close()
+            yield from self._leases.give_back()
+        yield ask(self._engine, "close")
 
-    async def aclose(self) -> None:
-        """Async version of `close`."""
-        if self._leases is not None:
-            await operations.arun(self._leases.give_back())
-        await self._engine.aclose()
+    aclose = asynchronous(close)
 
     def __enter__(self) -> Self:
         opening.enter(self._engine)

@@ -14,7 +14,8 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send, interrupt
 
 from tests.conftest import Backend
-from tests.outside import is_postgres, raw, tables
+from tests.outside import is_postgres
+from tests.tables import all_text
 
 THREAD = "planted"
 CONFIG: Any = {"configurable": {"thread_id": THREAD}, "metadata": {"note": "Zq_metadata"}}
@@ -95,13 +96,7 @@ def stored_text(backend: Backend) -> str:
         path = Path(backend.url.removeprefix("sqlite:///"))
         for each in path.parent.glob(f"{path.name}*"):
             found.append(each.read_bytes().decode("latin-1"))
-    with raw(backend.url) as connection:
-        for table in tables(connection):
-            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
-                for cell in row:
-                    held = isinstance(cell, bytes | memoryview)
-                    found.append(bytes(cell).decode("latin-1") if held else str(cell))
-    return "\n".join(found)
+    return "\n".join([*found, all_text(backend.url)])
 
 
 def found(backend: Backend) -> set[str]:

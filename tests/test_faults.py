@@ -325,12 +325,19 @@ def test_a_full_disk(small_disk: Path) -> None:
         tree(saver, "t")
 
 
-def test_a_full_server(postgres: Any) -> None:
-    """What Postgres says when its disk is full becomes DatabaseFull, and passes."""
-    saver = postgres.open()
+REFUSED = {
+    "disk_full": (errors.DatabaseFull, "Make room"),
+    "data_corrupted": (errors.DatabaseDamaged, "REINDEX"),  # a page's checksum fails
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_a_server_says_of_its_disk(postgres: Any, why: str) -> None:
+    """That it is full, or a page damaged, becomes an error of its own, and passes."""
+    saver, (error, match) = postgres.open(), REFUSED[why]
     append(saver, "t", "a")
-    with refusing(postgres.url, "wyrd_checkpoints", "disk_full"):
-        with pytest.raises(errors.DatabaseFull, match="Make room"):
+    with refusing(postgres.url, "wyrd_checkpoints", why):
+        with pytest.raises(error, match=match):
             append(saver, "t", "b")
         assert head_tokens(saver, "t") == ["a"]
     append(saver, "t", "b")

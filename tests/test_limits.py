@@ -24,7 +24,7 @@ from langgraph_wyrd.storage import postgres_watch
 from langgraph_wyrd.storage.postgres_pipeline import Pipeline
 from tests.damage import Agent, at
 from tests.handmade import aappend, append, config, head_tokens, next_step, tokens, tree
-from tests.outside import Peer, at_rest, raw, refusing, tables
+from tests.outside import Peer, at_rest, raw, tables
 from tests.pooler import pooled
 from tests.relay import Relay, relayed
 
@@ -54,18 +54,6 @@ async def test_a_statement_timeout(postgres: Any, call: Any) -> None:
     assert head_tokens(saver, "t") == ["a", "b"]
     tree(saver, "t")
     at_rest(postgres.url)
-
-
-def test_damaged_pages_of_a_server(postgres: Any) -> None:
-    """What Postgres says of a page whose checksum fails becomes DatabaseDamaged."""
-    saver = postgres.open()
-    append(saver, "t", "a")
-    with refusing(postgres.url, "wyrd_checkpoints", "data_corrupted"):
-        with pytest.raises(errors.DatabaseDamaged, match="REINDEX"):
-            append(saver, "t", "b")
-        assert head_tokens(saver, "t") == ["a"]
-    append(saver, "t", "b")
-    assert head_tokens(saver, "t") == ["a", "b"]
 
 
 def fill(path: Path) -> list[str]:

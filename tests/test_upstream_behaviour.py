@@ -6,8 +6,6 @@ they differ, InMemorySaver is the reference.
 
 from __future__ import annotations
 
-import inspect
-import itertools
 import logging
 import random
 from collections.abc import Sequence
@@ -31,8 +29,7 @@ from langgraph_wyrd.errors import InvalidInput
 from tests.conftest import Backend
 from tests.points import Both, Call, at, point, put_point, say
 
-INPUT = "00000000-0000-0000-0000-000000000000"
-ERROR, INTERRUPT, RESUME, SCHEDULED = "__error__", "__interrupt__", "__resume__", "__scheduled__"
+ERROR, RESUME = "__error__", "__resume__"
 
 
 def plain(found: Any) -> Any:
@@ -139,46 +136,6 @@ async def test_a_version_without_a_value_is_empty(saver: WyrdSaver, call: Call) 
     assert (await call(saver, "get_tuple", at("t"))).checkpoint == after
 
 
-async def test_putting_again_replaces(saver: WyrdSaver, call: Call) -> None:
-    """The same id put again has the newer values and metadata, and is there once."""
-    await put_point(call, saver, at("t"), point("1", {"a": [1]}), {"n": 1})
-    again = point("1", {"a": [1, 2], "b": 3}, {"a": "newer", "b": "newer"})
-    await put_point(call, saver, at("t"), again, {"n": 2})
-    (only,) = await call(saver, "list", at("t"))
-    assert only.checkpoint == again
-    assert only.metadata == {"n": 2}
-
-
-async def test_nothing_stored_is_shared_with_the_caller(saver: WyrdSaver, call: Call) -> None:
-    """Changing in place what was put, or what was read, changes nothing that is stored."""
-    log, message = [{"n": 1}], HumanMessage("first", id="m")
-    checkpoint, metadata = point("1", {"log": log, "messages": [message]}), {"deep": {"n": [1]}}
-    await put_point(call, saver, at("t"), checkpoint, metadata)
-    await call(saver, "put_writes", at("t", "1"), [("log", log)], "task")
-    before = plain(await call(saver, "get_tuple", at("t")))
-    log[0]["n"] = 2
-    log.append({"n": 3})
-    message.content = "changed"
-    metadata["deep"]["n"].append(2)
-    checkpoint["channel_values"]["more"] = 1
-    read = await call(saver, "get_tuple", at("t"))
-    read.checkpoint["channel_values"]["log"].append("mine")
-    read.checkpoint["channel_values"]["messages"][0].content = "mine"
-    read.checkpoint["channel_versions"]["log"] = "mine"
-    read.metadata["deep"]["n"].clear()
-    read.pending_writes[0][2].append("mine")
-    again = plain(await call(saver, "get_tuple", at("t")))
-    assert again == before
-    assert again[1]["channel_values"] == {
-        "log": [{"n": 1}],
-        "messages": [HumanMessage("first", id="m")],
-    }
-    # The next version of a list changed in place is what it is now, not what was remembered.
-    await put_point(call, saver, at("t", "1"), point("2", {"log": log, "messages": [message]}))
-    got = (await call(saver, "get_tuple", at("t"))).checkpoint["channel_values"]
-    assert got == {"log": [{"n": 2}, {"n": 3}], "messages": [HumanMessage("changed", id="m")]}
-
-
 # ------------------------------------------------------------------ metadata
 
 
@@ -215,59 +172,6 @@ async def test_metadata_takes_in_the_config(saver: WyrdSaver, call: Call) -> Non
     assert ids(await call(saver, "list", None, filter={"own": "abc", "run_id": "r"})) == ["1"]
 
 
-STORED = [
-    {},
-    {"score": None, "step": 1, "writes": {"foo": "bar"}},
-    {"score": 1, "step": 2, "writes": {}},
-    {"score": 1.5, "flag": True, "step": -1},
-    {"score": "1", "flag": False, "tags": ["a", "b"]},
-    {"score": True, "writes": {"foo": "bar", "more": 1}, "tags": []},
-    {"score": 0, "name": "Żółć 🐚", "a.b": 1, "a": {"b": 2}},
-    {"score": "", "it's": 'quo"ted', "tags": ["b", "a"], "$": "money", "x y": [None]},
-    {"score": {"b": 1, "a": [1, {"c": None}]}, "parents": {"": "1", "n:1": "2"}},
-]
-ASKED = [
-    {},
-    *({"score": v} for v in (None, 1, 1.0, 1.5, "1", True, False, 0, "", [], {})),
-    {"score": {"a": [1, {"c": None}], "b": 1}},
-    {"score": {"b": 1}},
-    {"missing": None},
-    {"missing": 1},
-    {"step": 1, "writes": {"foo": "bar"}},
-    {"writes": {}},
-    {"writes": {"foo": "bar", "more": 1}},
-    {"flag": True},
-    {"flag": False},
-    {"flag": 1},
-    {"tags": ["a", "b"]},
-    {"tags": ["a"]},
-    {"tags": []},
-    {"name": "Żółć 🐚"},
-    {"a.b": 1},
-    {"a": {"b": 2}},
-    {"it's": 'quo"ted'},
-    {"$": "money"},
-    {"x y": [None]},
-    {"x' OR 1=1 --": 1},
-    {"parents": {"": "1", "n:1": "2"}},
-    {"step": -1},
-    {"step": 2, "score": 1},
-    {"step": 2, "score": 2},
-]
-
-
-async def test_filters_match_as_in_memory(saver: WyrdSaver, call: Call) -> None:
-    """A filter finds what has equal values, whatever they are, and a missing key equals None."""
-    reference = InMemorySaver()
-    for n, metadata in enumerate(STORED):
-        for each in (reference, saver):
-            await put_point(call, each, at("t"), point(str(n)), metadata)
-    for asked in ASKED:
-        expected = ids(await call(reference, "list", at("t"), filter=asked))
-        assert ids(await call(saver, "list", at("t"), filter=asked)) == expected, asked
-        assert ids(await call(saver, "list", None, filter=asked)) == expected, asked
-
-
 # ------------------------------------------------------------------ list
 
 
@@ -282,16 +186,6 @@ async def family(call: Call, saver: Any) -> None:
         ("6", "u", ""),
     ):
         await put_point(call, saver, at(thread, ns=ns), point(name, {"a": name}), {"n": int(name)})
-
-
-async def test_list_is_newest_first_across_everything(saver: WyrdSaver, call: Call) -> None:
-    """Whatever a list spans, it goes down by checkpoint id, so that a limit gives the newest."""
-    await family(call, saver)
-    assert ids(await call(saver, "list", None)) == ["6", "5", "4", "3", "2", "1"]
-    assert ids(await call(saver, "list", None, limit=2)) == ["6", "5"]
-    thread = {"configurable": {"thread_id": "t"}}
-    assert ids(await call(saver, "list", thread)) == ["5", "4", "2", "1"]
-    assert ids(await call(saver, "list", thread, limit=1)) == ["5"]
 
 
 async def test_list_bounds(saver: WyrdSaver, call: Call) -> None:
@@ -316,51 +210,6 @@ async def test_list_bounds(saver: WyrdSaver, call: Call) -> None:
         await call(saver, "list", at("t"), before=at("t"))
 
 
-async def test_list_of_one_checkpoint(saver: WyrdSaver, call: Call) -> None:
-    """A config with an id lists that checkpoint alone, if the rest fits too."""
-    await family(call, saver)
-    assert ids(await call(saver, "list", at("t", "4"))) == ["4"]
-    assert ids(await call(saver, "list", at("t", "4", "n"))) == []
-    assert ids(await call(saver, "list", at("t", "4"), filter={"n": 1})) == []
-    assert ids(await call(saver, "list", at("t", "4"), before=at("t", "4"))) == []
-    anywhere = {"configurable": {"thread_id": "t", "checkpoint_id": "5"}}
-    assert ids(await call(saver, "list", anywhere)) == ["5"]
-
-
-async def test_list_gives_what_get_tuple_gives(saver: WyrdSaver, call: Call) -> None:
-    """Every listed tuple is whole: values, metadata, parent and writes, in the writes' order."""
-    parent: dict[str, Any] = at("t")
-    for n in range(4):
-        parent = await put_point(
-            call, saver, parent, point(str(n), {"log": list(range(n))}), {"n": n}
-        )
-        for task in ("b", "a"):
-            await call(saver, "put_writes", parent, [("log", n), ("x", [n])], task, f"p{task}")
-    listed = await call(saver, "list", at("t"))
-    assert ids(listed) == ["3", "2", "1", "0"]
-    for each in listed:
-        assert plain(each) == plain(await call(saver, "get_tuple", each.config))
-        assert [w[0] for w in each.pending_writes] == ["a", "a", "b", "b"]
-
-
-async def test_a_list_may_be_left_in_the_middle(backend: Backend, call: Call) -> None:
-    """Whoever stops iterating, or writes while iterating, holds nobody up."""
-    saver = backend.open()
-    await family(call, saver)
-    for found in saver.list(None):
-        saver.put(at("new", ns=""), point(f"7{found.checkpoint['id']}"), {}, {})
-        saver.put_writes(found.config, [("a", 1)], "task")
-        assert saver.get_tuple(found.config) is not None
-        break
-    async for found in saver.alist(None):
-        await saver.aput(at("new", ns=""), point(f"8{found.checkpoint['id']}"), {}, {})
-        await saver.adelete_thread("u")
-        break
-    assert next(iter(saver.list(at("t")))).checkpoint["id"] == "4"
-    assert await anext(saver.alist(at("t")))
-    assert "3" not in ids(await call(saver, "list", None))
-
-
 # ------------------------------------------------------------------ writes
 
 
@@ -375,59 +224,6 @@ async def test_pending_writes_are_a_list_of_triples(saver: WyrdSaver, call: Call
     assert all(type(w) is tuple for w in got)
 
 
-async def test_writes_are_in_path_order(saver: WyrdSaver, call: Call) -> None:
-    """Writes come by task path, then task, then place; reserved channels come before the rest."""
-    config = await put_point(call, saver, at("t"), point("1"))
-    await call(saver, "put_writes", config, [("x", n) for n in range(12)], "0-last", "~pull, b")
-    await call(saver, "put_writes", config, [("x", 0), (ERROR, "e")], "9-task", "~pull, a")
-    await call(saver, "put_writes", config, [("x", 1)], "8-input")
-    await call(saver, "put_writes", config, [("x", 2)], INPUT)
-    got = (await call(saver, "get_tuple", config)).pending_writes
-    assert [w[0] for w in got] == [INPUT, "8-input", "9-task", "9-task", *["0-last"] * 12]
-    assert [w[1:] for w in got[2:4]] == [(ERROR, "e"), ("x", 0)]
-    assert [w[2] for w in got[4:]] == list(range(12))
-
-
-def some_writes(dice: random.Random) -> list[tuple[list[tuple[str, Any]], str, str]]:
-    channels = ["a", "b", "__no_writes__", "__pregel_tasks", ERROR, INTERRUPT, RESUME, SCHEDULED]
-    number = itertools.count()
-    return [
-        (
-            [(dice.choice(channels), next(number)) for _ in range(dice.randint(1, 4))],
-            dice.choice(["task-1", "task-2"]),
-            dice.choice(["", "~pull, a", "~pull, b"]),
-        )
-        for _ in range(dice.randint(2, 8))
-    ]
-
-
-async def test_repeated_writes_as_in_memory(saver: WyrdSaver, call: Call) -> None:
-    """The first write to a place stays, except in the reserved channels, where the last one does;
-    also when one call has both kinds."""
-    reference = InMemorySaver()
-    for seed in range(40):
-        config = at("t", f"{seed:03}")
-        for each in (reference, saver):
-            await put_point(call, each, at("t"), point(f"{seed:03}"))
-        history = some_writes(random.Random(seed))
-        for writes, task, path in history:
-            for each in (reference, saver):
-                await call(each, "put_writes", config, writes, task, path)
-        expected = (await call(reference, "get_tuple", config)).pending_writes
-        assert (await call(saver, "get_tuple", config)).pending_writes == expected, (seed, history)
-
-
-async def test_writes_may_come_before_their_checkpoint(saver: WyrdSaver, call: Call) -> None:
-    """Writes for a checkpoint that is not there yet make none, and are there when it comes."""
-    await call(saver, "put_writes", at("t", "1"), [("a", 1)], "task")
-    assert await call(saver, "get_tuple", at("t", "1")) is None
-    assert await call(saver, "get_tuple", at("t")) is None
-    assert await call(saver, "list", None) == []
-    await put_point(call, saver, at("t"), point("1"))
-    await put_point(call, saver, at("t", "1"), point("1", {"b": 1}))  # and again: they stay
-    assert (await call(saver, "get_tuple", at("t"))).pending_writes == [("task", "a", 1)]
-
-
 async def test_writes_stay_where_they_were_put(saver: WyrdSaver, call: Call) -> None:
     """Writes belong to one checkpoint of one namespace of one thread."""
     for thread, ns in (("t", ""), ("t", "n"), ("u", "")):
@@ -436,13 +232,6 @@ async def test_writes_stay_where_they_were_put(saver: WyrdSaver, call: Call) -> 
     await call(saver, "put_writes", at("t", "1", "n"), [("a", 1)], "task")
     found = [t for t in await call(saver, "list", None) if t.pending_writes]
     assert [t.config for t in found] == [at("t", "1", "n")]
-
-
-def test_writes_take_a_task_path() -> None:
-    """LangGraph looks for the parameter's name before it passes the path."""
-    for method in (WyrdSaver.put_writes, WyrdSaver.aput_writes):
-        parameters = inspect.signature(method).parameters
-        assert parameters["task_path"].default == ""
 
 
 # ------------------------------------------------------------------ versions, serde, the object
@@ -522,23 +311,6 @@ async def test_an_untyped_serde_is_enough(backend: Backend, call: Call) -> None:
 
 class Shape(BaseModel):
     sides: int
-
-
-def test_an_allowlisted_clone_shares_the_store(backend: Backend) -> None:
-    """The clone rebuilds what it allows, the original goes on refusing, and both see all data."""
-    strict = backend.open(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-    clone = strict.with_allowlist([(Shape.__module__, "Shape")])
-    assert clone is not strict
-    checkpoint = point("1", {"a": Shape(sides=3), "b": [Shape(sides=4)]})
-    theirs = clone.put(at("t"), checkpoint, {}, checkpoint["channel_versions"])
-    strict.put_writes(theirs, [("a", Shape(sides=5))], "task")
-    rebuilt, refused = clone.get_tuple(theirs), strict.get_tuple(theirs)
-    assert rebuilt is not None
-    assert refused is not None
-    assert rebuilt.checkpoint["channel_values"] == {"a": Shape(sides=3), "b": [Shape(sides=4)]}
-    assert rebuilt.pending_writes == [("task", "a", Shape(sides=5))]
-    assert refused.checkpoint["channel_values"] == {"a": {"sides": 3}, "b": [{"sides": 4}]}
-    assert refused.pending_writes == [("task", "a", {"sides": 5})]
 
 
 def test_an_unregistered_type_is_warned_of(
@@ -636,28 +408,6 @@ async def test_a_run_rolled_back_is_as_if_it_had_not_been(saver: WyrdSaver, call
         await call(saver, "delete_for_runs", [f"three {durability}", "no such run"])
         assert await present(config) == newest
         assert await run("five") == [*newest, "five", "7/7"]
-
-
-async def test_an_unknown_pruning_is_refused(saver: WyrdSaver, call: Call) -> None:
-    """A strategy that nobody knows is a ValueError, and prunes nothing."""
-    for name in ("1", "2"):
-        await put_point(call, saver, at("t"), point(name))
-    wrong: tuple[Any, ...] = ("keep_all", "", None)
-    for strategy in wrong:
-        with pytest.raises(ValueError, match=r"strategy|prune"):
-            await call(saver, "prune", ["t"], strategy=strategy)
-    assert ids(await call(saver, "list", None)) == ["2", "1"]
-
-
-async def test_a_single_thread_id_is_no_list(saver: WyrdSaver, call: Call) -> None:
-    """One string where a list belongs is refused: its letters could be other threads' ids."""
-    for thread in ("a", "b", "ab"):
-        await put_point(call, saver, at(thread), point("1"))
-    with pytest.raises((TypeError, ValueError)):
-        await call(saver, "prune", "ab", strategy="delete")
-    with pytest.raises((TypeError, ValueError)):
-        await call(saver, "delete_for_runs", "ab")
-    assert len(await call(saver, "list", None)) == 3
 
 
 class Chat(TypedDict, total=False):

@@ -9,13 +9,12 @@ was committed at the same time (SQLite: the same millisecond) is ordered by the 
 
 from __future__ import annotations
 
-import base64
 import heapq
-import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from langgraph_wyrd import filters
 from langgraph_wyrd.checkpoints import states, working
 from langgraph_wyrd.codec.payload import unpacked
 from langgraph_wyrd.codec.values import Codec
@@ -70,8 +69,7 @@ class Cursor(NamedTuple):
             name: [[part.hex() if isinstance(part, bytes) else part for part in key], told]
             for name, (key, told) in self.places.items()
         }
-        packed = json.dumps(["events", held, self.floors], separators=(",", ":"))
-        return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+        return filters.cursor("events", [held, self.floors])
 
 
 def cursor_of(dialect: str, text: str | None) -> Cursor:
@@ -79,14 +77,13 @@ def cursor_of(dialect: str, text: str | None) -> Cursor:
     if text is None:
         return Cursor({})
     try:
-        padded = text + "=" * (-len(text) % 4)
-        name, held, floors = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        held, floors = filters.held_by(text, "events")
         places = {}
         for table, (key, told) in held.items():
             if table not in SOURCES or type(told) not in (int, type(None)):
                 raise ValueError
             places[table] = (_key(dialect, key), told)
-        if name != "events" or type(floors) is not int:
+        if type(floors) is not int:
             raise ValueError
     except (TypeError, ValueError, AttributeError, RecursionError):
         raise InvalidInput(f"since={text!r}: use the `next` of a page of events()") from None
