@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from langgraph_wyrd.checkpoints.advance import refuse_others
 from langgraph_wyrd.checkpoints.lookup import thread_row
-from langgraph_wyrd.checkpoints.put import refuse_others
 from langgraph_wyrd.checkpoints.read import is_damage
 from langgraph_wyrd.drive import drive, finish
 from langgraph_wyrd.errors import DatabaseBusy, ThreadNotFound, WrongUser, WyrdError

@@ -24,7 +24,8 @@ from langgraph_wyrd.admin import Admin, Keeper
 from langgraph_wyrd.checkpoints import changes, read
 from langgraph_wyrd.checkpoints.cache import Cache
 from langgraph_wyrd.checkpoints.changes import Change
-from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.put import Put
+from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.checkpoints.writing import Writing
 from langgraph_wyrd.codec.values import Codec

@@ -15,7 +15,8 @@ from langgraph_wyrd.storage.scripts import Query, Script
 
 if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.cache import Thread
-    from langgraph_wyrd.checkpoints.put import Put, PutWrites
+    from langgraph_wyrd.checkpoints.put import Put
+    from langgraph_wyrd.checkpoints.put_writes import PutWrites
 
 logger = logging.getLogger("langgraph_wyrd")
 

@@ -19,6 +19,7 @@ from langgraph_wyrd.checkpoints import (
     user_values,
     working,
 )
+from langgraph_wyrd.checkpoints.advance import advanced
 from langgraph_wyrd.checkpoints.cache import Thread, new_writer
 from langgraph_wyrd.checkpoints.lookup import thread_of, thread_row
 from langgraph_wyrd.checkpoints.read import headed, lineage, not_stored
@@ -33,7 +34,7 @@ from langgraph_wyrd.state.model import OpenLoop, WorkingState
 from langgraph_wyrd.state.pending import ANSWERED
 from langgraph_wyrd.storage.keys import LOOKED_UP, found_by
 from langgraph_wyrd.storage.names import given, stored
-from langgraph_wyrd.storage.rows import delete, fetch, now, summed
+from langgraph_wyrd.storage.rows import delete, fetch, now, replace_row, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -128,7 +129,7 @@ def locked(dialect: str, thread_id: str, *, revived: bool = False) -> Script[Thr
         return thread
     thread = yield from thread_row(dialect, thread_id)
     if not thread.version:
-        step = put.advanced(new_writer(), thread, None, None, None)
+        step = advanced(new_writer(), thread, None, None, None)
         yield Command(step.sql, [step.params])
     elif revived:
         yield Query(_REVIVED, (new_writer(), thread.key))
@@ -316,7 +317,7 @@ class Deletion:
             Command(delete(LABELS, "thread", "checkpoint"), labels),
         ]
         for row, held in made:
-            yield put.replace_row(CHECKPOINTS, row)
+            yield replace_row(CHECKPOINTS, row)
             if held is not None:
                 yield from user_values.replaced(codec, key, row.stamp, held, now())
         yield from user_values.settle(key)

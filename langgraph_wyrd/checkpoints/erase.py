@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langgraph_wyrd.checkpoints import delete, put, states, user_values, working
+from langgraph_wyrd.checkpoints import delete, states, user_values, working
 from langgraph_wyrd.checkpoints.lookup import thread_row
 from langgraph_wyrd.codec.payload import packed, unpacked
 from langgraph_wyrd.codec.values import Codec
@@ -20,7 +20,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.state.events import Event, Moment
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete as delete_from
-from langgraph_wyrd.storage.rows import fetch, now, select, summed, unsound, upsert
+from langgraph_wyrd.storage.rows import fetch, now, replace_row, select, summed, unsound, upsert
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -154,7 +154,7 @@ def redact(dialect: str, codec: Codec, thread_id: str, user: str) -> Script[bool
             row: Any = codec.open(table, held)
             if getattr(row, column) is not None:
                 made = row._replace(**{column: change(row, getattr(row, column))})
-                yield put.replace_row(table, summed(table, made, codec.sealer))
+                yield replace_row(table, summed(table, made, codec.sealer))
     yield Command(delete_from(SNAPSHOTS, "thread"), [(key,)])
     yield from states.show_again(dialect, codec, replace(thread, spaces={}))
     return True

@@ -15,7 +15,8 @@ from langgraph_wyrd.checkpoints import (
 )
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.changes import Fork, fork_of
-from langgraph_wyrd.checkpoints.put import Put, PutWrites, Turn
+from langgraph_wyrd.checkpoints.put import Put, Turn
+from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.restore import restore
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.values import Codec

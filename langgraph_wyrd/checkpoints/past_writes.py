@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from langgraph_wyrd.checkpoints import path, put, search, states, user_values, working
+from langgraph_wyrd.checkpoints import (
+    path,
+    put,
+    put_writes,
+    search,
+    states,
+    user_values,
+    working,
+)
+from langgraph_wyrd.checkpoints.advance import refuse_others
 from langgraph_wyrd.checkpoints.cache import beginning
 from langgraph_wyrd.checkpoints.delete import between, lock, too_late
 from langgraph_wyrd.checkpoints.lookup import is_there, load, thread_row
+from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.restore import checked
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.state.events import Event
@@ -72,7 +82,7 @@ def _made_whole(codec: Codec, found: path.Found) -> Script[None]:
 # ---- task writes at an older checkpoint
 
 
-def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None]:
+def loaded(writing: Writing, codec: Codec, wanted: PutWrites) -> Script[None]:
     """Have the cache know the thread's working state as of its head."""
     dialect = writing._dialect
     thread = yield from thread_row(dialect, wanted.thread_id)
@@ -92,25 +102,25 @@ def loaded(writing: Writing, codec: Codec, wanted: put.PutWrites) -> Script[None
             writing._cache.keep(wanted.thread_id, slot, thread)
 
 
-def stored(writing: Writing, codec: Codec, wanted: put.PutWrites, payload: bytes) -> Script[None]:
+def stored(writing: Writing, codec: Codec, wanted: PutWrites, payload: bytes) -> Script[None]:
     """Store writes of a checkpoint that is history by now; the tables show history too."""
     dialect, reader = writing._dialect, writing._reader
     thread = yield from lock(dialect, wanted.thread_id, whole=False)
     if thread is None:
         raise too_late(wanted.thread_id)
     yield Command(states.USED, [(now(), thread.key)])
-    put.refuse_others(thread, wanted.owner)
+    refuse_others(thread, wanted.owner)
     state, events = None, tuple[Event, ...]()
     if reader is not None:
         _, state = yield from states.load_namespace(
             dialect, codec, thread, wanted.ns, wanted.checkpoint
         )
     if reader is not None and state is not None:
-        made, task = put.task_writes(wanted), given(wanted.task)
+        made, task = put_writes.task_writes(wanted), given(wanted.task)
         events = working.of_writes(
             reader, state, given(wanted.ns), {}, made, task, given(wanted.thread_id), wanted.meta
         )
-    steps = put.write_steps(codec, thread.key, wanted, thread.version, events, payload)
+    steps = put_writes.write_steps(codec, thread.key, wanted, thread.version, events, payload)
     yield [Command(step.sql, [step.params]) for step in steps]
     if events:
         drop = "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = ? AND checkpoint <> ?"
@@ -134,7 +144,7 @@ class Once(NamedTuple):
     after: WorkingState
 
 
-def answered(writing: Writing, codec: Codec, calls: Sequence[put.PutWrites]) -> Script[Once | None]:
+def answered(writing: Writing, codec: Codec, calls: Sequence[PutWrites]) -> Script[Once | None]:
     """Store calls of `put_writes` in one transaction, the first of which is at the thread's head:
     an answer, and the note of who gave it.
 
@@ -154,7 +164,7 @@ def answered(writing: Writing, codec: Codec, calls: Sequence[put.PutWrites]) -> 
         return None
     before = yield from points.state_at(dialect, codec, first.thread_id, None)
     for call in calls:
-        call.seq = put.next_seq()
+        call.seq = put_writes.next_seq()
         yield from stored(writing, codec, call, packed_writes(codec, call))
     after = yield from points.state_at(dialect, codec, first.thread_id, None)
     return Once(before, after)

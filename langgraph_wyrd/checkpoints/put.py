@@ -6,9 +6,8 @@ reads the working state, and makes the rows. It touches no database; `writing` s
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import ormsgpack
@@ -21,54 +20,28 @@ from langgraph_wyrd.checkpoints import (
     user_values,
     working,
 )
+from langgraph_wyrd.checkpoints.advance import (
+    ADVANCE,
+    ADVANCE_UNREAD,
+    READ_BY,
+    advanced,
+    all_known,
+)
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread
 from langgraph_wyrd.checkpoints.changes import Fork
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.delta import REF, fresh_places, operation
 from langgraph_wyrd.codec.payload import Delta, pack_delta
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import InvalidInput, WrongUser
-from langgraph_wyrd.extraction.due import RESUME
-from langgraph_wyrd.extraction.view import TaskWrite
-from langgraph_wyrd.state.events import Event, Moment
-from langgraph_wyrd.storage import parity
+from langgraph_wyrd.errors import InvalidInput
+from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import insert, now, summed, upsert
-from langgraph_wyrd.storage.scripts import Command, Step
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    LOST,
-    UNREAD,
-    WRITES,
-    CheckpointRow,
-    Table,
-    WriteRow,
-)
+from langgraph_wyrd.storage.rows import insert, now, summed
+from langgraph_wyrd.storage.scripts import Step
+from langgraph_wyrd.storage.tables import CHECKPOINTS, UNREAD, CheckpointRow
 
-_MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
-_MOVED = (
-    "UPDATE wyrd_threads SET version = version + 1, writer = ?, head = ?, updated = ?, "
-    "user_id = coalesce(user_id, ?), deleted_at = NULL"
-)
-ADVANCE = f"{_MOVED} {_MINE}"
-ADVANCE_UNREAD = f"{_MOVED}, status = NULL, read_by = '{UNREAD}' {_MINE}"  # nothing is read of it
-ADVANCE_SHOWN = (
-    f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
-)
-BEGIN = (
-    "INSERT INTO wyrd_threads (key, thread_id, version, writer, head, created, updated, user_id, "
-    "read_by, status, reason, due, title, open_loops, open_todos) "
-    "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
-NOTHING_SHOWN = (None, None, None, None, 0, 0)
-ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
-    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
-    "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
-)
 PUT_CHECKPOINT = insert(CHECKPOINTS)
-PUT_WRITES = insert(WRITES)
 
 
 @dataclass(slots=True)
@@ -217,10 +190,10 @@ def planned(
 
     if put.ns == "" and head != put.id:  # it sorts before the head, which stays what is known
         moved.spaces = dict(thread.spaces)
-    events = ahead = columns = None
+    events = due = columns = None
     shown: list[Step] = []
     if reader is not None:
-        events, ahead, columns, shown = _plan_state(
+        events, due, columns, shown = _plan_state(
             codec, reader, thread, moved, put, space, after, changes, changed, turn, fork
         )
 
@@ -229,7 +202,7 @@ def planned(
         CheckpointRow(
             thread.key, put.ns, put.id, put.parent, put.stamp, space.checkpoint,
             space.stamp if space.checkpoint is not None else None, thread.version + 1, put.ts,
-            put.step, put.source, put.run_id, put.root, ahead, 0, 0, put.metadata, events, data,
+            put.step, put.source, put.run_id, put.root, due, 0, 0, put.metadata, events, data,
         ),
         codec.sealer,
     )  # fmt: skip
@@ -288,7 +261,6 @@ def _plan_state(
     if put.parent is not None:
         known.early.pop((put.ns, put.parent), None)
     early = known.early.setdefault((put.ns, put.id), [])
-    name = given(put.thread_id)
     state, events = working.of_put(
         reader, put, space, names, fresh, after.joins, early, sealed=codec.sealer is not None
     )
@@ -298,56 +270,65 @@ def _plan_state(
         events = (*events, fork.event())
     said: list[Any] = []
     if early:
+        name = given(put.thread_id)
         state, said = working.of_early(reader, state, put.ns, put.versions, name, put.meta)
     after.state = state
-    ahead = projection.due_json(state.due) if state.due else None
     steps: list[Step] = []
-    shown, columns = known.shown, None
     if before is not None and space.checkpoint is not None and _has_delta_channel(put, versions):
-        steps.append(_all_known(thread, put.ns, space.checkpoint, before.writes))
+        steps.append(all_known(thread, put.ns, space.checkpoint, before.writes))
+    shown, columns = known.shown, None
     if working.is_shown(thread, put.ns, put.id, put.root):
-        if put.ns == "":
-            # A call of a subgraph has its task's id in its namespace, which never comes again;
-            # one that is of this root came before it.
-            moved.spaces = {
-                ns: each
-                for ns, each in moved.spaces.items()
-                if ":" not in ns
-                or (
-                    each.state is not None
-                    and each.state.root is not None
-                    and each.state.root >= put.id
-                )
-            }
         top = put.id if put.ns == "" else thread.head or ""
+        if put.ns == "":
+            moved.spaces = _still_running(moved.spaces, put.id)
         if turn is not None:
-            shown = working.visible(thread_at(thread, space))
-            behind = journal.left_behind(known.shown, shown)
-            after.state, left = journal.leave(codec, thread, state, put.ts, behind)
+            shown, left = _turned(codec, thread, put, space, after, turn)
             steps += left
-            steps += projection.turned(
-                thread.key, put.thread_id, turn.rows, turn.abandoned, shown, top, codec.sealer
-            )
-            steps += turn.closed
         state_now = working.visible(moved)
         steps += projection.changes(thread.key, put.thread_id, shown, state_now, top, codec.sealer)
         shown, columns = state_now, projection.columns(state_now, thread.key, codec.sealer)
         if early and shown.status in working.WAITS:
-            steps.append(_all_known(thread, put.ns, put.id, early))
+            steps.append(all_known(thread, put.ns, put.id, early))
         if reader.labels is not None:
-            names = auto_labels.of_put(
+            labels = auto_labels.of_put(
                 reader.labels, put.ns, put.source, put.step, before, state, shown
             )
-            names += auto_labels.of_writes(reader.labels, put.ns, [w.channel for w in early])
+            labels += auto_labels.of_writes(reader.labels, put.ns, [w.channel for w in early])
             steps += auto_labels.steps(
-                codec, thread.key, names, top, thread.version + 1, put.ts or now()
+                codec, thread.key, labels, top, thread.version + 1, put.ts or now()
             )
     steps += journal.of_events(
         codec, thread.key, thread.version + 1, put.ns, put.id, put.run_id, put.ts, events,
         () if before is None else before.declared(),
     )  # fmt: skip
     moved.state = ThreadState(shown, known.early)
-    return working.pack_events(events, said), ahead, columns, steps
+    due = projection.due_json(state.due) if state.due else None
+    return working.pack_events(events, said), due, columns, steps
+
+
+def _still_running(spaces: Mapping[str, Namespace], root: str) -> dict[str, Namespace]:
+    """The namespaces without those of calls that are over: a call of a subgraph has its task's id
+    in its namespace, which never comes again; one that is of this root came before it."""
+    return {
+        ns: each
+        for ns, each in spaces.items()
+        if ":" not in ns
+        or (each.state is not None and each.state.root is not None and each.state.root >= root)
+    }
+
+
+def _turned(
+    codec: Codec, thread: Thread, put: Put, space: Namespace, after: Namespace, turn: Turn
+) -> tuple[WorkingState, list[Step]]:
+    """What the tables show once they are those of the older checkpoint that a put forks from, and
+    the steps that lead there. What failed on the branch that is left goes into the new state."""
+    shown = working.visible(thread_at(thread, space))
+    behind = journal.left_behind(thread.state.shown, shown)
+    after.state, steps = journal.leave(codec, thread, after.state, put.ts, behind)
+    steps += projection.turned(
+        thread.key, put.thread_id, turn.rows, turn.abandoned, shown, put.id, codec.sealer
+    )
+    return shown, [*steps, *turn.closed]
 
 
 def _has_delta_channel(put: Put, changed: Mapping[str, Any]) -> bool:
@@ -362,34 +343,12 @@ def _has_delta_channel(put: Put, changed: Mapping[str, Any]) -> bool:
     return False
 
 
-def _all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
-    """Let the write be stale if other tasks wrote at a checkpoint than those that are known."""
-    tasks = len({write.task for write in writes})
-    return Step(ALL_KNOWN, (thread.key, thread.key, ns, checkpoint, tasks), must=True)
-
-
 def thread_at(thread: Thread, space: Namespace) -> Thread:
     """The thread with its root at an older checkpoint, and no subgraph running."""
     return Thread(
         thread.key, thread.thread_id, thread.version, thread.writer, space.checkpoint,
         thread.buried, {"": space},
     )  # fmt: skip
-
-
-def advanced(
-    me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None,
-    read_by: str | None = None,
-) -> Step:  # fmt: skip
-    """The thread's row, moved on by one version; `columns` are those of its working state."""
-    moment = now()
-    head = LOST if head is None and thread.lost else head
-    if not thread.version:
-        row = (thread.key, thread.thread_id, me, head, moment, moment, user, read_by)
-        return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
-    mine = (thread.key, thread.thread_id, thread.version, thread.writer)
-    if columns is None:
-        return Step(ADVANCE, (me, head, moment, user, *mine), must=True)
-    return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
 
 
 def _of_users(
@@ -435,202 +394,3 @@ def _of_users(
         changes[name] = user_values.ref(put.user, rest)
         owners[name] = put.user
     return owners, held
-
-
-# ---- task writes
-
-
-@dataclass(slots=True)
-class PutWrites:
-    """What a task wrote at a checkpoint: (channel, value) each, in the order of the call."""
-
-    thread_id: str
-    ns: str
-    checkpoint: str
-    task: str
-    path: str
-    writes: list[tuple[str, Any]]
-    seq: int = 0
-    user: str | None = None
-    owned: Mapping[int, Any] = field(default_factory=dict)  # what is the user's, by its place
-    users: dict[int, Any] = field(default_factory=dict)  # the same as it is stored
-    owner: str | None = None  # stored only if the thread is this user's
-    run: Any = None  # as `Put.run`
-    claimed: bool = False
-    meta: Mapping[str, Any] = field(default_factory=dict)  # that of the config: run_id, agent
-
-
-ALIVE = "SELECT 1 FROM wyrd_threads WHERE key = ? AND thread_id = ? AND deleted_at IS NULL"
-NO_WAIT = " AND (status IS NULL OR status NOT IN ('interrupted', 'error'))"
-ALIVE_OF_USER = f"{ALIVE} AND (user_id = ? OR (user_id IS NULL AND head IS NULL))"
-
-_last = 0
-
-
-def next_seq() -> int:
-    """Greater than every number given out before: here, or (by the clock) by an earlier process."""
-    global _last
-    _last = max(_last + 1, time.time_ns())
-    return _last
-
-
-def planned_writes(
-    codec: Codec,
-    reader: Reader | None,
-    me: int,
-    thread: Thread,
-    writes: PutWrites,
-    payload: bytes,
-    *,
-    locks: bool = False,
-    sure: bool = False,
-) -> tuple[list[Step], Thread] | None:
-    """The rows that store what a task wrote; None where too little is known for that.
-
-    `locks`: its thread's row has to be locked. `sure`: other savers' writes are not looked for.
-    """
-    space = thread.spaces.get(writes.ns)
-    state: NamespaceState | None = None if space is None else space.state
-    says = reader is not None and working.matter(writes.writes)
-    task = given(writes.task)
-    made = task_writes(writes)
-    events: tuple[Event, ...] = ()
-    after, columns, asks = thread, None, list[str]()
-    steps: list[Step] = []
-    alive, here = ALIVE, False
-    if reader is None:
-        if working.matter(writes.writes):
-            after = _moved_on(me, thread)  # it is to be read by those who read
-    elif thread.state is None:
-        if says or thread.waits:
-            return None
-        here = True
-    elif state is not None and state.checkpoint == given(writes.checkpoint):
-        here = True
-        all_known = _all_known(thread, writes.ns, writes.checkpoint, state.writes)
-        state.writes.extend(made)
-        if says:
-            name = given(writes.thread_id)
-            versions = {} if space is None else space.versions
-            events = working.of_writes(
-                reader, state, writes.ns, versions, made, task, name, writes.meta
-            )
-            asks = auto_labels.of_writes(reader.labels, writes.ns, [w.channel for w in made])
-            at = Moment(state.checkpoint, given(writes.ns), state.lasting.ts, task)
-            state = state.also(at, events)
-        if says or _has_to_show(thread):
-            after, columns, steps = _shown_after(codec, me, thread, writes.ns, state)
-            if columns is not None and after.state.shown.status in working.WAITS and not sure:
-                steps.insert(0, all_known)
-            steps += auto_labels.steps(
-                codec, thread.key, asks, writes.checkpoint, after.version, now()
-            )
-    elif _is_ahead(thread, state, writes):
-        # Saves run in the background: a quick task is done before its checkpoint is stored, which
-        # then says what the task said.
-        thread.state.expect(writes.ns, writes.checkpoint, made)
-        here = thread.state.shown.status not in working.WAITS
-        if says:  # others have to notice
-            after = _moved_on(me, thread)
-    elif says:
-        return None
-    if after is thread:
-        params: tuple[Any, ...] = (thread.key, thread.thread_id)
-        if writes.owner is not None:
-            alive, params = ALIVE_OF_USER, (*params, writes.owner)
-        if here and not sure:
-            alive += NO_WAIT  # another saver's task asks or failed: then this has to be shown
-        if locks:
-            alive += " FOR NO KEY UPDATE"
-        steps = [Step(alive, params, must=True)]
-    else:
-        advance = advanced(me, thread, thread.head, None, columns)
-        if reader is None and advance.sql == ADVANCE:
-            advance = advance._replace(sql=ADVANCE_UNREAD)
-        steps = [advance, *steps]
-    return steps + write_steps(codec, thread.key, writes, after.version, events, payload), after
-
-
-def write_steps(
-    codec: Codec, key: Any, writes: PutWrites, version: int, events: Sequence[Event], payload: bytes
-) -> list[Step]:
-    """The rows of what a task wrote; `version` is the thread's once its events are stored."""
-    row = WriteRow(
-        key, writes.ns, writes.checkpoint, writes.task, writes.seq, writes.path,
-        version if events else None, 0, working.pack_events_of(events), payload,
-    )  # fmt: skip
-    row = summed(WRITES, row, codec.sealer)
-    steps = [Step(PUT_WRITES, row)]
-    if RESUME in [channel for channel, _ in writes.writes]:
-        # A task that lost its writes runs again; an answer that is lost must be given again.
-        steps.append(Step(parity.INSERT, parity.alone(WRITES, row)))
-    if writes.users:
-        held = {writes.user or "": writes.users}
-        rows = user_values.rows_of(codec, key, user_values.WRITES, writes.seq, held, now())
-        steps += [Step(user_values.PUT_USER, each) for each in rows]
-    return steps
-
-
-def task_writes(writes: PutWrites) -> list[TaskWrite]:
-    """What a task wrote, as extractors see it."""
-    task, path = given(writes.task), given(writes.path)
-    return [TaskWrite(task, path, channel, value) for channel, value in writes.writes]
-
-
-def _has_to_show(thread: Thread) -> bool:
-    """Whether the thread waits, or a task asked or failed: then what is left to run is shown."""
-    if thread.state.shown.status in working.WAITS:
-        return True
-    for space in thread.spaces.values():
-        if space.state is not None:
-            for write in space.state.writes:
-                if write.channel in working.CONTROL:
-                    return True
-    return False
-
-
-def _is_ahead(thread: Thread, state: NamespaceState | None, writes: PutWrites) -> bool:
-    """Whether a checkpoint is newer than what its namespace stands at."""
-    # Of a namespace that is not known: those of a run that is over came before the head.
-    newest = thread.head if writes.ns == "" or state is None else state.checkpoint
-    return newest is None or writes.checkpoint > newest
-
-
-def _moved_on(me: int, thread: Thread) -> Thread:
-    return Thread(
-        thread.key, thread.thread_id, thread.version + 1, me, thread.head, thread.buried,
-        dict(thread.spaces), thread.state, False, thread.user, lost=thread.lost,
-        read_by=thread.read_by,
-    )  # fmt: skip
-
-
-def _shown_after(
-    codec: Codec, me: int, thread: Thread, ns: str, state: NamespaceState
-) -> tuple[Thread, tuple[Any, ...] | None, list[Step]]:
-    """The thread with a namespace's new state, its columns, and its tables."""
-    after = _moved_on(me, thread)
-    after.spaces[ns] = replace(thread.spaces[ns], state=state)
-    if ns != "" and state.root != thread.head:
-        return after, None, []
-    top = thread.head or ""
-    now_ = working.visible(after)
-    steps = projection.changes(
-        thread.key, thread.thread_id, thread.state.shown, now_, top, codec.sealer
-    )
-    after.state = ThreadState(now_, thread.state.early)
-    return after, projection.columns(now_, thread.key, codec.sealer), steps
-
-
-def replace_row(table: Table, row: Any) -> Command:
-    """Store a row in the place of the one that has its key."""
-    return Command(upsert(table), [row])
-
-
-def refuse_others(thread: Thread, owner: str | None) -> None:
-    """Raise if a thread is not the user's who writes to it; without a checkpoint it is nobody's."""
-    if owner is None or thread.user == owner or (thread.user is None and thread.head is None):
-        return
-    raise WrongUser(
-        f"thread {given(thread.thread_id)!r} is not user {given(owner)!r}'s: nothing of this run "
-        "was stored there. Use another thread_id."
-    )

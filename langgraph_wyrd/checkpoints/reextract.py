@@ -23,11 +23,12 @@ from langgraph_wyrd.checkpoints import (
     user_values,
     working,
 )
+from langgraph_wyrd.checkpoints.advance import READ_BY
 from langgraph_wyrd.checkpoints.cache import Namespace, Thread, beginning
 from langgraph_wyrd.checkpoints.delete import lock
 from langgraph_wyrd.checkpoints.journal import Entry
 from langgraph_wyrd.checkpoints.points import standing
-from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, READ_BY, Put, planned, replace_row
+from langgraph_wyrd.checkpoints.put import PUT_CHECKPOINT, Put, planned
 from langgraph_wyrd.checkpoints.restore import metadata_of, rest_of, restore
 from langgraph_wyrd.checkpoints.working import NamespaceState, Reader, ThreadState
 from langgraph_wyrd.codec.values import Codec, bare
@@ -37,7 +38,7 @@ from langgraph_wyrd.state.events import Event, Moment, is_kept
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.pending import moment_of
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, insert, summed
+from langgraph_wyrd.storage.rows import fetch, insert, replace_row, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,

@@ -31,7 +31,7 @@ from langgraph_wyrd.state.pending import with_edits
 from langgraph_wyrd.state.status import with_status
 from langgraph_wyrd.storage.keys import random_bits
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import fetch, insert, now, summed
+from langgraph_wyrd.storage.rows import fetch, insert, now, replace_row, summed
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import CHECKPOINTS, JOURNAL, CheckpointRow
 
@@ -380,7 +380,7 @@ class Forking:
         made = self.codec.open(CHECKPOINTS, row)._replace(
             events=working.pack_events(own, tasks if whole else ())
         )
-        yield put.replace_row(CHECKPOINTS, summed(CHECKPOINTS, made, self.codec.sealer))
+        yield replace_row(CHECKPOINTS, summed(CHECKPOINTS, made, self.codec.sealer))
         yield Command(
             "DELETE FROM wyrd_snapshots WHERE thread = ? AND ns = '' AND checkpoint = ?",
             [(key, place.id)],

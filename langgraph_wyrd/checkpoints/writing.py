@@ -17,9 +17,11 @@ from langgraph_wyrd.checkpoints import (
     leases,
     past_writes,
     put,
+    put_writes,
     read,
     working,
 )
+from langgraph_wyrd.checkpoints.advance import ALL_KNOWN, advanced, refuse_others
 from langgraph_wyrd.checkpoints.cache import Cache, Slot, Thread, beginning, new_writer, take_unread
 from langgraph_wyrd.checkpoints.changes import Change
 from langgraph_wyrd.checkpoints.lookup import (
@@ -30,7 +32,8 @@ from langgraph_wyrd.checkpoints.lookup import (
     thread_of,
     thread_row,
 )
-from langgraph_wyrd.checkpoints.put import Put, PutWrites
+from langgraph_wyrd.checkpoints.put import Put
+from langgraph_wyrd.checkpoints.put_writes import PutWrites
 from langgraph_wyrd.checkpoints.working import Reader
 from langgraph_wyrd.codec.delta import REF
 from langgraph_wyrd.codec.payload import packed
@@ -134,7 +137,7 @@ class Writing:
                 if loaded.stamp == wanted.stamp:
                     return  # the answer to the first try's commit was lost
                 if loaded.stamp is not None:
-                    put.refuse_others(loaded.thread, wanted.owner)
+                    refuse_others(loaded.thread, wanted.owner)
                     self._cache.drop(wanted.thread_id)
                     again = partial(past_writes.replaced, self, codec, wanted)
                     yield self._posted(make("write", again))
@@ -173,7 +176,7 @@ class Writing:
                 thread = _merged(thread, loaded, wanted)
             if thread is None or (thread.deleted and wanted.parent is not None):
                 return None
-            put.refuse_others(thread, wanted.owner)
+            refuse_others(thread, wanted.owner)
             if self._reader is not None and thread.state is None:
                 return None
             space, turn = thread.spaces.get(wanted.ns), None
@@ -227,7 +230,7 @@ class Writing:
         steps, after = put.planned(
             codec, self._reader, new_writer(), thread, wanted, space, loaded.turn, loaded.fork
         )
-        yield [Command(s.sql, [s.params]) for s in steps if s.sql != put.ALL_KNOWN]
+        yield [Command(s.sql, [s.params]) for s in steps if s.sql != ALL_KNOWN]
         return Change(before, after, loaded.fork)
 
     def _load(self, codec: Codec, make: Callable[..., Job], wanted: Put) -> Flow:
@@ -433,18 +436,18 @@ class Writing:
                 return None, False
             # Within the lock, and each time anew: of two tasks at once, the order of planning is
             # the order of rows.
-            wanted.seq = put.next_seq()
-            put.refuse_others(thread, wanted.owner)
+            wanted.seq = put_writes.next_seq()
+            refuse_others(thread, wanted.owner)
             me, locks = new_writer(), self._dialect == "postgres"
             if not thread.version or thread.deleted:
                 first, thread = begin(me, thread, self._reader is not None)
-                found = put.planned_writes(
+                found = put_writes.planned_writes(
                     codec, self._reader, me, thread, wanted, payload, locks=locks
                 )
                 assert found is not None
                 steps, after = [*first, *found[0]], found[1]
             else:
-                planned = put.planned_writes(
+                planned = put_writes.planned_writes(
                     codec, self._reader, me, thread, wanted, payload, locks=locks, sure=sure
                 )
                 if planned is None:
@@ -452,7 +455,7 @@ class Writing:
                 steps, after = planned
             if self._reader is not None and thread.state is None:
                 place = (wanted.ns, wanted.checkpoint)
-                slot.unread.setdefault(place, []).extend(put.task_writes(wanted))
+                slot.unread.setdefault(place, []).extend(put_writes.task_writes(wanted))
             if wanted.run is not None:
                 steps += wanted.run.steps()
             job = make("store", steps, thread.key)
@@ -506,7 +509,7 @@ def begin(me: int, thread: Thread, reads: bool) -> tuple[list[Step], Thread]:
     )
     if reads:
         after.state = working.ThreadState(working.visible(after))
-    return [put.advanced(me, thread, None, None, None)], after
+    return [advanced(me, thread, None, None, None)], after
 
 
 def _merged(thread: Thread | None, loaded: Loaded, wanted: Put) -> Thread | None:

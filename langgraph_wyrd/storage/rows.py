@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import ormsgpack
 import xxhash
 
-from langgraph_wyrd.storage.scripts import Query, Script
+from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import Table
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ def upsert(table: Table) -> str:
     others = [name for name in table.names if name not in table.key]
     sets = ", ".join(f"{name} = excluded.{name}" for name in others)
     return f"{insert(table)} ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {sets}"
+
+
+def replace_row(table: Table, row: Any) -> Command:
+    """Store a row in the place of the one that has its key."""
+    return Command(upsert(table), [row])
 
 
 @lru_cache

@@ -1,0 +1,68 @@
+"""The thread's row: every write moves it on, and is refused where another writer was quicker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph_wyrd.checkpoints.cache import Thread
+from langgraph_wyrd.errors import WrongUser
+from langgraph_wyrd.extraction.view import TaskWrite
+from langgraph_wyrd.storage.names import given
+from langgraph_wyrd.storage.rows import now
+from langgraph_wyrd.storage.scripts import Step
+from langgraph_wyrd.storage.tables import LOST, UNREAD
+
+_MINE = "WHERE key = ? AND thread_id = ? AND version = ? AND writer = ?"
+_MOVED = (
+    "UPDATE wyrd_threads SET version = version + 1, writer = ?, head = ?, updated = ?, "
+    "user_id = coalesce(user_id, ?), deleted_at = NULL"
+)
+ADVANCE = f"{_MOVED} {_MINE}"
+ADVANCE_UNREAD = f"{_MOVED}, status = NULL, read_by = '{UNREAD}' {_MINE}"  # nothing is read of it
+ADVANCE_SHOWN = (
+    f"{_MOVED}, status = ?, reason = ?, due = ?, title = ?, open_loops = ?, open_todos = ? {_MINE}"
+)
+BEGIN = (
+    "INSERT INTO wyrd_threads (key, thread_id, version, writer, head, created, updated, user_id, "
+    "read_by, status, reason, due, title, open_loops, open_todos) "
+    "VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+READ_BY = "UPDATE wyrd_threads SET read_by = ? WHERE key = ?"
+NOTHING_SHOWN = (None, None, None, None, 0, 0)
+ALL_KNOWN = (  # ordinary writes of other savers leave the version of the thread as it is
+    "SELECT 1 FROM wyrd_threads WHERE key = ? AND (SELECT count(DISTINCT task) FROM wyrd_writes "
+    "WHERE thread = ? AND ns = ? AND checkpoint = ?) = ?"
+)
+
+
+def advanced(
+    me: int, thread: Thread, head: str | None, user: str | None, columns: tuple[Any, ...] | None,
+    read_by: str | None = None,
+) -> Step:  # fmt: skip
+    """The thread's row, moved on by one version; `columns` are those of its working state."""
+    moment = now()
+    head = LOST if head is None and thread.lost else head
+    if not thread.version:
+        row = (thread.key, thread.thread_id, me, head, moment, moment, user, read_by)
+        return Step(BEGIN, (*row, *(columns or NOTHING_SHOWN)))
+    mine = (thread.key, thread.thread_id, thread.version, thread.writer)
+    if columns is None:
+        return Step(ADVANCE, (me, head, moment, user, *mine), must=True)
+    return Step(ADVANCE_SHOWN, (me, head, moment, user, *columns, *mine), must=True)
+
+
+def all_known(thread: Thread, ns: str, checkpoint: str, writes: Sequence[TaskWrite]) -> Step:
+    """Let the write be stale if other tasks wrote at a checkpoint than those that are known."""
+    tasks = len({write.task for write in writes})
+    return Step(ALL_KNOWN, (thread.key, thread.key, ns, checkpoint, tasks), must=True)
+
+
+def refuse_others(thread: Thread, owner: str | None) -> None:
+    """Raise if a thread is not the user's who writes to it; without a checkpoint it is nobody's."""
+    if owner is None or thread.user == owner or (thread.user is None and thread.head is None):
+        return
+    raise WrongUser(
+        f"thread {given(thread.thread_id)!r} is not user {given(owner)!r}'s: nothing of this run "
+        "was stored there. Use another thread_id."
+    )
