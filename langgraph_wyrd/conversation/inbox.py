@@ -495,9 +495,7 @@ def _refused(thread_id: str, given: Mapping[str, Any]) -> AlreadyAnswered:
     by, at = given.get("by"), given.get("at")
     who = "" if by is None else f" by {by}"
     return AlreadyAnswered(
-        f"thread {thread_id!r} was answered already{who} at {at}; that answer stands",
-        by=by,
-        at=at,
+        f"thread {thread_id!r} was answered already{who} at {at}; that answer stands", by=by, at=at
     )
 
 

@@ -16,14 +16,7 @@ from typing import Any
 from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.state import codec
 from langgraph_wyrd.state.events import same
-from langgraph_wyrd.state.merge import (
-    Merged,
-    equal,
-    item_fields,
-    matched,
-    merge,
-    related,
-)
+from langgraph_wyrd.state.merge import Merged, equal, item_fields, matched, merge, related
 from langgraph_wyrd.state.model import (
     ONE,
     PILLARS,

@@ -15,16 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from langgraph_wyrd.errors import InvalidInput, InvalidTransition, ItemNotFound
 from langgraph_wyrd.state.codec import not_json
 from langgraph_wyrd.state.draft import Draft
-from langgraph_wyrd.state.events import (
-    DEEPEST,
-    Event,
-    Moment,
-    Op,
-    Pillar,
-    packed,
-    plain,
-    same,
-)
+from langgraph_wyrd.state.events import DEEPEST, Event, Moment, Op, Pillar, packed, plain, same
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
 from langgraph_wyrd.state.merge import Conflict, merge
 from langgraph_wyrd.state.model import (

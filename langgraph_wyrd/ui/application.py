@@ -52,11 +52,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 
 def make(
-    saver: WyrdSaver,
-    *,
-    token: str | None,
-    read_only: bool | None,
-    hosts: Iterable[str] | None,
+    saver: WyrdSaver, *, token: str | None, read_only: bool | None, hosts: Iterable[str] | None
 ) -> Starlette:
     """See `langgraph_wyrd.ui.app`."""
     access = Access.of(token, read_only, hosts)

@@ -70,10 +70,7 @@ WIDE = 120  # columns that have room for whole ids and times
 _SHORT = 18  # characters of an id that tell it from the others
 
 
-def timeline_html(
-    entries: Sequence[HistoryEntry],
-    healed: Collection[str] = frozenset(),
-) -> Markup:
+def timeline_html(entries: Sequence[HistoryEntry], healed: Collection[str] = frozenset()) -> Markup:
     """The checkpoints one below the other, the newest first, forks side by side.
 
     `healed`: the ids of those at which something damaged was met.

@@ -82,8 +82,7 @@ def table(headers: Iterable[str], rows: Iterable[Iterable[Part]]) -> Markup:
     names = list(headers)
     kinds = [{"#": "w-num", "=": "w-says"}.get(name[:1]) for name in names]
     head = tag(
-        "tr",
-        [tag("th", n.lstrip("#="), class_=k) for n, k in zip(names, kinds, strict=True)],
+        "tr", [tag("th", n.lstrip("#="), class_=k) for n, k in zip(names, kinds, strict=True)]
     )
     body = [
         tag("tr", [tag("td", cell, class_=k) for cell, k in zip(row, kinds, strict=True)])
