@@ -73,7 +73,7 @@ class Story:
         assert replay(before, through_json(events), moment(self.n)) == self.state
         return [each.to_dict() for each in events]
 
-    def told(self, *facts: Fact) -> list[tuple[str, str]]:
+    def ops(self, *facts: Fact) -> list[tuple[str, str]]:
         return [(each["pillar"], each["op"]) for each in self(*facts)]
 
     @property

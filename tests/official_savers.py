@@ -58,7 +58,7 @@ def another(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterat
         yield url
 
 
-async def told(graph: Any, *turns: Any) -> Any:
+async def outcome(graph: Any, *turns: Any) -> Any:
     """What an agent says to the rest of a talk, and everything that it looks back on then."""
     said: list[Any] = []
     for turn in turns:

@@ -23,7 +23,7 @@ from tests.official_savers import (
     gone_on,
     official,
     official_sync,
-    told,
+    outcome,
 )
 from tests.outside import ROOT, environment, path_of, python, raw
 from tests.scripted_agents import CONFIG, firm
@@ -41,7 +41,7 @@ async def test_a_deep_agent(
         assert await asyncio.to_thread(cli.main, asked) == 0
         assert json.loads(capsys.readouterr().out)["threads"] == 1
         async with WyrdSaver.from_conn_string(target) as ours:
-            assert await told(firm(ours), *REST) == await told(firm(theirs), *REST)
+            assert await outcome(firm(ours), *REST) == await outcome(firm(theirs), *REST)
 
 
 @pytest.mark.parametrize("kind", OFFICIAL)

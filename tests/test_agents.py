@@ -1,4 +1,4 @@
-"""Real agents on scripted models: each turn through a new saver, told the same as in memory.
+"""Real agents on scripted models: each turn through a new saver, the same as in memory.
 
 A play is a list of turns. For every turn a new saver object is opened on the same database, the
 agent is compiled with it, and the turn is taken; what it returns, and at the end the whole history,

@@ -135,7 +135,7 @@ def test_a_brief_reads_like_this() -> None:
 
 
 def test_standing_orders_come_first_and_go_last() -> None:
-    """What was pinned is told before all else, at length, and is the last to be left out."""
+    """What was pinned comes before all else, at length, and is the last to be left out."""
     orders = ("never promise a date " * 9).strip()
     pinned = ContextItem("c-0", "tone", orders, {"pinned": True}, confidence="declared")
     state = replace(many(40, context=5), context=(*many(0, context=5).context, pinned))

@@ -71,11 +71,11 @@ WAYS: dict[str, Way] = {
     ),
     "a question in a tool": Way(asks(("c", "pay", {"to": "the bank"}))),
     "a question of an agent inbox": Way(asks(("c", "pay", {"to": "the tax"}))),
-    "a question beside a result": Way(
+    "a question next to a result": Way(
         asks(("d", "pay", {"to": "me"}), ("c", "pay", {"to": "the bank"})), used={"d": "paid me"}
     ),
     "a failure": Way(asks(("c", "pay", {"to": "nobody"}))),
-    "a failure beside a result": Way(TWO, used={"d": "paid me"}),
+    "a failure next to a result": Way(TWO, used={"d": "paid me"}),
     "a breakpoint before": Way(ME, options={"interrupt_before": ["tools"]}),
     "a breakpoint behind the model": Way(ME, options={"interrupt_after": ["model"]}),
     "the step limit": Way(ME, limits={"recursion_limit": 2}),

@@ -30,15 +30,15 @@ def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[None]:
 async def two_runs(saver: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a second run answers whose clock is an hour behind, and what is seen of it later."""
     graph = Agent().build(saver)
-    told = []
+    seen = []
     for turn, seconds in enumerate((0, -3600)):
         with clock(monkeypatch, seconds):
             said = HumanMessage("go", id=f"h{turn}")
-            told.append((await graph.ainvoke({"messages": [said]}, at("t")))["messages"])
-    told.append((await graph.aget_state(at("t"))).values["messages"])
+            seen.append((await graph.ainvoke({"messages": [said]}, at("t")))["messages"])
+    seen.append((await graph.aget_state(at("t"))).values["messages"])
     past = [each async for each in graph.aget_state_history(at("t"))]
-    told.append([(each.metadata["step"], each.values.get("messages")) for each in past])
-    return told
+    seen.append([(each.metadata["step"], each.values.get("messages")) for each in past])
+    return seen
 
 
 @pytest.mark.parametrize("single_writer", [False, True])

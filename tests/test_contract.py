@@ -125,7 +125,7 @@ class Point:
 
 
 async def test_an_allow_list_makes_a_clone(backend: Backend, call: Call) -> None:
-    """with_allowlist gives a saver on the same database that reads the classes it was told of."""
+    """with_allowlist gives a saver on the same database that reads the classes that are named."""
     strict = backend.open(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
     clone = strict.with_allowlist([(Point.__module__, "Point")])
     assert isinstance(clone, WyrdSaver)
@@ -769,7 +769,7 @@ async def refuses_late_writes(call: Call, saver: Any, names: list[str]) -> None:
 
 @pytest.mark.parametrize("how", ["delete_thread", "prune"])
 async def test_too_late_for_a_deleted_thread(backend: Backend, call: Call, how: str) -> None:
-    """A run that still writes to a thread that was deleted is told so, and revives nothing."""
+    """A run that still writes to a thread that was deleted gets an error, and revives nothing."""
     saver = backend.open()
     names = chain(saver, "t", ["r1", "r2"])
     remover = reopened(backend, saver)  # another process may have deleted it
@@ -783,7 +783,7 @@ async def test_too_late_for_a_deleted_thread(backend: Backend, call: Call, how: 
 
 
 async def test_too_late_when_the_id_is_used_again(saver: WyrdSaver, call: Call) -> None:
-    """The old run is told so too when the id was opened anew, and the new thread is untouched."""
+    """The old run gets it too when the id was opened anew, and the new thread is untouched."""
     names = chain(saver, "t", ["r1", "r2"])
     await call(saver, "delete_thread", "t")
     put(saver, "t", {"log": ["fresh"]})

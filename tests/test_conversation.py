@@ -283,7 +283,7 @@ def test_does_not_ask(text: str) -> None:
     ],
 )
 def test_wants(text: str, before: Any, expected: bool) -> None:
-    """A new aim is told from an answer, a nod, a question about what is at hand."""
+    """A new aim is distinguished from an answer, a nod, a question about what is at hand."""
     assert wants(text, before) is expected
 
 
@@ -301,7 +301,7 @@ def test_small_words() -> None:
 
 
 def test_calls_are_open_until_their_result(thread: Thread) -> None:
-    """Each call is a loop of its own, by its id, told in words."""
+    """Each call is a loop of its own, by its id, described in words."""
     thread.put(person("Go"), calling("a1", ("c1", "search"), ("c2", "fetch")))
     assert thread.open("tool_call") == [("tool_call", "c1"), ("tool_call", "c2")]
     loop = next(loop for loop in thread.state.open_loops if loop.ref == "c1")

@@ -114,7 +114,7 @@ def some_states(count: int) -> st.SearchStrategy[list[WorkingState]]:
     return st.one_of(st.lists(made, min_size=count, max_size=count), of_one_story(count))
 
 
-def told(state: WorkingState) -> str:
+def as_json(state: WorkingState) -> str:
     """Everything, with 1 and True apart."""
     return json.dumps(state.to_dict(), sort_keys=True)
 
@@ -129,9 +129,9 @@ def test_a_diff_leads_from_one_to_the_other(states: list[WorkingState]) -> None:
     inverted it leads back, and a second time it changes nothing."""
     a, b = states
     change = diff(a, b)
-    assert told(change.apply(a, strict=True).state) == told(b)
+    assert as_json(change.apply(a, strict=True).state) == as_json(b)
     assert change.apply(a).state == b
-    assert told(change.invert().apply(b, strict=True).state) == told(a)
+    assert as_json(change.invert().apply(b, strict=True).state) == as_json(a)
     json.loads(change.to_json())
 
 

@@ -289,7 +289,7 @@ def test_from_killed_to_answered(tmp_path: Path, browser: Chromium) -> None:
 
 
 def test_the_demo_goes_on_after_the_kill(tmp_path: Path) -> None:
-    """The demo is killed in a tool call, is told so, resumes, and does nothing twice."""
+    """The demo is killed in a tool call, reads that it was, resumes, and does nothing twice."""
     command = python("-m", "langgraph_wyrd", "demo", str(tmp_path / "demo.db"))
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout.count("add_up_hours('March'): ") == 1

@@ -79,7 +79,7 @@ def waiting(state: WorkingState) -> list[str]:
     return [loop.description for loop in state.open_loops]
 
 
-def told(state: WorkingState) -> Any:
+def visible(state: WorkingState) -> Any:
     """All that is said, without where the thread stands."""
     held = json.loads(state.to_json())
     return {name: held.get(name) for name in ("todos", "context", "loops", "intentions")}
@@ -301,7 +301,7 @@ async def test_a_draft(durable: Backend, call: Call) -> None:
     assert "call Bob" not in plan(await call(thread, "working_state"))
     saved = await call(draft, "save")
     assert draft.status == "LOADED"
-    assert told(saved) == told(await call(thread, "working_state"))
+    assert visible(saved) == visible(await call(thread, "working_state"))
     assert draft.complete_todo(todo.id).status == "completed"
     draft.discard()
     assert draft.status == "NEW"
@@ -365,7 +365,7 @@ def test_an_illegal_transition_changes_nothing(what: str, sqlite: Backend) -> No
     draft = thread.edit()
     with pytest.raises(InvalidTransition, match="'t'"):
         ILLEGAL[what](draft, todo, loop)
-    assert told(thread.working_state()) == told(before)
+    assert visible(thread.working_state()) == visible(before)
     draft.discard()
     draft.add_todo("still works")
     draft.save()
@@ -398,7 +398,10 @@ def test_bad_input(what: str, sqlite: Backend) -> None:
     draft = saver.thread("t").edit().load()
     with pytest.raises(kind):
         verb(draft)
-    assert (draft.status, told(draft.state)) == ("LOADED", told(saver.thread("t").working_state()))
+    assert (draft.status, visible(draft.state)) == (
+        "LOADED",
+        visible(saver.thread("t").working_state()),
+    )
 
 
 async def test_words_in_the_place_of_an_id(durable: Backend, call: Call) -> None:
@@ -450,7 +453,7 @@ async def test_two_drafts_are_joined(durable: Backend, call: Call) -> None:
     assert plan(state) == {"test": "completed", "ship": "pending"}
     assert known(state) == {"budget": 7, "colour": "blue", "ann": 1, "bob": 1}
     assert waiting(state) == ["from ann", "from bob"]
-    assert told(state) == told(await call(one.thread("t"), "working_state"))
+    assert visible(state) == visible(await call(one.thread("t"), "working_state"))
     assert [item.key for item in state.context].count("colour") == 1
 
 
@@ -481,10 +484,10 @@ async def test_two_who_contradict_each_other(what: str, durable: Backend, call: 
         "intention": ("rest", "run"),
     }[what]
     assert (conflict.ours, conflict.theirs) == (ours, theirs)
-    assert told(caught.value.theirs) == told(before)
-    assert told(caught.value.ours) == told(draft.state)
+    assert visible(caught.value.theirs) == visible(before)
+    assert visible(caught.value.ours) == visible(draft.state)
     assert draft.status == "DIRTY"
-    assert told(await call(thread, "working_state")) == told(before)
+    assert visible(await call(thread, "working_state")) == visible(before)
 
 
 async def test_the_agent_contradicts(durable: Backend, call: Call) -> None:
@@ -538,7 +541,7 @@ def test_two_processes_at_once(durable: Backend) -> None:
         f"{name} {n}" for name in ("ann", "bob") for n in range(12)
     )
     assert (known(state)["ann"], known(state)["bob"]) == (11, 11)
-    assert told(durable.open().thread("t").working_state()) == told(state)
+    assert visible(durable.open().thread("t").working_state()) == visible(state)
     assert len(graph.get_state(CONFIG).values["messages"]) == 14
 
 
@@ -559,10 +562,10 @@ async def test_what_is_done_to_a_thread(durable: Backend, call: Call) -> None:
     await call(thread, "set_context", "late", 1)
     state, shown = await call(thread, "working_state"), shown_tables(durable.url)
     await call(saver, "reextract", "t")
-    assert told(await call(thread, "working_state")) == told(state)
+    assert visible(await call(thread, "working_state")) == visible(state)
     assert shown_tables(durable.url) == shown
     await call(saver, "copy_thread", "t", "copy")
-    assert told(await call(saver.thread("copy"), "working_state")) == told(state)
+    assert visible(await call(saver.thread("copy"), "working_state")) == visible(state)
     await call(saver, "prune", ["t"])
     kept = await call(thread, "working_state")
     assert (waiting(kept), known(kept), plan(kept)) == (waiting(state), known(state), plan(state))
@@ -617,9 +620,9 @@ def test_the_events_say_the_same(first: list[Any], second: list[Any]) -> None:
         (moment_of("cp1", "", each.ts, f"edit:{each.ts}:{each.token}"), [e for _, e in each.events])
         for each in (one, two)
     ]
-    assert told(overlaid(start, overlay)) == told(two.state)
+    assert visible(overlaid(start, overlay)) == visible(two.state)
     child = advance(start, overlay, Moment("cp2", "", "2026-01-04T00:00:00+00:00"))
-    assert told(child) == told(two.state)
+    assert visible(child) == visible(two.state)
     assert two.said_again(two.base).state == two.state
     assert not two.conflicts(two.state)
 

@@ -123,7 +123,7 @@ def test_it_asks(
 def test_somebody_reads(
     run: Callable[..., Ran], durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the method raises is told in one line, and is an error: the bytes may be there yet."""
+    """What the method raises is one line, and an error: the bytes may be there yet."""
 
     def busy(self: WyrdSaver, user_id: str, **options: Any) -> dict[str, int]:
         assert options == {"threads": False, "redact": False, "vacuum": True}

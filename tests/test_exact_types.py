@@ -81,7 +81,7 @@ EXACT: dict[str, Any] = {
     "in a set": {Fraction(1, 2), 1 << 70},
     "in a dataclass": Tally(Counter("ab")),
     "one in the other": Counter({"a": Fraction(1, 2), "b": 1 << 70}),  # type: ignore[dict-item]
-    "subclass beside": [defaultdict(int, a=1)],
+    "a subclass too": [defaultdict(int, a=1)],
 }
 
 
@@ -105,7 +105,7 @@ async def test_it_comes_back_as_what_it_was(durable: Backend, call: Call, name: 
 
 
 # Of a Fraction and a defaultdict in a message LangChain's own dump makes text and a dict.
-DUMPED = {"in a set", "in a dataclass", "in a dict", "one in the other", "subclass beside"}
+DUMPED = {"in a set", "in a dataclass", "in a dict", "one in the other", "a subclass too"}
 IN_MESSAGES = {
     name: value
     for name, value in EXACT.items()

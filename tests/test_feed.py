@@ -82,7 +82,7 @@ async def test_filters(backend: Backend, call: Call) -> None:
 
 
 async def test_after_a_deletion(backend: Backend, call: Call) -> None:
-    """What is stored after the newest thread was deleted is told, though rows' numbers come
+    """What is stored after the newest thread was deleted is reported, though rows' numbers come
     again; nothing is reported twice."""
     saver = backend.open()
     office(saver)
@@ -111,7 +111,7 @@ with WyrdSaver.from_conn_string(url, **options) as saver:
 
 
 def test_several_processes(durable: Backend, tmp_path: Path) -> None:
-    """A reader that follows three writing processes is told each event once, and all of them."""
+    """A reader that follows three writing processes gets each event once, and all of them."""
     saver = durable.open()
     saver.setup()
     script = tmp_path / "writer.py"
@@ -146,7 +146,7 @@ def test_several_processes(durable: Backend, tmp_path: Path) -> None:
 
 
 def test_a_slow_transaction_holds_the_feed_back(postgres: Backend) -> None:
-    """On Postgres nothing is told while an older transaction, which may hold events, is running."""
+    """On Postgres nothing is reported while an older transaction, which may hold events, runs."""
     import psycopg
 
     saver = postgres.open()

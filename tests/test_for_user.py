@@ -282,7 +282,7 @@ def test_without_pillars(durable: Backend) -> None:
 
 
 async def test_an_agent_of_one_user(durable: Backend) -> None:
-    """The middleware works with a user's saver: it is told what is open in the user's threads."""
+    """The middleware works with a user's saver: it reads what is open in the user's threads."""
     whole = durable.open()
 
     @tool

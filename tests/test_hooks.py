@@ -1,4 +1,4 @@
-"""Hooks: told what happened, after it was stored, where the caller is; and forks, seen by all."""
+"""Hooks: called with what happened, after it was stored, where the caller is; and forks."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def ask(text: str) -> Any:
 
 def heard(saver: WyrdSaver, *events: str) -> list[Happening]:
     """A list that grows with what is reported."""
-    told: list[Happening] = []
+    reported: list[Happening] = []
     for event in events or EVENTS:
-        saver.on(event, told.append)
-    return told
+        saver.on(event, reported.append)
+    return reported
 
 
-def named(told: list[Happening], event: str) -> list[Happening]:
-    return [each for each in told if each.event == event]
+def named(reported: list[Happening], event: str) -> list[Happening]:
+    return [each for each in reported if each.event == event]
 
 
 # ---- what is reported
@@ -51,21 +51,24 @@ def named(told: list[Happening], event: str) -> list[Happening]:
 async def test_a_save_is_reported_with_its_state(backend: Backend, call: Call) -> None:
     """Every root checkpoint is reported once, in order, with the state that it is stored with."""
     saver = backend.open()
-    told = heard(saver, "save")
+    reported = heard(saver, "save")
     await call(agents(saver), "invoke", ask("plan the release"), config("t"))
     stored = [each.checkpoint["id"] for each in saver.list(config("t"))][::-1]
-    assert [each.checkpoint_id for each in told] == stored
-    assert [each.detail["source"] for each in told] == ["input", *["loop"] * (len(told) - 1)]
-    for each in told:
+    assert [each.checkpoint_id for each in reported] == stored
+    assert [each.detail["source"] for each in reported] == [
+        "input",
+        *["loop"] * (len(reported) - 1),
+    ]
+    for each in reported:
         assert (each.event, each.thread_id, each.ns) == ("save", "t", "")
-    last = told[-1].state
+    last = reported[-1].state
     assert last == saver.thread("t").working_state()
     assert last is not None
     assert [todo.status for todo in last.todos] == ["completed", "in_progress", "pending"]
 
 
 async def test_a_state_is_that_of_its_moment(backend: Backend, call: Call) -> None:
-    """A hook that asks the store for the checkpoint it was told of is given the same state."""
+    """A hook that asks the store for the checkpoint gets the state that it is called with."""
     saver = backend.open()
     found: list[Any] = []
 
@@ -76,38 +79,38 @@ async def test_a_state_is_that_of_its_moment(backend: Backend, call: Call) -> No
     saver.on("save", check)
     await call(agents(saver), "invoke", ask("which way"), config("t"))
     assert len(found) >= 2
-    assert all(told is not None and told.todos == at.todos for told, at in found)
-    assert [told.open_loops for told, _ in found] == [at.open_loops for _, at in found]
+    assert all(reported is not None and reported.todos == at.todos for reported, at in found)
+    assert [reported.open_loops for reported, _ in found] == [at.open_loops for _, at in found]
 
 
 async def test_loops_are_reported_once_each(backend: Backend, call: Call) -> None:
     """A question that a run stops at is opened once and closed once, with what became of it."""
     saver = backend.open()
-    told = heard(saver, "loop_opened", "loop_closed")
+    reported = heard(saver, "loop_opened", "loop_closed")
     graph = agents(saver)
     await call(graph, "invoke", ask("approve the refund"), config("t"))
-    opened = [each for each in told if each.event == "loop_opened"]
+    opened = [each for each in reported if each.event == "loop_opened"]
     assert sorted(each.loop.kind for each in opened if each.loop) == ["interrupt", "request"]
-    assert not named(told, "loop_closed")
+    assert not named(reported, "loop_closed")
     question = next(each for each in opened if each.loop and each.loop.kind == "interrupt")
     assert question.loop in saver.thread("t").working_state().open_loops
     assert question.checkpoint_id == saver.get_tuple(config("t")).checkpoint["id"]
 
-    del told[:]
+    del reported[:]
     await call(graph, "invoke", Command(resume="granted"), config("t"))
-    closed = named(told, "loop_closed")
+    closed = named(reported, "loop_closed")
     assert sorted(each.loop.kind for each in closed if each.loop) == ["interrupt", "request"]
     assert all(each.loop and each.loop.resolved for each in closed)
     assert {each.loop.id for each in closed if each.loop} == {
         each.loop.id for each in opened if each.loop
     }
-    assert not named(told, "loop_opened")
+    assert not named(reported, "loop_opened")
 
 
 async def test_reported_loops_are_the_ones_that_are_stored(backend: Backend, call: Call) -> None:
-    """What was told to be open, and not to be closed, is what is open; many threads at once."""
+    """What is reported as open, and not as closed, is what is open; many threads at once."""
     saver = backend.open()
-    told = heard(saver, "loop_opened", "loop_closed")
+    reported = heard(saver, "loop_opened", "loop_closed")
     graph = agents(saver)
     words = ["approve", "fail at", "which", "call", "greet"]
     threads = [f"{word.split()[0]}-{n}" for word in words for n in range(3)]
@@ -121,11 +124,11 @@ async def test_reported_loops_are_the_ones_that_are_stored(backend: Backend, cal
 
     await asyncio.gather(*map(one, threads))
     is_open: dict[str, set[str]] = {thread: set() for thread in threads}
-    for each in told:
+    for each in reported:
         assert each.loop is not None
         ids = is_open[each.thread_id]
         if each.event == "loop_opened":
-            assert each.loop.id not in ids, "told twice"
+            assert each.loop.id not in ids, "reported twice"
             ids.add(each.loop.id)
         else:
             ids.remove(each.loop.id)
@@ -137,21 +140,21 @@ async def test_reported_loops_are_the_ones_that_are_stored(backend: Backend, cal
 async def test_another_process_changes_are_not_reported_as_ours(
     durable: Backend, call: Call
 ) -> None:
-    """A hook hears what its own saver stored: a loop that another one closed is not told again."""
+    """A hook hears what its own saver stored, not of a loop that another one closed."""
     one, two = durable.open(), durable.open()
-    told = heard(one, "loop_opened", "loop_closed")
+    reported = heard(one, "loop_opened", "loop_closed")
     await call(agents(one), "invoke", ask("approve it"), config("t"))
-    del told[:]
+    del reported[:]
     await call(agents(two), "invoke", Command(resume="yes"), config("t"))
     await call(agents(one), "invoke", ask("greet"), config("t"))
-    kinds = [(each.event, each.loop.kind) for each in told if each.loop]
+    kinds = [(each.event, each.loop.kind) for each in reported if each.loop]
     assert kinds == [("loop_opened", "request"), ("loop_closed", "request")]
 
 
 async def test_discards_say_what_went(backend: Backend, call: Call) -> None:
-    """Deleting a thread, runs, or all but the latest is told, thread by thread, with how many."""
+    """Deleting a thread, runs, or all but the latest is reported, thread by thread."""
     saver = backend.open()
-    told = heard(saver, "discard")
+    reported = heard(saver, "discard")
     for thread in ("a", "b", "c"):
         first = put(saver, thread, {"x": 1}, metadata={"run_id": f"r-{thread}"})
         put(saver, thread, {"x": 2}, parent=first, metadata={"run_id": "later"})
@@ -160,7 +163,7 @@ async def test_discards_say_what_went(backend: Backend, call: Call) -> None:
     await call(saver, "delete_thread", "c")
     await call(saver, "delete_thread", "c")  # nothing is left to discard
     await call(saver, "prune", ["a"], strategy="delete")
-    assert [(each.thread_id, dict(each.detail)) for each in told] == [
+    assert [(each.thread_id, dict(each.detail)) for each in reported] == [
         ("a", {"how": "prune", "checkpoints": 1, "strategy": "keep_latest"}),
         ("b", {"how": "delete_for_runs", "checkpoints": 1, "run_ids": ("r-b",)}),
         ("c", {"how": "delete_thread", "checkpoints": 2}),
@@ -169,17 +172,17 @@ async def test_discards_say_what_went(backend: Backend, call: Call) -> None:
 
 
 async def test_without_pillars(backend: Backend, call: Call) -> None:
-    """With pillars=False saves, discards and forks are told; there is no state and no loop."""
+    """With pillars=False saves, discards and forks are reported; there is no state and no loop."""
     saver = backend.open(pillars=False)
-    told = heard(saver)
+    reported = heard(saver)
     graph = agents(saver)
     await call(graph, "invoke", ask("approve it"), config("t"))
     old = list(saver.list(config("t")))[-1].config
     await call(graph, "invoke", ask("greet"), old)
     saver.delete_thread("t")
-    assert {each.event for each in told} == {"save", "fork", "discard", "run_end"}
-    assert all(each.state is None for each in told)
-    (fork,) = named(told, "fork")
+    assert {each.event for each in reported} == {"save", "fork", "discard", "run_end"}
+    assert all(each.state is None for each in reported)
+    (fork,) = named(reported, "fork")
     assert fork.detail["deliberate"]
 
 
@@ -194,7 +197,7 @@ async def test_a_hook_runs_where_its_caller_is(backend: Backend, call: Call) -> 
     saver.on("save", lambda _: found.append(threading.current_thread()))
 
     @saver.on("save")
-    async def told(happening: Happening) -> None:
+    async def reported(happening: Happening) -> None:
         await asyncio.sleep(0)
         found.append(asyncio.get_running_loop())
 
@@ -272,13 +275,13 @@ async def test_a_hook_that_raises_changes_nothing(
 
     saver.on("save", breaks)
     saver.on("save", breaks_later)
-    told = heard(saver, "save")
+    reported = heard(saver, "save")
     with caplog.at_level(logging.ERROR, "langgraph_wyrd"):
         await call(agents(saver), "invoke", ask("greet"), config("t-9"))
-    assert len(told) == len(list(saver.list(config("t-9")))) >= 2
+    assert len(reported) == len(list(saver.list(config("t-9")))) >= 2
     for name in (".breaks ", ".breaks_later "):
         lines = [r.getMessage() for r in caplog.records if name in r.getMessage()]
-        assert len(lines) == len(told)
+        assert len(lines) == len(reported)
         assert all("'save'" in line and "'t-9'" in line for line in lines)
 
 
@@ -288,10 +291,10 @@ def test_what_failed_is_not_reported(durable: Backend) -> None:
 
     saver = durable.open()
     saver.put(*_first("a"))
-    told = heard(saver)
+    reported = heard(saver)
     with refusing(durable.url, "wyrd_checkpoints"), pytest.raises(Exception, match="refused"):
         saver.put(*_first("b"))
-    assert told == []
+    assert reported == []
 
 
 def test_a_hook_is_not_called_for_what_it_does(backend: Backend) -> None:
@@ -304,10 +307,10 @@ def test_a_hook_is_not_called_for_what_it_does(backend: Backend) -> None:
         saver.put(*_first(f"copy-of-{happening.thread_id}"))
 
     saver.on("save", again)
-    told = heard(saver, "save")
+    reported = heard(saver, "save")
     saver.put(*_first("t"))
     assert calls == ["t"]
-    assert [each.thread_id for each in told] == ["copy-of-t", "t"]
+    assert [each.thread_id for each in reported] == ["copy-of-t", "t"]
 
 
 # ---- registering
@@ -316,27 +319,27 @@ def test_a_hook_is_not_called_for_what_it_does(backend: Backend) -> None:
 def test_a_hook_can_be_taken_away(backend: Backend) -> None:
     """What `on` returns removes that one registration, however often it is called."""
     saver = backend.open()
-    told: list[Happening] = []
-    first, second = saver.on("save", told.append), saver.on("save", told.append)
+    reported: list[Happening] = []
+    first, second = saver.on("save", reported.append), saver.on("save", reported.append)
     saver.put(*_first("a"))
-    assert len(told) == 2
+    assert len(reported) == 2
     first()
     first()
     saver.put(*_first("b"))
-    assert len(told) == 3
+    assert len(reported) == 3
     second()
     saver.put(*_first("c"))
-    assert len(told) == 3
+    assert len(reported) == 3
 
 
 def test_a_clone_shares_its_hooks() -> None:
     """LangGraph's shallow copies hear, and are heard, as the saver itself."""
     saver = WyrdSaver.from_conn_string("sqlite://")
     clone = copy.copy(saver)  # as with_allowlist does
-    told = heard(saver, "save"), heard(clone, "save")
+    reported = heard(saver, "save"), heard(clone, "save")
     saver.put(*_first("a"))
     clone.put(*_first("b"))
-    assert [[each.thread_id for each in some] for some in told] == [["a", "b"], ["a", "b"]]
+    assert [[each.thread_id for each in some] for some in reported] == [["a", "b"], ["a", "b"]]
     saver.close()
 
 
@@ -395,12 +398,12 @@ async def test_others_fire_with_one_call() -> None:
 async def test_time_travel_is_a_deliberate_fork(
     durable: Backend, call: Call, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A replay, a new input at an old point and an update of one: told, no warning."""
+    """A replay, a new input at an old point and an update of one: reported, without a warning."""
     saver = durable.open()
     graph = agents(saver)
     await call(graph, "invoke", ask("greet"), config("t"))
     first, *_, head = [each.config for each in saver.list(config("t"))][::-1]
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     lefts = []
     with caplog.at_level(logging.WARNING, "langgraph_wyrd"):
         for how in ("replay", "input", "update"):
@@ -410,10 +413,10 @@ async def test_time_travel_is_a_deliberate_fork(
             else:
                 await call(graph, "invoke", None if how == "replay" else ask("new"), first)
     parent = first["configurable"]["checkpoint_id"]
-    assert [each.detail["left"] for each in told] == lefts
+    assert [each.detail["left"] for each in reported] == lefts
     assert lefts[0] == head["configurable"]["checkpoint_id"]
-    assert [each.detail["source"] for each in told] == ["fork", "input", "update"]
-    assert all(each.detail["deliberate"] and each.detail["parent"] == parent for each in told)
+    assert [each.detail["source"] for each in reported] == ["fork", "input", "update"]
+    assert all(each.detail["deliberate"] and each.detail["parent"] == parent for each in reported)
     assert not caplog.records
 
 
@@ -428,7 +431,7 @@ def test_two_runs_at_once_are_seen(
     saver = durable.open()
     agents(saver).invoke(ask("greet"), config("t"))
     before = len(list(saver.list(config("t"))))
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     together = threading.Barrier(2, timeout=20)
     graph = _meeting(saver, together)
     loaded, load = threading.Barrier(2, timeout=20), saver.get_tuple
@@ -445,7 +448,7 @@ def test_two_runs_at_once_are_seen(
     ):
         for done in [pool.submit(graph.invoke, ask(t), config("t")) for t in ("one", "two")]:
             done.result(30)
-    (fork,) = told
+    (fork,) = reported
     assert not fork.detail["deliberate"]
     # The first checkpoint that takes the head's place: an id may be older than what is stored.
     assert fork.detail["source"] in ("input", "loop")
@@ -486,10 +489,10 @@ def _meeting(saver: WyrdSaver, barrier: threading.Barrier) -> Any:
 def test_two_beginnings_are_a_fork(durable: Backend) -> None:
     """Two runs that both found the thread empty: the second beginning is reported."""
     saver = durable.open()
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     one = put(saver, "t", {"x": 1}, metadata={"source": "input"})
     put(saver, "t", {"x": 2}, metadata={"source": "input"})
-    (fork,) = told
+    (fork,) = reported
     assert (fork.detail["parent"], fork.detail["deliberate"]) == (None, False)
     assert fork.detail["left"] == one["configurable"]["checkpoint_id"]
 
@@ -498,14 +501,14 @@ def test_two_beginnings_are_a_fork(durable: Backend) -> None:
 def test_a_line_that_goes_on_is_no_fork(durable: Backend, pillars: bool) -> None:
     """Only the checkpoint that branches off is reported, not those after it, on either line."""
     saver = durable.open(pillars=pillars)
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     root = put(saver, "t", {"x": 0})
     left = put(saver, "t", {"x": 1}, parent=root)
     right = put(saver, "t", {"x": 2}, parent=root)
     for _ in range(3):
         left = put(saver, "t", {"x": 3}, parent=left)
         right = put(saver, "t", {"x": 4}, parent=right)
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_a_fork_changes_no_state(durable: Backend) -> None:
@@ -562,7 +565,7 @@ async def test_what_a_rewind_and_a_rollback_take_back(durable: Backend, call: Ca
     for event in ("fork", "loop_closed"):
         saver.on(event, heard.append)
 
-    def told() -> list[Any]:
+    def reported() -> list[Any]:
         found = [
             (each.event, each.detail.get("how"))
             if each.loop is None
@@ -578,7 +581,7 @@ async def test_what_a_rewind_and_a_rollback_take_back(durable: Backend, call: Ca
     heard.clear()
     await call(thread, "rewind", start)
     wanted = ["interrupt", "request"]
-    assert told() == [
+    assert reported() == [
         ("fork", "rewind"), *(("loop_closed", kind, True, "rewind") for kind in wanted),
     ]  # fmt: skip
     with contextlib.suppress(RuntimeError):
@@ -586,6 +589,6 @@ async def test_what_a_rewind_and_a_rollback_take_back(durable: Backend, call: Ca
             await call(asks, "invoke", question("three"), CONFIG)
             heard.clear()
             raise RuntimeError
-    assert told() == [
+    assert reported() == [
         ("fork", "rollback"), *(("loop_closed", kind, True, "rollback") for kind in wanted),
     ]  # fmt: skip

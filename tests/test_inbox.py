@@ -99,8 +99,8 @@ def test_a_question_is_named_in_four_ways(sqlite: Backend, named: str) -> None:
 
 
 async def test_a_second_answer_is_refused(durable: Backend, call: Call) -> None:
-    """Whoever answers again is told who did before; the first answer stands, also when it is
-    asked for by the loop, and after the run went on."""
+    """Whoever answers again gets an error that says who did before; the first answer stands, also
+    when it is asked for by the loop, and after the run went on."""
     saver = durable.open()
     graph = graph_of(saver, asks())
     await call(graph, "invoke", {"log": []}, AT)

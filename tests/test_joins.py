@@ -22,7 +22,7 @@ class State(TypedDict, total=False):
 
 @pytest.mark.parametrize("new", [False, True], ids=["old value", "new value"])
 async def test_a_set_that_has_grown_since(durable: Backend, call: Any, new: bool) -> None:
-    """A put that comes late is not told of tasks that ran after its checkpoint."""
+    """A put that comes late does not see tasks that ran after its checkpoint."""
     saver = durable.open()
     arrived: set[str] = set()
     config = AT

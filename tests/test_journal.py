@@ -221,27 +221,27 @@ async def test_decisions_of_an_agent_outlive_their_branch(durable: Backend, call
         done = ToolMessage("noted", tool_call_id=f"c{turn}")
         return {"messages": [AIMessage("", tool_calls=[called]), done]}
 
-    async def told(reader: Any) -> list[Any]:
+    async def recorded(reader: Any) -> list[Any]:
         found = await call(reader, "open_loops", kind="decision", status="any")
         return sorted((e.description, e.context.get("rationale"), e.outcome) for e in found)
 
     graph, thread = agent(saver, think), saver.thread("t")
     await call(graph, "invoke", ask("one"), CONFIG)
-    assert await told(saver) == [("use Postgres", "many writers", None)]
+    assert await recorded(saver) == [("use Postgres", "many writers", None)]
     (first,) = [e for e in await call(thread, "history") if e.parent_id is None]
     for text in ("two", "three"):
         await call(graph, "invoke", ask(text), CONFIG)
     wanted = [("ship it", None, None), ("use Postgres", "many writers", "it works")]
-    assert await told(saver) == wanted
+    assert await recorded(saver) == wanted
     for _ in range(3):
         said[0] = {"decision": "another", "id": "other"}
         await call(graph, "invoke", ask("instead"), first.config)
-        assert await told(durable.open()) == [("another", None, None), *wanted]  # one id: one
+        assert await recorded(durable.open()) == [("another", None, None), *wanted]  # one id: one
     (row,) = await call(saver, "threads")
     assert row.open_loops == len((await call(thread, "working_state")).open_loops)
-    before = await told(saver)
+    before = await recorded(saver)
     await call(saver, "reextract", "t")
-    assert await told(durable.open()) == before
+    assert await recorded(durable.open()) == before
     assert (await call(saver, "verify")).ok
 
 
@@ -338,7 +338,7 @@ async def test_what_happened_on_a_branch_that_was_left(durable: Backend, call: C
 
     graph, thread = agent(saver, think, act), saver.thread("t")
 
-    async def told(branch: str) -> list[tuple[str, str, bool]]:
+    async def recorded(branch: str) -> list[tuple[str, str, bool]]:
         """What both savers list, which is what the state says and the tables show."""
         found = []
         for reader in (saver, durable.open()):
@@ -362,27 +362,27 @@ async def test_what_happened_on_a_branch_that_was_left(durable: Backend, call: C
     failed = (await call(thread, "history"))[0]
     left = [("error", "RuntimeError: no network", True), ("tool_call", "pay(euros=5)", True)]
     here = [(kind, text, False) for kind, text, _ in left]
-    assert await told("any") == await told("head") == here
+    assert await recorded("any") == await recorded("head") == here
     await call(graph, "invoke", ask("other"), old)
-    assert (await told("any"), await told("head")) == (left, [])
+    assert (await recorded("any"), await recorded("head")) == (left, [])
     state = await call(thread, "working_state")
     assert (state.status, state.reason) == ("done", "nothing due, open on other branches only")
     assert "(on another branch, " in state.brief()
     await call(graph, "invoke", ask("more"), CONFIG)  # it goes on, and leaves nothing anew
     await call(graph, "invoke", ask("and back"), old)
-    assert (await told("any"), await told("head")) == (left, [])
+    assert (await recorded("any"), await recorded("head")) == (left, [])
     await pays()  # the same call, made here as well
-    assert (await told("elsewhere"), await told("head")) == (left, here)
+    assert (await recorded("elsewhere"), await recorded("head")) == (left, here)
     fails[0] = False
     await call(graph, "invoke", None, CONFIG)
-    assert await told("any") == left
+    assert await recorded("any") == left
     # Back on its branch, it is tried again; what is over there is over everywhere.
     await call(thread, "rewind", failed)
-    assert [each for each in await told("any") if not each[2]] == here[1:]
+    assert [each for each in await recorded("any") if not each[2]] == here[1:]
     await call(graph, "invoke", None, CONFIG)
     await call(graph, "invoke", ask("last"), old)
-    ((kind, _, _),) = await told("any")
+    ((kind, _, _),) = await recorded("any")
     assert kind == "error"  # the rewind made a new attempt: that one went well
     (loop,) = await call(saver, "open_loops", branch="elsewhere")
     await call(thread, "resolve_open_loop", loop.id, "looked at")
-    assert await told("any") == []
+    assert await recorded("any") == []

@@ -115,7 +115,7 @@ class Sessions:
 
         monkeypatch.setattr(Pipeline, "__init__", noted)
 
-    def told(self, sql: str) -> list[bytes]:
+    def query(self, sql: str) -> list[bytes]:
         """Say it to the server behind psycopg's back; the first column of what it answers."""
         found = []
         for each in self.made:
@@ -142,9 +142,9 @@ async def test_what_was_prepared_is_gone(
     caplog.set_level(logging.WARNING, "langgraph_wyrd")
     for token in "efg":
         head = saver.get_tuple(config("t"))
-        sessions.told(sql)
+        sessions.query(sql)
         await call(saver, "put", *next_step(saver, head, "t", token))
-        sessions.told(sql)
+        sessions.query(sql)
         assert tokens(await call(saver, "get_tuple", config("t")))[-1] == token
     assert head_tokens(saver, "t") == [*"abcdefg"]
     tree(saver, "t")
@@ -186,7 +186,7 @@ def test_no_name_is_prepared_twice(postgres: Any, monkeypatch: pytest.MonkeyPatc
         saver = postgres.open(min_size=1, max_size=1)
         for token in "abcd":
             append(saver, "t" + token, token)
-        names += sessions.told("SELECT name FROM pg_prepared_statements")
+        names += sessions.query("SELECT name FROM pg_prepared_statements")
     assert len(names) > 4
     assert len(set(names)) == len(names)
 

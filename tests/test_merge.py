@@ -21,7 +21,7 @@ from langgraph_wyrd.state.model import (
     WorkingState,
 )
 from tests.facts import Story, asks, plan, seen
-from tests.test_diff import some_states, told
+from tests.test_diff import as_json, some_states
 
 BASE = WorkingState(
     "t",
@@ -48,13 +48,13 @@ def test_one_side_alone_is_the_result(states: list[WorkingState]) -> None:
     for base, ours, theirs in ((b, x, b), (b, b, x), (b, x, x)):
         state, conflicts = merge(base, ours, theirs)
         assert conflicts == ()
-        assert told(state) == told(x)
+        assert as_json(state) == as_json(x)
 
 
 def fields(state: WorkingState, but: set[tuple[str, str]]) -> Counter[str]:
     """All items in any order, without those of conflicts."""
     return Counter(
-        told(WorkingState(**{name: (item,)}))
+        as_json(WorkingState(**{name: (item,)}))
         for name in PILLARS
         for item in getattr(state, name)
         if (name, item.id) not in but

@@ -67,13 +67,13 @@ class Tagged(HumanMessage):
         return tag.lower()
 
 
-class Told(AIMessage):
+class Annotated_(AIMessage):
     """A subclass that serialises itself in a way of its own."""
 
     said: list[Any] = Field(default_factory=list)
 
     @model_serializer(mode="wrap")
-    def told(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    def serialized(self, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         return {**handler(self), "said": ["told", *self.said]}
 
 
@@ -112,7 +112,7 @@ EVERY_CLASS = [
     ChatMessageChunk,
     RemoveMessage,
 ]
-OF_USERS = [Tagged, Told, SystemMessageOfOurs, Aliased, Local]
+OF_USERS = [Tagged, Annotated_, SystemMessageOfOurs, Aliased, Local]
 
 
 def test_every_message_class_is_tried() -> None:
@@ -260,7 +260,7 @@ own: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {  # class -> needed fi
     FunctionMessage: ({"name": text}, {}),
     ChatMessage: ({"role": text}, {}),
     Tagged: ({}, {"tag": text}),
-    Told: ({}, {"said": st.lists(anything, max_size=2)}),
+    Annotated_: ({}, {"said": st.lists(anything, max_size=2)}),
     Local: ({}, {"place": st.integers(0, 9)}),
 }
 

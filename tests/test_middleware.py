@@ -195,7 +195,7 @@ async def test_a_cancelled_call_is_not_begun_again(durable: Backend) -> None:
 
 
 async def test_an_agent_inside_a_graph(durable: Backend, turn: Turn) -> None:
-    """As a node of a larger graph: it is told where the thread stood, once, and its calls are
+    """As a node of a larger graph: it reads where the thread stood, once, and its calls are
     declared; a history that its caller broke is repaired."""
     saver = durable.open()
     model = Strict(rule=plan(asks(("c", "open_loop", {"description": "the budget", "id": "b"}))))
@@ -240,8 +240,8 @@ def an_agent(
 
 
 async def test_the_brief_comes_once_per_resume(durable: Backend, turn: Turn) -> None:
-    """A new process is told, at its first model call and no other; nothing of it is stored; a new
-    thread is told nothing."""
+    """A new process reads it at its first model call and no other; nothing of it is stored; a new
+    thread gets none."""
     rule = plan(asks(("c1", "open_loop", {"description": "ask for the budget", "id": "budget"})))
     agent, model = an_agent(durable.open(), rule)
     await turn(agent, person("plan the party"), config("t"))
@@ -282,7 +282,7 @@ async def test_the_brief_comes_after_a_pause(
 
 
 async def test_a_model_call_that_failed_gets_the_brief_again(sqlite: Backend, turn: Turn) -> None:
-    """The brief counts as told when the model has answered."""
+    """The brief counts as read when the model has answered."""
     agent, _ = an_agent(sqlite.open())
     await turn(agent, person("plan the party"), config("t"))
     heard: list[str] = []
@@ -310,7 +310,7 @@ async def test_500_open_items(sqlite: Backend, turn: Turn) -> None:
     history = [HumanMessage("note them"), asks(*calls), *noted, AIMessage("done")]
     await agent.aupdate_state(config("t"), {"messages": history}, as_node="__start__")
 
-    async def told(**options: Any) -> list[BaseMessage]:
+    async def sent(**options: Any) -> list[BaseMessage]:
         agent, model = an_agent(sqlite.open(), provider="anthropic", **options)
         await turn(agent, person(), config("t"))
         await turn(agent, person(), config("t"))
@@ -321,7 +321,7 @@ async def test_500_open_items(sqlite: Backend, turn: Turn) -> None:
         assert first == only or first[0] == {"type": "text", "text": only}
         return [with_it[0]]
 
-    (system,) = await told(max_chars=3000)
+    (system,) = await sent(max_chars=3000)
     (block,) = system.content[1:]
     assert isinstance(block, dict)
     assert len(block["text"].strip()) <= 3000
@@ -329,9 +329,9 @@ async def test_500_open_items(sqlite: Backend, turn: Turn) -> None:
     shown = sum(f"thing {n:03}" in block["text"] for n in range(500))
     assert f"{500 - shown} more open loops" in block["text"]
     assert 10 < shown < 60
-    (system,) = await told(max_chars=200_000)
+    (system,) = await sent(max_chars=200_000)
     assert all(f"thing {n:03}" in system.text for n in range(500))
-    (system,) = await told(max_chars=0)
+    (system,) = await sent(max_chars=0)
     assert system.text == "Be brief."
 
 
@@ -365,7 +365,7 @@ async def test_it_works_with_durability_exit(durable: Backend, turn: Turn) -> No
 
 
 async def test_a_saver_without_pillars(durable: Backend, turn: Turn) -> None:
-    """Nothing is known to be told; histories are repaired, and calls run."""
+    """There is nothing to report; histories are repaired, and calls run."""
     lost = asks(("x", "search", {}))
     for n in range(2):
         saver = durable.open(pillars=False)
@@ -384,7 +384,7 @@ async def test_what_the_agent_declares_outlives_a_summary(durable: Backend, turn
     """Loops, decisions and the aim are declared items of the thread, with message and call as
     source; they are there after the messages were summarised away, and close by their names."""
     saver = durable.open()
-    told = asks(
+    sent = asks(
         ("c1", "open_loop", {"description": "ask for the budget", "id": "budget"}),
         ("c2", "set_intention", {"intention": "a party in May"}),
         ("c3", "note_decision", {"decision": "outdoors", "rationale": "it is warm", "id": "where"}),
@@ -397,7 +397,7 @@ async def test_what_the_agent_declares_outlives_a_summary(durable: Backend, turn
         ("c5", "close_loop", {"id": "no such loop", "outcome": "?"}),
         ("c6", "note_decision", {"decision": "outdoors", "id": "where", "outcome": "it rained"}),
     )
-    agent, model = an_agent(saver, plan(told, AIMessage("noted"), closing), cut)
+    agent, model = an_agent(saver, plan(sent, AIMessage("noted"), closing), cut)
     first = await turn(agent, person("plan the party"), config("t"))
     assert [m.text for m in first["messages"] if m.type == "tool"] == [
         "Noted as open: budget", "Noted.", "Noted, its outcome is open: where",

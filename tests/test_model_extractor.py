@@ -101,7 +101,7 @@ def modelled(state: WorkingState) -> list[OpenLoop]:
     return [loop for loop in state.loops if loop.confidence == "model"]
 
 
-def told(state: WorkingState) -> list[tuple[str, str, bool]]:
+def findings(state: WorkingState) -> list[tuple[str, str, bool]]:
     return [(loop.kind, loop.description, loop.resolved) for loop in modelled(state)]
 
 
@@ -127,7 +127,7 @@ async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
     assert (found.calls, found.unfounded, found.left_out) == (1, 2, 0)
     state = durable.open().thread("t").working_state()
     assert state == found.state
-    assert told(state) == FOUND
+    assert findings(state) == FOUND
     promise, note = modelled(state)
     assert promise.context == {"quote": "ich schreibe dem Gärtner bis Freitag"}
     assert [each.source.message_id for each in (promise, note)] == ["a1", "a2"]
@@ -142,7 +142,7 @@ async def test_what_is_quoted_is_stored(durable: Backend, call: Call) -> None:
 
 
 async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -> None:
-    """The same words are the same item: told again in part, or otherwise, open or closed, by
+    """The same words are the same item: reported again in part, or otherwise, open or closed, by
     another saver; without news no model is asked."""
     held = thread(durable.open())
     model = Reader(report=REPORT)
@@ -160,7 +160,7 @@ async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -
         ]
     }
     again = await call(held, "extract_with_model", extractor, again=True)
-    assert (again.left_out, told(again.state)) == (3, FOUND)
+    assert (again.left_out, findings(again.state)) == (3, FOUND)
     for loop in modelled(again.state):
         held.resolve_open_loop(loop.id, "done")
     for n in range(20):  # more than a state keeps of what is over
@@ -174,7 +174,7 @@ async def test_asked_again_it_says_nothing_twice(durable: Backend, call: Call) -
 
 
 async def test_what_it_says_no_more_stays(durable: Backend, call: Call) -> None:
-    """It is told what is open, so it need not say it again: open it stays until the model says,
+    """It reads what is open, so it need not say it again: open it stays until the model says,
     with a quote, that it is settled, or somebody else closes it."""
     held = thread(durable.open())
     model = Reader(report=REPORT)
@@ -186,7 +186,7 @@ async def test_what_it_says_no_more_stays(durable: Backend, call: Call) -> None:
     )
     model.report = {}
     same = await call(held, "extract_with_model", extractor)
-    assert (same.calls, told(same.state)) == (1, FOUND)
+    assert (same.calls, findings(same.state)) == (1, FOUND)
     assert f"[{promise.id}] promise: write to the gardener" in model.heard[-1][1].text
     graph(durable.open(), HumanMessage("Schön", id="h3")).invoke({"messages": []}, config("t"))
     model.report = {
@@ -198,7 +198,7 @@ async def test_what_it_says_no_more_stays(durable: Backend, call: Call) -> None:
     }
     closed = await call(held, "extract_with_model", extractor)
     assert (closed.unfounded, closed.left_out) == (1, 1)
-    assert told(closed.state) == [("promise", "write to the gardener", True), FOUND[1]]
+    assert findings(closed.state) == [("promise", "write to the gardener", True), FOUND[1]]
     assert modelled(closed.state)[0].outcome == "he answered"
     same_tables(durable)
 
@@ -305,19 +305,19 @@ async def test_it_lasts_whatever_comes(durable: Backend, call: Call) -> None:
 
     def stands(reader: WyrdSaver, id: str = "t") -> None:
         found = reader.thread(id).working_state()
-        assert told(found) == FOUND
+        assert findings(found) == FOUND
         assert [x.id for x in modelled(found)] == [x.id for x in modelled(first.state)]
         same_tables(durable)
 
     stands(durable.open())
     saver.reextract("t")
     stands(durable.open())
-    assert told(held.working_state(there)) == FOUND
-    assert told(held.working_state(early)) == []
+    assert findings(held.working_state(there)) == FOUND
+    assert findings(held.working_state(early)) == []
     saver.copy_thread("t", "u")
     stands(saver, "u")
     await call(held, "rewind", early)
-    assert told(held.working_state()) == []
+    assert findings(held.working_state()) == []
     assert [*saver.open_loops(thread_id="t", confidence="model")] == []
     await call(held, "rewind", there)
     stands(durable.open())
@@ -340,7 +340,7 @@ async def test_the_thread_moves_on_while_it_is_read(durable: Backend, call: Call
         return REPORT
 
     found = await call(held, "extract_with_model", ModelExtractor(Reader(report=goes_on)))
-    assert told(found.state) == FOUND[:1]
+    assert findings(found.state) == FOUND[:1]
     assert found.left_out == 1
     assert [x.description for x in found.state.open_loops if x.confidence == "declared"] == [
         "nobody cooks yet"
@@ -369,11 +369,11 @@ async def test_while_a_question_waits(durable: Backend, call: Call) -> None:
     made.invoke({"messages": TALK}, config("t"))
     held = durable.opened[0].thread("t")
     found = await call(held, "extract_with_model", ModelExtractor(Reader(report=REPORT)))
-    assert told(found.state) == FOUND
+    assert findings(found.state) == FOUND
     assert found.state.status == "interrupted"
     made.invoke(Command(resume="yes"), config("t"))
     state = held.working_state()
-    assert told(state) == FOUND
+    assert findings(state) == FOUND
     assert state.status == "done" or state.status == "idle"
     same_tables(durable)
 
@@ -384,7 +384,7 @@ async def test_two_read_at_once(durable: Backend) -> None:
     handles = [durable.open().thread("t") for _ in range(2)]
     extractor = ModelExtractor(Reader(report=REPORT))
     await asyncio.gather(*(each.aextract_with_model(extractor, again=True) for each in handles))
-    assert told(durable.open().thread("t").working_state()) == FOUND
+    assert findings(durable.open().thread("t").working_state()) == FOUND
 
 
 async def test_hooks_hear_of_it(durable: Backend, call: Call) -> None:
@@ -494,7 +494,7 @@ async def test_rubbish_changes_nothing_and_is_said(name: str, sqlite: Backend, c
         await call(held, "extract_with_model", ModelExtractor(model))
     assert held.working_state() == before
     model.report = REPORT
-    assert told((await call(held, "extract_with_model", ModelExtractor(model))).state) == FOUND
+    assert findings((await call(held, "extract_with_model", ModelExtractor(model))).state) == FOUND
 
 
 async def test_a_model_that_fails_changes_nothing(sqlite: Backend, call: Call) -> None:
@@ -544,9 +544,9 @@ async def test_a_report_in_words(sqlite: Backend, call: Call) -> None:
     held = thread(sqlite.open())
     words = AIMessage(json.dumps({**REPORT, "open": REPORT["open"][:1]}))
     found = await call(held, "extract_with_model", ModelExtractor(Reader(report=words)))
-    assert told(found.state) == FOUND[:1]
+    assert findings(found.state) == FOUND[:1]
     found = await call(held, "extract_with_model", ModelExtractor(Plain(report=REPORT)), again=True)
-    assert told(found.state) == FOUND
+    assert findings(found.state) == FOUND
 
 
 async def test_messages_that_are_kept_as_deltas(durable: Backend, call: Call) -> None:
@@ -561,7 +561,7 @@ async def test_messages_that_are_kept_as_deltas(durable: Backend, call: Call) ->
     said = opens("promise", "back on Friday", "melde mich am Freitag")
     model = Reader(report={"open": [said]})
     found = await call(saver.thread("t"), "extract_with_model", ModelExtractor(model))
-    assert told(found.state) == [("promise", "back on Friday", False)]
+    assert findings(found.state) == [("promise", "back on Friday", False)]
     assert model.heard[0][1].text.count("wer kocht?") >= 2
 
 

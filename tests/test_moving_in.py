@@ -1,4 +1,4 @@
-"""Whoever comes from LangGraph's own savers: what their programs do works here, or is told how."""
+"""What programs on LangGraph's own savers do works here, or an error says how."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ async def test_threads_that_are_not_adopted_are_reported(
         chat(old)
     with durable.open() as saver:
         assert list(saver.list(CONFIG)) == []
-        (told,) = [each.getMessage() for each in caplog.records]
-        assert "langgraph-wyrd adopt" in told
+        (warning,) = [each.getMessage() for each in caplog.records]
+        assert "langgraph-wyrd adopt" in warning
     caplog.clear()
     with durable.open() as saver:
         saver.setup()
@@ -142,7 +142,7 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_options_of_another_kind() -> None:
-    """What can't be used is told as it is given, with what can."""
+    """An option that can't be used is named as it was given, with what can be used."""
     for options, what in (
         ({"channels": ["city"]}, "Channels"),
         ({"channels": Channels(context="city")}, "one string"),
@@ -180,9 +180,9 @@ def test_the_terminal_for_newcomers(tmp_path: Path, capsys: pytest.CaptureFixtur
     with SqliteSaver.from_conn_string(path) as old:
         chat(old)
     assert cli.main(["--url", path, "threads"]) == 2
-    told = capsys.readouterr().err
-    assert "langgraph-wyrd adopt" in told
-    assert "setup=" not in told
+    said = capsys.readouterr().err
+    assert "langgraph-wyrd adopt" in said
+    assert "setup=" not in said
 
 
 def test_reports_count_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ Call = Callable[..., Any]
 HERE = Path(__file__).parent
 
 
-class Told:
+class Telemetry:
     """An SDK of a program, and what it was sent."""
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    made = Told()
+def telemetry() -> Iterator[Telemetry]:
+    made = Telemetry()
     yield made
     made.tracers.shutdown()
     made.meters.shutdown()
@@ -80,102 +80,104 @@ def graph(saver: Any) -> Any:
     return StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile(saver)
 
 
-async def test_each_call_is_a_span(durable: Backend, call: Call, told: Told) -> None:
+async def test_each_call_is_a_span(durable: Backend, call: Call, telemetry: Telemetry) -> None:
     """With the thread as the conversation; events stand on the span in which they happened; no
     value is in any of them."""
     saver = durable.open()
-    told.instrument(saver)
+    telemetry.instrument(saver)
     compiled = graph(saver)
     said = {"messages": [("user", "secret words")]}
     await call(compiled, "invoke", said, at("t-7"))
     await call(compiled, "invoke", Command(resume="secret answer"), at("t-7"))
-    names = {span.name for span in told.spans()}
+    names = {span.name for span in telemetry.spans()}
     assert names == {"wyrd.put", "wyrd.put_writes", "wyrd.get_tuple"}
-    assert {span.attributes["gen_ai.conversation.id"] for span in told.spans()} == {"t-7"}
-    puts = told.spans("wyrd.put")
+    assert {span.attributes["gen_ai.conversation.id"] for span in telemetry.spans()} == {"t-7"}
+    puts = telemetry.spans("wyrd.put")
     assert [span.attributes["langgraph.source"] for span in puts] == ["input", "loop", "loop"]
     assert [span.attributes["langgraph.step"] for span in puts] == [-1, 0, 1]
-    loads = [span.attributes["langgraph_wyrd.found"] for span in told.spans("wyrd.get_tuple")]
+    loads = [span.attributes["langgraph_wyrd.found"] for span in telemetry.spans("wyrd.get_tuple")]
     assert loads == [False, True]
-    assert all(span.attributes["langgraph_wyrd.writes"] for span in told.spans("wyrd.put_writes"))
+    assert all(
+        span.attributes["langgraph_wyrd.writes"] for span in telemetry.spans("wyrd.put_writes")
+    )
     # A question is seen at the put or at the task's writes, whichever came last.
-    events = {(event.name, span.name) for span in told.spans() for event in span.events}
+    events = {(event.name, span.name) for span in telemetry.spans() for event in span.events}
     assert {name for name, _ in events} == {"wyrd.loop_opened", "wyrd.loop_closed"}
     assert {name for _, name in events} <= {"wyrd.put", "wyrd.put_writes"}
-    assert "secret" not in "".join(span.to_json() for span in told.spans())
+    assert "secret" not in "".join(span.to_json() for span in telemetry.spans())
     counted = {
         (each["langgraph_wyrd.event"], each.get("langgraph_wyrd.kind")): point.value
-        for each, point in told.points("langgraph_wyrd.events")
+        for each, point in telemetry.points("langgraph_wyrd.events")
     }
     assert counted["loop_opened", "interrupt"] == 1
     assert counted["loop_closed", "interrupt"] == 1
     took = {
         each["langgraph_wyrd.operation"]: point
-        for each, point in told.points("langgraph_wyrd.operation.duration")
+        for each, point in telemetry.points("langgraph_wyrd.operation.duration")
     }
     assert took["put"].count == 3
     assert took["put"].sum > 0
 
 
-async def test_a_list_is_one_span(durable: Backend, call: Call, told: Told) -> None:
+async def test_a_list_is_one_span(durable: Backend, call: Call, telemetry: Telemetry) -> None:
     """Over all of its pages, with the number of checkpoints; also one that nobody read to its
     end, and one that raised."""
     saver = durable.open()
     await call(graph(saver), "invoke", {"messages": [("user", "hi")]}, at("t"))
-    told.instrument(saver)
+    telemetry.instrument(saver)
     assert len(await call(saver, "list", at("t"))) == 2
-    (span,) = told.spans("wyrd.list")
+    (span,) = telemetry.spans("wyrd.list")
     assert span.attributes["langgraph_wyrd.checkpoints"] == 2
     for found in saver.list(at("t")):
         assert found
         break
-    assert told.spans("wyrd.list")[-1].attributes["langgraph_wyrd.checkpoints"] == 1
-    assert told.spans("wyrd.list")[-1].status.status_code is StatusCode.UNSET
+    assert telemetry.spans("wyrd.list")[-1].attributes["langgraph_wyrd.checkpoints"] == 1
+    assert telemetry.spans("wyrd.list")[-1].status.status_code is StatusCode.UNSET
     with pytest.raises(TypeError):
         await call(saver, "list", at("t"), limit="many")
-    assert told.spans("wyrd.list")[-1].status.status_code is StatusCode.ERROR
+    assert telemetry.spans("wyrd.list")[-1].status.status_code is StatusCode.ERROR
 
 
-async def test_an_error_is_on_its_span(durable: Backend, call: Call, told: Told) -> None:
+async def test_an_error_is_on_its_span(durable: Backend, call: Call, telemetry: Telemetry) -> None:
     """And counted by its type; it is raised as before."""
     saver = durable.open()
-    told.instrument(saver)
+    telemetry.instrument(saver)
     made = {"id": "1", "channel_values": {"x": object()}, "channel_versions": {}, "v": 4,
             "ts": "2026", "versions_seen": {}}  # fmt: skip
     with pytest.raises(errors.Unserialisable):
         await call(saver, "put", at("t"), made, {}, {"x": "1"})
-    (span,) = told.spans()
+    (span,) = telemetry.spans()
     assert span.status.status_code is StatusCode.ERROR
     assert span.events[0].attributes["exception.type"].endswith("Unserialisable")
-    (found,) = told.points("langgraph_wyrd.operation.duration")
+    (found,) = telemetry.points("langgraph_wyrd.operation.duration")
     assert found[0] == {
         "langgraph_wyrd.operation": "put", "error.type": "Unserialisable"
     }  # fmt: skip
 
 
-async def test_heals_are_counted(durable: Backend, call: Call, told: Told) -> None:
+async def test_heals_are_counted(durable: Backend, call: Call, telemetry: Telemetry) -> None:
     """By their kind, on the span of the load that found the damage."""
     saver = durable.open()
     await call(graph(saver), "invoke", {"messages": [("user", "hi" * 500)]}, at("t"))
     saver.close()
     spoil(durable.url, "t")
     saver = durable.open()
-    told.instrument(saver)
+    telemetry.instrument(saver)
     await call(saver, "get_tuple", at("t"))
     heals = {
         each["langgraph_wyrd.kind"]: point.value
-        for each, point in told.points("langgraph_wyrd.events")
+        for each, point in telemetry.points("langgraph_wyrd.events")
         if each["langgraph_wyrd.event"] == "heal"
     }
     assert heals
-    (span,) = told.spans("wyrd.get_tuple")
+    (span,) = telemetry.spans("wyrd.get_tuple")
     assert "wyrd.heal" in [event.name for event in span.events]
 
 
-def test_langgraph_sees_the_same_saver(sqlite: Backend, told: Told) -> None:
+def test_langgraph_sees_the_same_saver(sqlite: Backend, telemetry: Telemetry) -> None:
     """Signatures, clones, and what it is an instance of; `end` gives the saver back as it was."""
     saver = sqlite.open()
-    end = told.instrument(saver)
+    end = telemetry.instrument(saver)
     assert isinstance(saver, WyrdSaver)
     for name in ("put", "put_writes", "get_tuple", "list", "get_delta_channel_history"):
         for prefix in ("", "a"):
@@ -187,26 +189,26 @@ def test_langgraph_sees_the_same_saver(sqlite: Backend, told: Told) -> None:
                 assert parameter.default == theirs.parameters[each].default
     clone = saver.with_allowlist([("a", "B")])
     clone.get_tuple(at("t"))
-    assert len(told.spans()) == 1
+    assert len(telemetry.spans()) == 1
     copy.copy(saver).get_tuple(at("t"))
-    assert len(told.spans()) == 2
+    assert len(telemetry.spans()) == 2
     with pytest.raises(errors.InvalidInput, match="instrumented already"):
-        told.instrument(saver)
+        telemetry.instrument(saver)
     end()
     end()
     assert type(saver) is WyrdSaver
     saver.get_tuple(at("t"))
-    assert len(told.spans()) == 2
+    assert len(telemetry.spans()) == 2
     assert not saver.hooks
 
 
-async def test_a_saver_of_one_user(durable: Backend, call: Call, told: Told) -> None:
+async def test_a_saver_of_one_user(durable: Backend, call: Call, telemetry: Telemetry) -> None:
     """It is instrumented on its own."""
     saver = durable.open().for_user("ann")
-    end = told.instrument(saver)
+    end = telemetry.instrument(saver)
     config = {"configurable": {"thread_id": "t", "user_id": "ann"}}
     await call(graph(saver), "invoke", {"messages": [("user", "hi")]}, config)
-    assert {span.name for span in told.spans()} >= {"wyrd.put", "wyrd.get_tuple"}
+    assert {span.name for span in telemetry.spans()} >= {"wyrd.put", "wyrd.get_tuple"}
     end()
 
 

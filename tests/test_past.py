@@ -125,10 +125,10 @@ def history_is_right(played: Played) -> None:
         )
         compare_channels(played, entry, parent, row)
         compare_nodes(played, entry, parent)
-        told = replace(diff(own(played.state(parent)), own(played.state(row))), fields={})
+        rows_of = replace(diff(own(played.state(parent)), own(played.state(row))), fields={})
         alone = played.had_subgraphs.isdisjoint((entry.checkpoint_id, entry.parent_id))
-        if alone and not told.empty:
-            assert entry.summary.startswith(told.summary()), entry
+        if alone and not rows_of.empty:
+            assert entry.summary.startswith(rows_of.summary()), entry
     paged: list[HistoryEntry] = []
     while page := played.thread.history(7, paged[-1] if paged else None):
         paged += page
@@ -270,7 +270,7 @@ async def travelled(call: Call, saver: WyrdSaver, thread: str = THREAD) -> Any:
     return graph
 
 
-def told(entries: list[HistoryEntry]) -> list[tuple[Any, ...]]:
+def rows_of(entries: list[HistoryEntry]) -> list[tuple[Any, ...]]:
     return [(e.step, e.source, ", ".join(e.nodes), e.summary) for e in entries]
 
 
@@ -284,7 +284,7 @@ async def test_an_agent_that_plans_and_asks(durable: Backend, call: Call) -> Non
     agent = office(saver)
     await call(agent, "invoke", ask("Tidy up the attic"), CONFIG)
     await call(agent, "invoke", decide(APPROVE, REJECT), CONFIG)
-    found = told(await call(saver.thread(THREAD), "history", 100))
+    found = rows_of(await call(saver.thread(THREAD), "history", 100))
     assert found[::-1][:11] == [
         (-1, "input", "", "new input"),
         (0, "loop", "", "+1 loop, +1 intention, +1 message"),
@@ -307,7 +307,7 @@ async def test_a_trip_with_a_fork(durable: Backend, call: Call) -> None:
     graph = await travelled(call, saver)
     thread = saver.thread(THREAD)
     before = await call(thread, "history")
-    assert told(before) == [
+    assert rows_of(before) == [
         (2, "loop", "book", "1 loop resolved, ~1 context item, +1 message"),
         (1, "loop", "plan", "+2 todos, +2 context items, 1 loop came and went"),
         (0, "loop", "", "+1 loop, +1 intention, +1 message"),
@@ -321,11 +321,11 @@ async def test_a_trip_with_a_fork(durable: Backend, call: Call) -> None:
     await call(graph, "update_state", past, {"city": "Rome", "todos": []})
     entries = await call(thread, "history")
     fork, *rest = entries
-    assert told([fork]) == [(2, "update", "", "~2 todos (2 cancelled), ~1 context item")]
+    assert rows_of([fork]) == [(2, "update", "", "~2 todos (2 cancelled), ~1 context item")]
     assert (fork.head, fork.parent_id, rest[0].head) == (True, before[1].checkpoint_id, False)
     assert [e.forks for e in entries] == [False, False, True, False, False]
     assert rest[1].children == (before[0].checkpoint_id, fork.checkpoint_id)
-    assert str(fork).endswith("step 2 update (head)  ~2 todos (2 cancelled), ~1 context item")
+    assert str(fork).endswith("update ~2 todos (2 cancelled), ~1 context item")
 
     tree = await call(thread, "tree")
     assert list(tree.entries) == [e.checkpoint_id for e in entries]
@@ -348,7 +348,7 @@ async def test_without_pillars(durable: Backend, call: Call) -> None:
     await travelled(call, saver)
     thread = saver.thread(THREAD)
     entries = await call(thread, "history")
-    assert told(entries) == [
+    assert rows_of(entries) == [
         (2, "loop", "book", "+1 files, +1 message"),
         (1, "loop", "plan", "+1 files, +2 todos, ~city"),
         (0, "loop", "", "+1 message"),
@@ -367,7 +367,7 @@ async def test_a_deep_agent(durable: Backend, call: Call) -> None:
     thread = saver.thread(THREAD)
     await call(agent, "invoke", decide(APPROVE), CONFIG)
     entries = await call(thread, "history")
-    assert told(entries)[1:6] == [
+    assert rows_of(entries)[1:6] == [
         (6, "loop", "model", "1 loop resolved, ~1 intention (1 closed), ~messages"),
         (5, "loop", "tools", "~messages"),
         (4, "loop", "model", "2 loops came and went, ~messages"),

@@ -277,16 +277,16 @@ def test_a_loop_is_known_by_kind_and_ref() -> None:
     """The same loop again is no event, in other words it is a change, and another kind is another
     loop."""
     story = Story()
-    assert story.told(call("c1", "search")) == [("loop", "open")]
-    assert story.told(call("c1", "search")) == []
-    assert story.told(call("c1", "search again")) == [("loop", "change")]
+    assert story.ops(call("c1", "search")) == [("loop", "open")]
+    assert story.ops(call("c1", "search")) == []
+    assert story.ops(call("c1", "search again")) == [("loop", "change")]
     loop = story.state.open_loops[0]
     assert (loop.description, loop.opened_at, loop.changed_at) == (
         "search again",
         moment(1).ts,
         moment(3).ts,
     )
-    assert story.told(Opens("task", "search", seen(), "c1")) == [("loop", "open")]
+    assert story.ops(Opens("task", "search", seen(), "c1")) == [("loop", "open")]
     assert len(story.state.open_loops) == 2
 
 
@@ -298,9 +298,9 @@ def test_a_loop_without_ref_is_known_by_its_words() -> None:
     assert story(Opens("note", "call back ", seen())) == []
     assert len(story.state.open_loops) == 2
     story(Settles(("note",), "done", seen()))
-    assert story.told(Opens("note", "call back", seen())) == [("loop", "open")]
+    assert story.ops(Opens("note", "call back", seen())) == [("loop", "open")]
     story(Opens("question", "which?", seen()), Settles(("question",), "answered", seen()))
-    assert story.told(Opens("question", "which?", seen())) == [("loop", "open")]
+    assert story.ops(Opens("question", "which?", seen())) == [("loop", "open")]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_what_a_message_said_opens_once(kind: Any) -> None:
     story(Settles((kind,), "over", seen(), "r1"))
     assert story(fact) == []
     assert story(Opens(kind, "x", seen(), "r1")) == []
-    assert story.told(Opens(kind, "x", seen(message_id="m2"), "r1")) == [("loop", "open")]
+    assert story.ops(Opens(kind, "x", seen(message_id="m2"), "r1")) == [("loop", "open")]
     story(Settles((kind,), "over", seen(), "r1"))
     assert [loop.resolved for loop in story.state.loops] == [True, True]
 
@@ -324,10 +324,8 @@ def test_interrupts_and_task_errors_come_again() -> None:
     """The same task may ask and fail once more under the ref it had."""
     story = Story()
     for n in (1, 2):
-        assert story.told(asks(), fails()) == [("loop", "open")] * 2
-        assert (
-            story.told(Settles(("interrupt", "error"), "over", seen())) == [("loop", "close")] * 2
-        )
+        assert story.ops(asks(), fails()) == [("loop", "open")] * 2
+        assert story.ops(Settles(("interrupt", "error"), "over", seen())) == [("loop", "close")] * 2
         assert len(story.state.closed_loops) == 2 * n
     again = Opens("error", "x", seen("failed_tool", message_id="m1"), "c1")
     story(again, Settles(("error",), "worked later", seen(), "c1"))
@@ -349,7 +347,7 @@ def test_settling() -> None:
         moment(4).ts,
         "cp0004",
     )
-    assert story.told(Settles(("tool_call", "question"), "gone", seen())) == [("loop", "close")] * 2
+    assert story.ops(Settles(("tool_call", "question"), "gone", seen())) == [("loop", "close")] * 2
     assert [loop.kind for loop in story.state.open_loops] == ["interrupt"]
     assert [loop.ref for loop in story.state.loops] == ["c1", "c2", "m1", "i1"]
 
@@ -377,7 +375,7 @@ def test_guesses_stand_apart_until_they_are_seen() -> None:
     story(guess)
     assert story.state.open_loops == ()
     assert [loop.ref for loop in story.state.guessed_loops] == ["p1"]
-    assert story.told(replace(guess, confidence="declared")) == [("loop", "change")]
+    assert story.ops(replace(guess, confidence="declared")) == [("loop", "change")]
     assert [loop.ref for loop in story.state.open_loops] == ["p1"]
     assert story(guess) == []
 
@@ -399,7 +397,7 @@ def test_a_later_wish_supersedes_the_earlier() -> None:
     story = Story()
     story(Wants("a trip", "request", seen()), Wants("the goal", "explicit", seen()))
     assert story(Wants(" a trip ", "request", seen())) == []
-    assert story.told(Wants("a hotel", "request", seen())) == [
+    assert story.ops(Wants("a hotel", "request", seen())) == [
         ("intention", "close"),
         ("intention", "open"),
     ]
@@ -409,7 +407,7 @@ def test_a_later_wish_supersedes_the_earlier() -> None:
         ("a hotel", None, None),
     ]
     assert story.state.intention is story.state.intentions[1]
-    assert story.told(Drops("explicit", seen())) == [("intention", "close")]
+    assert story.ops(Drops("explicit", seen())) == [("intention", "close")]
     assert story.state.intention is story.state.intentions[2]
     assert story(Drops("explicit", seen())) == []
     assert story(Wants("  ", "explicit", seen())) == []
@@ -420,7 +418,7 @@ def test_a_guessed_wish_takes_no_words_place() -> None:
     story = Story()
     story(Wants("a trip", "request", seen()))
     guess = Wants("perhaps a hotel", "request", seen(), confidence="heuristic")
-    assert story.told(guess) == [("intention", "open")]
+    assert story.ops(guess) == [("intention", "open")]
     assert story(guess) == []
     assert story.state.intention is not None
     assert story.state.intention.text == "a trip"
@@ -452,14 +450,14 @@ def test_the_title_is_the_first_request() -> None:
 def test_context_entries() -> None:
     """An entry opens, changes when its value does, and is forgotten."""
     story = Story()
-    assert story.told(Holds("k", {"a": 1}, seen())) == [("context", "open")]
+    assert story.ops(Holds("k", {"a": 1}, seen())) == [("context", "open")]
     assert story(Holds("k", {"a": 1}, seen())) == []
     (event,) = story(Holds("k", {"a": 2}, seen()))
     assert event["body"] == {"value": {"a": 2}}
     (item,) = story.state.context
     assert (item.opened_at, item.changed_at) == (moment(1).ts, moment(3).ts)
-    assert story.told(Holds("k", {"a": 2}, seen(), {"cut": True})) == [("context", "change")]
-    assert story.told(Forgets("k", seen())) == [("context", "drop")]
+    assert story.ops(Holds("k", {"a": 2}, seen(), {"cut": True})) == [("context", "change")]
+    assert story.ops(Forgets("k", seen())) == [("context", "drop")]
     assert story.state.context == ()
     assert story(Forgets("k", seen())) == []
 
@@ -471,7 +469,7 @@ def test_values_that_python_takes_for_equal(one: Any, other: Any) -> None:
     """A value that becomes another one in JSON is a change."""
     story = Story()
     story(Holds("k", one, seen()))
-    assert story.told(Holds("k", other, seen())) == [("context", "change")]
+    assert story.ops(Holds("k", other, seen())) == [("context", "change")]
     assert repr(story.state.context[0].value) == repr(other)
 
 
@@ -508,10 +506,10 @@ def test_texts_are_bounded() -> None:
     """Descriptions, intentions, todos and outcomes have at most 500 characters, and a long text
     seen again is no change."""
     long = "word " * 1000
-    told: list[Fact] = [call("c1", long), Wants(long, "task", seen()), plan(long)]
+    ops: list[Fact] = [call("c1", long), Wants(long, "task", seen()), plan(long)]
     story = Story()
-    story(*told)
-    assert story(*told) == []
+    story(*ops)
+    assert story(*ops) == []
     story(Settles(("tool_call",), long, seen()))
     state = story.state
     for text in (
@@ -559,14 +557,14 @@ def test_context_is_bounded() -> None:
     """Beyond 1,024 entries new ones are refused, with a note, once; known ones still change."""
     story = Story()
     story(*(Holds(f"k{n}", n, seen()) for n in range(MOST_CONTEXT)))
-    assert story.told(Holds("one more", 1, seen()), Holds("and more", 1, seen())) == [
+    assert story.ops(Holds("one more", 1, seen()), Holds("and more", 1, seen())) == [
         ("thread", "change")
     ]
     assert "later ones were left out" in story.state.extra["context_full"]
     assert story(Holds("one more", 1, seen())) == []
     assert len(story.state.context) == MOST_CONTEXT
-    assert story.told(Holds("k0", "new", seen())) == [("context", "change")]
-    assert story.told(Forgets("k1", seen()), Holds("one more", 1, seen())) == [
+    assert story.ops(Holds("k0", "new", seen())) == [("context", "change")]
+    assert story.ops(Forgets("k1", seen()), Holds("one more", 1, seen())) == [
         ("context", "drop"),
         ("context", "open"),
     ]
@@ -610,7 +608,7 @@ def test_a_leaf_shows_what_its_tasks_say() -> None:
 
 
 def test_a_child_closes_what_passes() -> None:
-    """A child knows interrupts and errors as closed; other things that tasks said it is told
+    """A child knows interrupts and errors as closed; other things that tasks said it gets
     anew."""
     lasting, _ = fold(WorkingState(), [call("c1")], moment(1))
     done = Settles(("tool_call",), "a result", seen(), "c1")
@@ -634,7 +632,7 @@ def test_a_child_closes_what_passes() -> None:
 
 
 def test_a_child_knows_how_it_ended_and_what_was_said_last() -> None:
-    """The outcome is the one that was told, the words are those of the last change."""
+    """The outcome is the one that was recorded, the words are those of the last change."""
     lasting = WorkingState()
     over = [task_writes(lasting, fails("t2"), asks("i1"), task="t2")]
     later = [
@@ -805,8 +803,8 @@ def test_an_error_that_came_up_from_a_subgraph_is_one() -> None:
     gone_on = advance(root, (), moment(2))
     assert [loop.source.node for loop in join(gone_on, [child]).open_loops] == ["inner"]
     assert len(join(gone_on, [child]).closed_loops) == 1
-    beside = at_sub(fails("t2", node="inner"), ns="sub:t8")
-    assert len(join(root, [beside]).open_loops) == 2
+    sub = at_sub(fails("t2", node="inner"), ns="sub:t8")
+    assert len(join(root, [sub]).open_loops) == 2
 
 
 def test_the_rest_of_a_subgraph_is_appended() -> None:

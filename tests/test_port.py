@@ -37,7 +37,7 @@ from tests.official_savers import (
     gone_on,
     official,
     official_sync,
-    told,
+    outcome,
 )
 from tests.outside import forked, is_postgres, raw
 from tests.programs import MORE, lasting, played, states_of, talk, watching
@@ -115,7 +115,7 @@ async def test_a_deep_agent_is_adopted_while_it_asks(durable: Backend) -> None:
         ours = durable.open()
         (loop,) = ours.open_loops(kind="interrupt")
         assert loop.thread_id == CONFIG["configurable"]["thread_id"]
-        assert await told(firm(ours), *REST) == await told(firm(theirs), *REST)
+        assert await outcome(firm(ours), *REST) == await outcome(firm(theirs), *REST)
         check_tables(ours, durable.url, "afterwards")
 
 
@@ -132,10 +132,12 @@ async def test_a_long_deep_agent_thread_is_adopted(
     turns = [{"messages": [HumanMessage(str(n), id=f"h{n}")]} for n in range(28)]
     with another("sqlite", request, tmp_path) as url:
         async with official(url) as theirs:
-            await told(brief(theirs), *turns[:24])
+            await outcome(brief(theirs), *turns[:24])
             ours = sqlite.open()
             await aadopt(url, ours)
-            assert await told(brief(ours), *turns[24:]) == await told(brief(theirs), *turns[24:])
+            assert await outcome(brief(ours), *turns[24:]) == await outcome(
+                brief(theirs), *turns[24:]
+            )
 
 
 async def test_adopted_again(durable: Backend) -> None:
@@ -152,7 +154,7 @@ async def test_adopted_again(durable: Backend) -> None:
         assert more.there > 0
         ours = durable.open()
         assert not ours.open_loops(kind="interrupt")
-        assert await told(firm(ours)) == await told(firm(theirs))
+        assert await outcome(firm(ours)) == await outcome(firm(theirs))
 
 
 @pytest.mark.parametrize("kind", OFFICIAL)
@@ -408,7 +410,7 @@ def test_stopped_and_started_again(sqlite: Backend, tmp_path: Path) -> None:
     for name in ("a", "b"):
         talk(ours, name, run="r", words=[str(n) for n in range(25)])
     counts: list[tuple[int, int]] = []
-    total = copy(ours, InMemorySaver(), progress=lambda *told: counts.append(told)).checkpoints
+    total = copy(ours, InMemorySaver(), progress=lambda *each: counts.append(each)).checkpoints
     assert counts[-1] == (total, total)
     assert counts == sorted(counts)
 
@@ -436,7 +438,7 @@ def test_stopped_and_started_again(sqlite: Backend, tmp_path: Path) -> None:
 
 
 class Counting(InMemorySaver):
-    """Counts what it is told."""
+    """Counts its calls."""
 
     puts = 0
 
@@ -631,11 +633,11 @@ def test_killed_and_run_again(
             assert child.exitcode == -signal.SIGKILL
         ours = sqlite.open()
         source, target = (ours, theirs) if outwards else (theirs, ours)
-        told: list[tuple[int, int]] = []
-        report = copy(source, target, progress=lambda *each: told.append(each))
+        calls: list[tuple[int, int]] = []
+        report = copy(source, target, progress=lambda *each: calls.append(each))
         assert report.checkpoints + report.there == total
         assert report.there >= total // 2
-        assert told[-1] == (total, total)
+        assert calls[-1] == (total, total)
         for thread in ("t0", "t6", "t11"):
             assert gone_on(target, thread) == gone_on(memory, thread)
 

@@ -65,7 +65,7 @@ def conversations() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     yield from whole.items()
 
 
-def told(state: WorkingState) -> tuple[Any, ...]:
+def summary(state: WorkingState) -> tuple[Any, ...]:
     loops = {(x.kind, x.ref, x.description, x.resolved) for x in state.open_loops}
     aim = state.intention
     last = [each.outcome for each in state.intentions if not each.open][-1:]
@@ -102,4 +102,4 @@ def test_every_thread_is_read_the_same_live_and_by_extract() -> None:
                     read = extract({"messages": messages[: at + 1]}, previous=read)
                 place = len(held["messages"])
                 live = saver.thread(name).working_state()
-                assert told(live) == told(read), f"{name}, after message {place}"
+                assert summary(live) == summary(read), f"{name}, after message {place}"

@@ -36,7 +36,7 @@ def anywhere(url: str) -> bool:
         )
 
 
-def told() -> Any:
+def with_secrets() -> Any:
     return {
         "configurable": {"thread_id": "t", "api_key": MARKER, "tenant": "acme"},
         "metadata": {"token": f"{MARKER} too", "user_id": "ann"},
@@ -46,7 +46,7 @@ def told() -> Any:
 def test_the_search_finds_what_is_not_redacted(durable: Backend) -> None:
     """The instrument itself: without redact the marker is there."""
     saver = durable.open()
-    counting(saver).invoke({"log": ["in"]}, told())
+    counting(saver).invoke({"log": ["in"]}, with_secrets())
     assert anywhere(durable.url)
 
 
@@ -54,7 +54,7 @@ async def test_names_are_taken_out(durable: Backend, call: Callable[..., Any]) -
     """The values under listed names are nowhere in the database, in sync and async code; the
     others are, and threads are found by them."""
     saver = durable.open(redact={"api_key", "token"})
-    await call(counting(saver), "invoke", {"log": ["in"]}, told())
+    await call(counting(saver), "invoke", {"log": ["in"]}, with_secrets())
     assert not anywhere(durable.url)
     metadata = saver.get_tuple(config("t")).metadata
     assert (metadata["tenant"], metadata["user_id"]) == ("acme", "ann")
@@ -82,7 +82,7 @@ def test_a_callable_says_what_is_stored(durable: Backend) -> None:
         return {"api_key": "***", "tenant": metadata["tenant"]}
 
     saver = durable.open(redact=redact)
-    counting(saver).invoke({"log": ["in"]}, told())
+    counting(saver).invoke({"log": ["in"]}, with_secrets())
     assert not anywhere(durable.url)
     metadata = saver.get_tuple(config("t")).metadata
     assert metadata["api_key"] == "***"
@@ -98,7 +98,7 @@ def test_a_callable_that_fails(durable: Backend, caplog: pytest.LogCaptureFixtur
 
     saver = durable.open(redact=redact)
     with caplog.at_level(logging.ERROR):
-        found = counting(saver).invoke({"log": ["in"]}, told())
+        found = counting(saver).invoke({"log": ["in"]}, with_secrets())
     assert len(found["log"]) == 2
     assert "redact failed" in caplog.text
     assert not anywhere(durable.url)
@@ -115,7 +115,7 @@ def test_what_can_not_be_redacted(redact: Any) -> None:
 def test_copies_are_redacted_too(durable: Backend) -> None:
     """What comes from another saver is redacted as what is put; the copy counts as equal."""
     source = InMemorySaver()
-    counting(source).invoke({"log": ["in"]}, told())
+    counting(source).invoke({"log": ["in"]}, with_secrets())
     saver = durable.open(redact={"api_key", "token"})
     assert copy(source, saver).checkpoints == 3
     assert not anywhere(durable.url)

@@ -77,7 +77,7 @@ BROKEN: dict[str, list[BaseMessage]] = {
     "no id, with a result": [ASK, ai(call("")), result(""), NEXT],
     "no name": [ASK, ai(call("a", "")), result("a"), NEXT],
     "malformed": [ASK, ai(broken("a")), NEXT],
-    "malformed, beside a good one": [ASK, ai(call("a"), broken("b")), result("a"), NEXT],
+    "malformed, next to a good one": [ASK, ai(call("a"), broken("b")), result("a"), NEXT],
     "malformed, of the same id": [ASK, ai(call("a"), broken("a")), result("a"), NEXT],
     "malformed, without anything": [ASK, ai(broken(None, None, None)), NEXT],
     "blocks only": [
@@ -105,7 +105,7 @@ BROKEN: dict[str, list[BaseMessage]] = {
     "a blank block": [HumanMessage([{"type": "text", "text": " "}])],
     "a blank answer": [ASK, AIMessage(" \n"), NEXT],
     "an empty answer in blocks": [ASK, AIMessage([]), NEXT],
-    "blank words beside a call": [ASK, ai(call("a"), text="\n\n"), result("a"), DONE, NEXT],
+    "blank words next to a call": [ASK, ai(call("a"), text="\n\n"), result("a"), DONE, NEXT],
     "only thoughts": [ASK, AIMessage([{"type": "thinking", "thinking": "hm"}]), NEXT],
     "a result of no blocks": [ASK, ai(call("a")), result("a", []), DONE, NEXT],
 }  # fmt: skip

@@ -111,11 +111,11 @@ def test_swept_after_every_turn(backend: Backend, asynchronous: bool, keep: int)
 
     # 817: a question inside a call of a subgraph that lives on, while the root goes on.
     for seed in {817, *share(range(800, 800 + 4 * MORE), backend)}:
-        told = []
+        remembered = []
         for each, between in ((InMemorySaver(), None), (saver, swept)):
             story = tell(seed, each, asynchronous=asynchronous, history=False, between=between)
-            told.append(asyncio.run(story) if asynchronous else without_loop(story))
-        parted = first_difference(*told)
+            remembered.append(asyncio.run(story) if asynchronous else without_loop(story))
+        parted = first_difference(*remembered)
         assert parted is None, f"seed {seed}, expected first, then found, {parted}"
 
 
@@ -136,10 +136,10 @@ def test_what_is_kept_loads_as_before(
         before = seen(saver, thread)
         roots = sorted(id for ns, id in before if not ns)
         rule = Retention(keep_last=3, forget_after=None)
-        told = saver.sweep(rule)
+        remembered = saver.sweep(rule)
         assert seen(saver, thread) == before
         done = saver.sweep(rule, dry_run=False)
-        assert done == SweepReport(**{**vars(told), "dry_run": False})
+        assert done == SweepReport(**{**vars(remembered), "dry_run": False})
         after = seen(saver, thread)
         assert len(before) - len(after) == done.checkpoints
         assert set(roots[-3:]) <= {id for ns, id in after if not ns}
@@ -296,17 +296,17 @@ async def test_idle_threads(durable: Backend, call: Call) -> None:
     age(durable.url, "old", days=40)
     rule = Retention(thread_ttl=timedelta(days=30), forget_after=None)
     await call(saver, "sweep", Retention(keep_last=2), dry_run=False)
-    told = await call(saver, "sweep", rule)
-    assert (told.threads, told.checkpoints, told.dry_run) == (1, 2, True)
-    assert told.bytes > 0
-    assert "1 whole thread)" in str(told)
+    remembered = await call(saver, "sweep", rule)
+    assert (remembered.threads, remembered.checkpoints, remembered.dry_run) == (1, 2, True)
+    assert remembered.bytes > 0
+    assert "1 whole thread)" in str(remembered)
     saver.thread("old").label("kept")
     age(durable.url, "old", days=40)
     assert (await call(saver, "sweep", rule, dry_run=False)).threads == 0
     saver.thread("old").unlabel("kept")
     age(durable.url, "old", days=40)
     done = await call(saver, "sweep", rule, dry_run=False)
-    assert (done.threads, done.checkpoints, done.bytes) == (1, 2, told.bytes)
+    assert (done.threads, done.checkpoints, done.bytes) == (1, 2, remembered.bytes)
     assert saver.get_tuple(config("old")) is None
     with pytest.raises(ThreadDeleted):
         saver.put_writes(head, [("x", 1)], "task")
@@ -346,8 +346,8 @@ def test_orphans_are_collected(durable: Backend) -> None:
     early = config("t", new_id())
     saver.put_writes(early, [("x", "early")], "task")
     saver.put_writes(head, [("x", "fine")], "task")
-    told = saver.sweep(Retention())
-    assert (told.orphans, told.writes) == (1, 1)
+    remembered = saver.sweep(Retention())
+    assert (remembered.orphans, remembered.writes) == (1, 1)
     assert saver.sweep(Retention(), dry_run=False).orphans == 1
     kept = {row["checkpoint"] for row in rows_of(durable.url, "wyrd_writes")}
     assert kept == {each["configurable"]["checkpoint_id"] for each in (early, head)}
@@ -438,9 +438,9 @@ def test_progress_is_reported(saver: WyrdSaver) -> None:
     """After each thread: how many threads of how many."""
     for name in ("a", "b", "c"):
         talk(saver, name, run="r", words=["one"])
-    told: list[tuple[int, int]] = []
-    saver.sweep(Retention(keep_last=1), progress=lambda *each: told.append(each))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    remembered: list[tuple[int, int]] = []
+    saver.sweep(Retention(keep_last=1), progress=lambda *each: remembered.append(each))
+    assert remembered == [(1, 3), (2, 3), (3, 3)]
 
 
 async def test_sizes(durable: Backend, call: Call) -> None:
@@ -510,10 +510,10 @@ async def test_sweeps_are_reported(durable: Backend, call: Call) -> None:
     heard: list[Any] = []
     saver.on("discard", heard.append)
     rule = Retention(keep_last=1, thread_ttl=timedelta(days=30))
-    told = await call(saver, "sweep", rule)
+    remembered = await call(saver, "sweep", rule)
     assert not heard
     done = await call(saver, "sweep", rule, dry_run=False)
-    assert done.checkpoints == told.checkpoints
+    assert done.checkpoints == remembered.checkpoints
     assert {each.thread_id for each in heard} == {"a", "old"}
     assert all(each.detail["how"] == "sweep" for each in heard)
     assert sum(each.detail["checkpoints"] for each in heard) == done.checkpoints
@@ -545,18 +545,18 @@ async def test_decisions_and_errors_stay_known(durable: Backend, call: Call) -> 
     for n in range(20):  # more than a state shows of what is over
         await call(graph, "invoke", {"messages": [f"please do {n}"]}, here)
 
-    async def told(reader: Any) -> Any:
+    async def remembered(reader: Any) -> Any:
         found = await call(reader, "open_loops", kind=["decision", "error"], status="any")
         return sorted((each.description, each.outcome, each.context) for each in found)
 
-    before = await told(saver)
+    before = await remembered(saver)
     assert [each[0] for each in before] == ["RuntimeError: no disk", "ship it", "use Postgres"]
     for keep in (30, 5, 1):
         await call(saver, "sweep", Retention(keep_last=keep), dry_run=False)
-        assert await told(saver) == before
+        assert await remembered(saver) == before
     await call(saver, "verify", repair=True)
     await call(saver, "reextract", "t")
-    assert await told(durable.open()) == before
+    assert await remembered(durable.open()) == before
     assert (await call(saver, "verify")).ok
 
 
@@ -622,8 +622,8 @@ def test_automatic_labels_do_not_keep_everything(
     assert saver.sweep(Retention(keep_last=1, keep_labels="all")).checkpoints == total - len(
         labelled | {handle.history()[0].checkpoint_id}
     )
-    told = saver.sweep(Retention(keep_last=1, keep_labels="manual"))
-    assert told == saver.sweep(Retention(keep_last=1))
+    remembered = saver.sweep(Retention(keep_last=1, keep_labels="manual"))
+    assert remembered == saver.sweep(Retention(keep_last=1))
     assert saver.sweep(Retention(keep_last=1), dry_run=False).checkpoints == total - 2
     assert [label.name for label in handle.labels() if not label.automatic] == ["mine"]
     age(durable.url, "t", days=40)
@@ -645,9 +645,9 @@ def test_a_long_idle_thread_goes_in_steps(
         graph.invoke({"log": ["in"]}, config("t"))
     age(durable.url, "t", days=40)
     rule = Retention(thread_ttl=timedelta(days=30))
-    told = saver.sweep(rule)
-    assert (told.threads, told.checkpoints) == (1, 30)
+    remembered = saver.sweep(rule)
+    assert (remembered.threads, remembered.checkpoints) == (1, 30)
     done = saver.sweep(rule, dry_run=False)
-    assert (done.threads, done.checkpoints, done.bytes) == (1, 30, told.bytes)
+    assert (done.threads, done.checkpoints, done.bytes) == (1, 30, remembered.bytes)
     found = saver.size_report()
     assert all(size.rows == 0 for name, size in found.tables.items() if name != "threads")

@@ -97,10 +97,10 @@ async def test_it_runs_as_from_that_checkpoint(saver: WyrdSaver, call: Call, way
         config = await call(saver.thread("t"), "rewind", id)
         assert (await call(graph, "get_state", CONFIG)).config == config
         found = await call(graph, "invoke", WAYS[way](), CONFIG)
-        told = [
+        random_run = [
             {k: v for k, v in each.items() if k != "__interrupt__"} for each in (expected, found)
         ]
-        assert told[0] == told[1], id
+        assert random_run[0] == random_run[1], id
         assert here == there, id
         compared += 1
     assert compared >= 2
@@ -583,7 +583,7 @@ def test_while_another_saver_writes(durable: Backend) -> None:
         assert logs[each.checkpoint["id"]] == [*before, each.metadata["token"]]
     for config in back:
         assert logs[config["configurable"]["checkpoint_id"]] == ["m0"]
-    check_tables(one, durable.url, "beside a writer")
+    check_tables(one, durable.url, "next to a writer")
 
 
 async def test_ids_of_any_kind(saver: WyrdSaver, call: Call) -> None:
@@ -813,7 +813,7 @@ class Forking(Rewinding):
             saver.thread(old).fork(self.thread, target)
 
 
-def told(
+def random_run(
     seed: int,
     *savers: Any,
     asynchronous: bool,
@@ -836,8 +836,8 @@ def told(
 def expect_same(seeds: Iterable[int], *savers: Any, **options: Any) -> int:
     count = 0
     for seed in seeds:
-        expected = told(seed, InMemorySaver(), **options)
-        found = told(seed, *savers, **options)
+        expected = random_run(seed, InMemorySaver(), **options)
+        found = random_run(seed, *savers, **options)
         parted = first_difference(expected.story, found.story)
         assert parted is None, f"seed {seed}, expected first, then found, {parted}"
         count += found.rewound
@@ -870,7 +870,7 @@ def test_the_tables_follow(durable: Backend, kind: type[Rewinding]) -> None:
         def look(teller: Teller, seed: int = seed) -> None:
             check_tables(saver, durable.url, f"seed {seed} turn {teller.turn}")
 
-        told(seed, saver, asynchronous=False, kind=kind, between=look)
+        random_run(seed, saver, asynchronous=False, kind=kind, between=look)
         settled(saver, durable.url, seed)
 
 

@@ -131,9 +131,9 @@ def each_fork_is_told(saver: WyrdSaver, told: set[str]) -> int:
     for row in saver.list(config("t")):
         parent = row.parent_config
         parents[row.checkpoint["id"]] = parent and parent["configurable"]["checkpoint_id"]
-    beside = Counter(parents.values())
+    siblings = Counter(parents.values())
     telling = Counter(parents[id] for id in told)
-    for parent, count in beside.items():
+    for parent, count in siblings.items():
         assert telling[parent] == count - 1, parent
     return sum(telling.values())
 
@@ -177,7 +177,7 @@ def test_runs_at_once(durable: Backend, seed: int) -> None:
 
 @pytest.mark.parametrize(("durable", "seed"), each_on_one(seeds(100, 3)), indirect=["durable"])
 def test_siblings_in_any_order(durable: Backend, seed: int) -> None:
-    """Lines that part anywhere, each stored in its order: told by each that came later."""
+    """Lines that part anywhere, each stored in its order: reported by each that came later."""
     chance = random.Random(seed)
     savers = [durable.open(), durable.open()]
     told = listening(savers)

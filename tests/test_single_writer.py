@@ -104,7 +104,7 @@ def settled(saver: WyrdSaver, *said: str) -> None:
 def test_the_second_run_is_refused_until_the_first_ends(
     durable: Backend, peers: list[Peer], tmp_path: Path
 ) -> None:
-    """The run that came first is not disturbed; the other is told who, before a node of it ran."""
+    """The run that came first is not disturbed; the other is refused before a node of it ran."""
     one, two = peers
     one.start(held_runs.run_slowly, str(tmp_path))
     began(tmp_path, one)
@@ -232,7 +232,7 @@ async def test_of_many_beginnings_one_succeeds(durable: Backend, call: Call) -> 
 ENDINGS: dict[str, Callable[[WyrdSaver], Any]] = {
     "done": lambda saver: chain(first, last, checkpointer=saver),
     "asked": lambda saver: chain(first, ask, last, checkpointer=saver),
-    "asked beside": lambda saver: chain([ask, first], last, checkpointer=saver),
+    "asked in parallel": lambda saver: chain([ask, first], last, checkpointer=saver),
     "asked below": lambda saver: chain(chain(first, ask), last, checkpointer=saver),
     "failed": lambda saver: chain(first, fail, checkpointer=saver),
     "entrypoint": lambda saver: functional(saver, False),
@@ -243,7 +243,7 @@ ENDINGS: dict[str, Callable[[WyrdSaver], Any]] = {
 }
 
 
-PLAIN = ("done", "asked", "asked beside", "failed")
+PLAIN = ("done", "asked", "asked in parallel", "failed")
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ async def test_a_run_that_nobody_replaced_goes_on(
 async def test_updates_and_time_travel(durable: Backend, call: Call, tmp_path: Path) -> None:
     """While nobody runs: an update, a replay, a new input at an old point. They lock nothing."""
     saver = durable.open(single_writer=True)
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     graph = chain(first, last, checkpointer=saver)
     await call(graph, "invoke", {"said": ["in"]}, config("t"))
     old = list(saver.list(config("t")))[-2].config
@@ -430,14 +430,14 @@ async def test_updates_and_time_travel(durable: Backend, call: Call, tmp_path: P
     await call(graph, "invoke", {"said": ["again"]}, old)
     await call(graph, "update_state", old, {"said": ["other"]}, "first")
     assert held(durable.url) == []
-    assert all(each.detail["deliberate"] for each in told)
-    assert len(told) == 3
+    assert all(each.detail["deliberate"] for each in reported)
+    assert len(reported) == 3
 
 
 async def test_an_update_while_a_run_goes_on(durable: Backend, call: Call, tmp_path: Path) -> None:
     """A person's update is never refused; what the run stores next to it is reported as a fork."""
     saver = durable.open(single_writer=True)
-    told = heard(saver, "fork")
+    reported = heard(saver, "fork")
     graph = chain(first, slow, last, checkpointer=saver)
     given: Any = {"said": ["in"], "folder": str(tmp_path)}
     running = asyncio.create_task(asyncio.to_thread(graph.invoke, given, config("t")))
@@ -446,7 +446,7 @@ async def test_an_update_while_a_run_goes_on(durable: Backend, call: Call, tmp_p
     await call(graph, "update_state", config("t"), {"said": ["more"]}, "slow")
     (tmp_path / "go").touch()
     assert (await running)["said"] == ["in", "first", "slow", "last"]
-    (fork,) = told
+    (fork,) = reported
     assert not fork.detail["deliberate"]
 
 

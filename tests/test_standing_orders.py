@@ -1,4 +1,4 @@
-"""Standing orders stand: told at every model call, also after summarising."""
+"""Standing orders are in every model call, also after summarising."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_at_every_model_call(durable: Backend, turn: Turn) -> None:
 
 
 async def test_after_summarising(durable: Backend, turn: Turn) -> None:
-    """What a summary of the messages leaves out is told all the same."""
+    """What a summary of the messages leaves out is in the prompt all the same."""
     saver = durable.open()
     pin(saver.thread("t"))
     cut = SummarizationMiddleware(

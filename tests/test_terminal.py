@@ -443,10 +443,10 @@ def test_verifying(busy: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_demo_as_data(capfd: pytest.CaptureFixture[str]) -> None:
     """`demo --json` prints nothing but data, its first process neither."""
     assert cli.main(["demo", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert {each["kind"] for each in told["state"]["loops"]} == {"tool_call", "request"}
-    assert "verify before redoing" in told["brief"]
-    assert told["changes"]["fields"]["status"] == ["due", "done"]
+    data = json.loads(capfd.readouterr().out)
+    assert {each["kind"] for each in data["state"]["loops"]} == {"tool_call", "request"}
+    assert "verify before redoing" in data["brief"]
+    assert data["changes"]["fields"]["status"] == ["due", "done"]
 
 
 def test_the_demo_wants_a_file_of_its_own(

@@ -72,8 +72,8 @@ def test_messages(saver: WyrdSaver, run: Callable[..., Ran], columns: int) -> No
     assert "line 19" not in out
     assert "line 19" in run("messages", "t1", "--full", columns=columns)[1]
     assert "found" not in run("messages", "t1", "-n", "1")[1]
-    told = json.loads(run("messages", "t1", "--json")[1])
-    assert told[0]["content"] == EVIL
+    data = json.loads(run("messages", "t1", "--json")[1])
+    assert data[0]["content"] == EVIL
     first = saver.thread("t1").history()[-2].checkpoint_id
     assert run("messages", "t1", "--at", first)[1].count("\n") < 6
     assert run("messages", "nobody")[0] == 1
@@ -192,6 +192,6 @@ def test_resuming(saver: WyrdSaver, run: Callable[..., Ran]) -> None:
     assert "waits for a person: Which colour?" in out
     assert out.endswith('graph.invoke(None, {"configurable": {"thread_id": "painting"}})\n')
     entry = saver.thread("painting").history()[-1]
-    told = json.loads(run("resume", "painting", "--at", entry.checkpoint_id, "--json")[1])
-    assert told["config"] == entry.config
+    data = json.loads(run("resume", "painting", "--at", entry.checkpoint_id, "--json")[1])
+    assert data["config"] == entry.config
     assert run("resume", "nobody")[0] == 1

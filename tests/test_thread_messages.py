@@ -119,10 +119,10 @@ async def test_messages_of_a_deep_agent(durable: Backend, call: Call) -> None:
         found = await call(thread, "messages", here["configurable"]["checkpoint_id"])
         assert found == snapshot.values["messages"]
     assert absent > 5
-    told = await call(thread, "messages", all=True, as_dicts=True)
-    assert [each["id"] for each in told] == ids(history[0].values["messages"])
+    transcript = await call(thread, "messages", all=True, as_dicts=True)
+    assert [each["id"] for each in transcript] == ids(history[0].values["messages"])
     stored = {each.config["configurable"]["checkpoint_id"]: each for each in history}
-    for each in told:
+    for each in transcript:
         where = stored[each["checkpoint_id"]]
         assert where.created_at == each["ts"]
         assert each["id"] in ids(where.values["messages"])
@@ -242,11 +242,11 @@ async def test_deltas_that_are_edited(durable: Backend, call: Call) -> None:
     for each in graph.get_state_history(CONFIG):
         id = each.config["configurable"]["checkpoint_id"]
         assert await call(thread, "messages", id) == each.values["messages"]
-    told = await call(thread, "messages", all=True, as_dicts=True)
-    assert [each["content"] for each in told if each["in_state"]] == ["anew", "e", "answer 2"]
-    said = [each["content"] for each in told if each["role"] == "user"]
+    transcript = await call(thread, "messages", all=True, as_dicts=True)
+    assert [each["content"] for each in transcript if each["in_state"]] == ["anew", "e", "answer 2"]
+    said = [each["content"] for each in transcript if each["role"] == "user"]
     assert said == ["b", "c", "edit", "d", "over", "e"]
-    assert (told[0]["content"], told[0]["id"]) == ("edited", "h0")
+    assert (transcript[0]["content"], transcript[0]["id"]) == ("edited", "h0")
 
 
 async def test_removing_everything_in_deltas(durable: Backend, call: Call) -> None:
@@ -367,8 +367,8 @@ def test_a_result_that_failed(sqlite: Backend) -> None:
     )
     builder.add_edge(START, "node")
     builder.compile(checkpointer=saver).invoke(human("go", "h"), CONFIG)
-    (_, told) = saver.thread("t").messages(as_dicts=True)
-    assert (told["status"], told["tool_call_id"]) == ("error", "c")
+    (_, transcript) = saver.thread("t").messages(as_dicts=True)
+    assert (transcript["status"], transcript["tool_call_id"]) == ("error", "c")
 
 
 def test_a_saver_without_pillars(sqlite: Backend) -> None:

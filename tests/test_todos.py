@@ -56,7 +56,7 @@ def test_what_was_cancelled_comes_back_as_itself() -> None:
     story(plan("alpha", "beta", "gamma"))
     id = story.todo("beta").id
     story(plan("alpha", "gamma"))
-    assert story.told(plan("alpha", " Beta", "gamma")) == [("todo", "change")]
+    assert story.ops(plan("alpha", " Beta", "gamma")) == [("todo", "change")]
     assert story.plan == [("alpha", "pending"), ("Beta", "pending"), ("gamma", "pending")]
     assert (story.todo("Beta").id, story.todo("Beta").closed_at) == (id, None)
 
@@ -136,7 +136,7 @@ def test_a_reordered_list_is_one_event() -> None:
     story = Story()
     story(plan("aaaa", "bbbb", "cccc", "dddd"))
     ids = {todo.content: todo.id for todo in story.state.todos}
-    assert story.told(plan("dddd", "aaaa", "cccc", "bbbb")) == [("todo", "change")]
+    assert story.ops(plan("dddd", "aaaa", "cccc", "bbbb")) == [("todo", "change")]
     assert [content for content, _ in story.plan] == ["dddd", "aaaa", "cccc", "bbbb"]
     assert {todo.content: todo.id for todo in story.state.todos} == ids
 
@@ -226,7 +226,7 @@ def test_trackers_do_not_disturb_each_other() -> None:
     assert len(set(ids.values())) == 3
     story(plan(tracker="tool:other"))
     assert story.plan == [("a", "pending"), ("b", "pending")]
-    assert story.told(plan("a", Listed("b", ref="1"))) == []
+    assert story.ops(plan("a", Listed("b", ref="1"))) == []
     story(plan("b", tracker="tool:other"))
     back = [todo for todo in story.state.todos if todo.tracker == "tool:other"]
     assert [(todo.id, todo.status) for todo in back] == [(ids["tool:other", "b"], "pending")]

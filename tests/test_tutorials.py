@@ -31,7 +31,7 @@ def at(thread_id: str = "t", **more: Any) -> Any:
     return {"configurable": {"thread_id": thread_id, **more}}
 
 
-def told(answer: Any) -> str:
+def numbered(answer: Any) -> str:
     """An answer with its ids numbered as they come, and without times and objects' addresses."""
     numbers: dict[str, str] = {}
     text = _ID.sub(lambda id: numbers.setdefault(id[0], f"id{len(numbers)}"), repr(answer))
@@ -230,8 +230,8 @@ def test_every_answer_is_the_same(backend: Backend, tutorial: Tutorial) -> None:
     """What InMemorySaver answers; then `verify` finds nothing, and reading the pillars anew
     changes nothing."""
     saver = backend.open()
-    answers = [told(each) for each in tutorial(saver)]
-    assert answers == [told(each) for each in tutorial(InMemorySaver())]
+    answers = [numbered(each) for each in tutorial(saver)]
+    assert answers == [numbered(each) for each in tutorial(InMemorySaver())]
     report = saver.verify()
     assert report.ok, str(report)
 
@@ -254,7 +254,7 @@ def test_a_saver_for_one_user(tutorial: Tutorial, monkeypatch: pytest.MonkeyPatc
         return anybodys(thread_id, user_id="ann", **more)
 
     def unnamed(answer: Any) -> str:
-        return re.sub(r"'user_id': 'ann'(, )?|, 'user_id': 'ann'", "", told(answer))
+        return re.sub(r"'user_id': 'ann'(, )?|, 'user_id': 'ann'", "", numbered(answer))
 
     monkeypatch.setitem(globals(), "at", anns)
     with WyrdSaver.from_conn_string("sqlite://") as saver:

@@ -452,7 +452,7 @@ def test_what_a_host_header_names() -> None:
 
 
 def test_read_only(saver: WyrdSaver) -> None:
-    """Without a token the app only reads, unless told otherwise; with one it may write."""
+    """Without a token the app only reads, unless `read_only=False`; with one it may write."""
     api = client(saver, read_only=None)
     assert got(api.get("/api/about"))["read_only"] is True
     for each in OPERATIONS:
@@ -532,7 +532,7 @@ def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None
     with inspected.served(ui.app(saver)) as url, httpx.Client(base_url=url, timeout=20) as http:
         with http.stream("GET", "/api/events") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
-            events = told(answer)
+            events = received(answer)
             assert next(events)[0] == "ready"
             inspected.run(durable.open(), "trip/paris")
             name, data, id = next(events)
@@ -541,14 +541,14 @@ def test_live_updates(durable: Backend, monkeypatch: pytest.MonkeyPatch) -> None
                 name, data, id = next(events)
         inspected.run(saver, "refund-4821")
         with http.stream("GET", "/api/events", headers={"last-event-id": id}) as answer:
-            events = told(answer)
+            events = received(answer)
             assert next(events)[0] == "ready"
             while data["thread_id"] != "refund-4821":
                 _, data, _ = next(events)
             assert {"kind", "item", "at"} < data["events"][0].keys()
 
 
-def told(answer: httpx.Response) -> Iterator[tuple[str, Any, str]]:
+def received(answer: httpx.Response) -> Iterator[tuple[str, Any, str]]:
     held: dict[str, str] = {}
     for line in answer.iter_lines():
         if line == "" and held:

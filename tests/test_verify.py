@@ -124,21 +124,21 @@ def test_a_thread_that_runs(durable: Backend) -> None:
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
-def told(saver: WyrdSaver) -> list[str]:
+def shown(saver: WyrdSaver) -> list[str]:
     """What a person sees of the thread, without times."""
     return [line for line in str(saver.thread("t").working_state()).splitlines()[1:] if line]
 
 
 def check(saver: WyrdSaver) -> None:
     """Nothing is found, and neither a repair nor a reading anew changes what is reported."""
-    before = told(saver)
+    before = shown(saver)
     report = saver.verify()
     assert report.ok, str(report)
     assert not report.findings, str(report)
     saver.verify(repair=True)
-    assert told(saver) == before
+    assert shown(saver) == before
     saver.reextract("t")
-    assert told(saver) == before
+    assert shown(saver) == before
     assert saver.verify().ok
 
 
@@ -271,7 +271,7 @@ def test_messages_given_in_short(durable: Backend, how: str) -> None:
     graph.invoke({"messages": given}, CONFIG)
     (intention,) = saver.thread("t").working_state().intentions
     assert intention.text == "Please feed the cat"
-    assert not any("@" in line for line in told(saver))
+    assert not any("@" in line for line in shown(saver))
     check(saver)
 
 

@@ -104,7 +104,7 @@ async def play(
 ) -> None:
     thread, rng, done = f"t-{seed}", random.Random(f"savers {seed}"), []
 
-    async def told(name: str, *args: Any) -> Any:
+    async def forward(name: str, *args: Any) -> Any:
         saver = rng.choice(savers)
         return (
             await getattr(saver, f"a{name}")(*args)
@@ -117,7 +117,7 @@ async def play(
             ns, id = place
             expected = wanted(reference, thread, place)
             for where in (id, None) if id == "1f02" or ns else (id,):
-                found = await told("get_tuple", config(thread, where, ns))
+                found = await forward("get_tuple", config(thread, where, ns))
                 if where is None and expected is None:
                     continue
                 writes = None if found is None else found.pending_writes
@@ -135,7 +135,7 @@ async def play(
         else:
             task, writes, (ns, id) = what
             reference.put_writes(config(thread, id, ns), writes, task, PATHS[task])
-            await told("put_writes", config(thread, id, ns), writes, task, PATHS[task])
+            await forward("put_writes", config(thread, id, ns), writes, task, PATHS[task])
         if look_often:
             await compare()
     await compare()

@@ -1,4 +1,4 @@
-"""Every workload on every saver, in turns, in one run; a table, a picture and the raw figures.
+"""Every workload on every saver, in turns, in one run; a table and the raw figures.
 
 python -m tests.bench                everything (20 minutes, 10 GB of disk)
 python -m tests.bench --quick        that it works; figures of no worth
@@ -14,7 +14,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from . import machine, picture, places, report, targets
+from . import machine, places, report, targets
 from .figures import Figures
 from .run import Bench, Scale
 from .savers import DATABASES, NAMES
@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
     add("--saver", action="append", choices=list(NAMES), help="default: all of the backends")
     add("--turns", type=_turns, metavar="A,B,C", help="short, end and long chat: 50,300,1000")
     add("--quick", action="store_true", help="everything small")
-    add("--out", type=Path, metavar="FOLDER", help="where bench.md, bench.json, bench.svg go")
+    add("--out", type=Path, metavar="FOLDER", help="where bench.md and bench.json go")
     add("--folder", type=Path, help="where databases are made (the disk that is measured)")
     return parser.parse_args()
 
@@ -89,9 +89,6 @@ def main() -> None:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "bench.md").write_text(text, encoding="utf-8")
         figures.save(options.out / "bench.json", targets=[vars(outcome) for outcome in found])
-        if any(key != "memory" for key in figures.series.get("bytes", {})):
-            drawn = picture.svg(figures.series, figures.machine["fsync_ms"])
-            (options.out / "bench.svg").write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ async def opened(place: Place) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     else:
         from langgraph_wyrd import WyrdSaver
 
-        woven = not place.saver.startswith("plain-")
-        async with WyrdSaver.from_conn_string(place.url, pillars=woven) as saver:
+        pillars = not place.saver.startswith("plain-")
+        async with WyrdSaver.from_conn_string(place.url, pillars=pillars) as saver:
             await saver.asetup()
             yield saver
 

@@ -5,7 +5,7 @@
 Every fault is drawn from its seed: a flipped bit, another byte, a cut, a null, another type, a
 column exchanged with another row's, a deleted row. The oracle is an InMemorySaver that played the
 same program. After each fault everything is read that LangGraph reads: what comes is exact, or the
-damage was said aloud. Every third time verify(repair=True) goes first. Then each thread goes on,
+damage was reported. Every third time verify(repair=True) goes first. Then each thread goes on,
 and verify finds nothing more that it could repair. `--rows`: that many rows at once.
 """
 

@@ -1,4 +1,4 @@
-"""What was not rebuilt is told wherever it lies: in a page, in a user's values, in metadata."""
+"""What was not rebuilt is reported wherever it lies: in a page, in a user's values, in metadata."""
 
 from __future__ import annotations
 
