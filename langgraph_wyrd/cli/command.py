@@ -268,13 +268,13 @@ def _single(found: Sequence[T], given: str, what: str, said: Callable[[Any], str
 
 
 def _as_allowed(url: str) -> str:
-    """A file that this process may not write to, or beside, is opened for reading."""
+    """The URL, for reading only where this process may not write the file or its WAL."""
     address = parse(url)
     if address.dialect != "sqlite" or address.mode not in (None, "rwc") or "?" in address.target:
         return url
     path = os.path.abspath(address.target)
-    beside = os.path.exists(f"{path}-wal") or os.access(os.path.dirname(path), os.W_OK)
-    return url if os.access(path, os.W_OK) and beside else f"sqlite:///{path}?mode=ro"
+    wal = os.path.exists(f"{path}-wal") or os.access(os.path.dirname(path), os.W_OK)
+    return url if os.access(path, os.W_OK) and wal else f"sqlite:///{path}?mode=ro"
 
 
 def serde_of_environment() -> SerializerProtocol | None:

@@ -281,7 +281,7 @@ def bring_back(asked: Asked) -> int:
 
 @command(
     "carry", "adopt", "take over the official savers' database",
-    argument("--into", metavar="URL", help="another database; else beside their tables"),
+    argument("--into", metavar="URL", help="another database; else the same one"),
     argument("--thread", action="append", help="only this thread"),
 )  # fmt: skip
 def adopt(asked: Asked) -> int:

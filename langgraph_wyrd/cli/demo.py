@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -33,6 +34,10 @@ _THREAD: RunnableConfig = {"configurable": {"thread_id": "invoice"}}
 _KILLED = 9
 _TASK = "Send Ada the invoice for March"
 _STEPS = ("add up the hours", "mail the invoice to Ada")
+_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("add_up_hours", {"month": "March"}),
+    ("mail_invoice", {"to": "ada@example.org", "euros": 1840}),
+]
 
 
 class State(TypedDict, total=False):
@@ -49,33 +54,33 @@ def run(
         The working state when the first process was killed, its brief, and what changed since.
     """
 
-    def say(text: str) -> None:
+    def say(text: str, colour: str = "") -> None:
         if not quiet:
-            _say(text)
+            print(paint(text, colour), flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         file = path or str(Path(folder) / "demo.db")
-        for each in (file, _outbox(file)):
+        for each in (file, f"{file}.outbox"):
             if os.path.exists(each):
                 raise InvalidInput(f"{each} exists already: the demo wants a file of its own")
         if not os.access(os.path.dirname(os.path.abspath(file)), os.W_OK):
             raise InvalidInput(f"{file} can't be written: there is no such folder, or it is closed")
-        say(paint(f"An agent is asked: {_TASK}.", "bold"))
+        say(f"An agent is asked: {_TASK}.", "bold")
         command = [sys.executable, "-m", "langgraph_wyrd.cli.demo", file]
         ended = subprocess.run(command, check=False, stdout=subprocess.DEVNULL if quiet else None)
         if ended.returncode not in (-_KILLED, _KILLED):
             raise InvalidInput(f"the demo's first process ended with {ended.returncode}")
-        say(paint("\nAnother process opens the same file. What was going on?", "bold"))
+        say("\nAnother process opens the same file. What was going on?", "bold")
         with WyrdSaver.from_conn_string(file) as saver:
             thread = saver.thread("invoice")
             before = thread.working_state()
-            say(paint(_indented(before.brief()), "amber"))
-            say(paint("\nIt goes on from there:", "bold"))
+            say(_indented(before.brief()), "amber")
+            say("\nIt goes on from there:", "bold")
             done = _graph(saver, file, die=False, say=say).invoke(None, _THREAD)
             say(f"    agent: {done['messages'][-1].content}")
-            say(paint("\nWhat has changed:", "bold"))
+            say("\nWhat has changed:", "bold")
             changed = diff(before, thread.working_state())
-            say(paint(_indented("\n".join(changed.lines())), "green"))
+            say(_indented("\n".join(changed.lines())), "green")
         if path is not None:
             say(f"\nLook around: langgraph-wyrd --url {path} show")
         return {"state": before.to_dict(), "brief": before.brief(), "changes": changed.to_dict()}
@@ -85,12 +90,12 @@ def first(file: str) -> None:
     """The process that is killed."""
     with WyrdSaver.from_conn_string(file) as saver:
         # "sync": a step begins once the one before it is stored.
-        graph = _graph(saver, file, die=True, say=_say)
+        graph = _graph(saver, file, die=True, say=partial(print, flush=True))
         graph.invoke({"messages": [HumanMessage(_TASK, id="m1")]}, _THREAD, durability="sync")
 
 
 def _graph(saver: WyrdSaver, file: str, *, die: bool, say: Callable[[str], None]) -> Any:
-    outbox = Path(_outbox(file))
+    outbox = Path(f"{file}.outbox")
 
     def add_up_hours(month: str) -> str:
         """Hours and money of a month."""
@@ -120,34 +125,19 @@ def _graph(saver: WyrdSaver, file: str, *, die: bool, say: Callable[[str], None]
 def _agent(state: State) -> State:
     """What a model would say: it depends on how often it was asked."""
     turn = sum(isinstance(message, AIMessage) for message in state["messages"])
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("add_up_hours", {"month": "March"}),
-        ("mail_invoice", {"to": "ada@example.org", "euros": 1840}),
-    ]
-    if turn < len(calls):
-        name, args = calls[turn]
+    if turn < len(_CALLS):
+        name, args = _CALLS[turn]
         call = {"name": name, "args": args, "id": f"call_{turn + 1}", "type": "tool_call"}
         said = AIMessage("", tool_calls=[call])
     else:
         said = AIMessage("The invoice for March is with Ada: 1840 euros.")
-    return {"messages": [said], "todos": [_todo(n, turn) for n in range(len(_STEPS))]}
-
-
-def _todo(n: int, turn: int) -> dict[str, str]:
-    status = "completed" if n < turn else "in_progress" if n == turn else "pending"
-    return {"content": _STEPS[n], "status": status}
-
-
-def _outbox(file: str) -> str:
-    return f"{file}.outbox"
+    status = ["completed"] * turn + ["in_progress"] + ["pending"] * len(_STEPS)
+    todos = [{"content": each, "status": status[n]} for n, each in enumerate(_STEPS)]
+    return {"messages": [said], "todos": todos}
 
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 if __name__ == "__main__":

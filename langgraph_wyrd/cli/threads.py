@@ -170,7 +170,7 @@ def label(asked: Asked) -> int:
 def rewind(asked: Asked) -> int:
     to = asked.args.to
     head = asked.thread.rewind(asked.point(to))["configurable"]["checkpoint_id"]
-    said = f"{asked.thread_id} stands again where it stood at {to}: {head}"
+    said = f"{asked.thread_id} goes on from {to}: {head}"
     return asked.done(said, thread_id=asked.thread_id, checkpoint_id=head)
 
 

@@ -57,7 +57,7 @@ class Pending:
     """An interrupt of a task that has not finished.
 
     `key` is its id (older ones have none: then the task's). `answers` are those that its task has,
-    and `place` is this one's among them, None if that can't be told.
+    and `place` is this one's among them, None if that can't be known.
     """
 
     key: str
@@ -147,7 +147,7 @@ def waiting(
 def _put_back(
     saver: Any, head: CheckpointTuple, asking: list[OpenLoop], nodes: Iterable[str]
 ) -> Operation[dict[str, Pending]]:
-    """The questions that a rollback left listed: whoever asks next is given the answer."""
+    """The questions that a rollback left listed: the next interrupt gets the answer."""
     answered = any(
         task == NULL_TASK and channel == RESUME for task, channel, _ in head.pending_writes or ()
     )
@@ -544,7 +544,7 @@ def _resuming(found: Waiting, asked: Pending, value: Any) -> tuple[Any, list[Any
     if asked.own:
         before = asked.answers[: _before(found, asked)]
         return asked.at, [(RESUME, [*before, value])], asked.task
-    # Asked inside of what has no checkpoints: whoever asks next is given it.
+    # Asked in a subgraph without checkpoints: the next interrupt gets it.
     return found.head.config, [(RESUME, value)], NULL_TASK
 
 

@@ -6,7 +6,6 @@ can be compared with `diff`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -29,6 +28,7 @@ from langgraph_wyrd.state.wording import (
     nodes,
     now_in_utc,
     place,
+    value_text,
     zoned,
 )
 
@@ -131,9 +131,7 @@ def _item(item: Todo | OpenLoop | Intention, ages: _Ages | None) -> str:
 def entry(item: ContextItem) -> str:
     """A context entry in a line."""
     most = _ORDER if item.pinned else _VALUE
-    value = item.value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-    return f"- {shortened(item.key, _VALUE)}: {shortened(text[: 4 * most], most)}"
+    return f"- {shortened(item.key, _VALUE)}: {value_text(item.value, most)}"
 
 
 def _past(state: WorkingState) -> list[str]:
@@ -228,7 +226,7 @@ def _fitted(state: WorkingState, head: list[str], sections: list[_Section], most
     """As much as there is room for, and a line that says what is missing.
 
     What holds the thread up stays longest: the first open loop, or else the first todo, in few
-    words, and then only the status beside it.
+    words; then only the status is said with it.
     """
     _, loops, todos, *_ = sections
     holds = loops if loops.lines else todos

@@ -97,7 +97,7 @@ def to_json(model: Any, *, indent: int | None = None) -> str:
 
 
 def write(model: Any, compact: bool = False) -> dict[str, Any]:
-    """A model's fields; unknown ones, that came with it, beside them."""
+    """A model's fields, with the unknown ones that came with it."""
     cls = type(model)
     out: dict[str, Any] = {}
     for (name, default), value in zip(_WRITE[cls].items(), _VALUES[cls](model), strict=True):

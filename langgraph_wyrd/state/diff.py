@@ -1,6 +1,6 @@
 """What differs between two working states, and between two checkpoints' values.
 
-A `StateDiff` tells people what changed, and holds what it takes to make one state of the other.
+A `StateDiff` says what changed, and holds what it takes to make one state of the other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from langgraph_wyrd.state.model import (
     shortened,
     viewed,
 )
-from langgraph_wyrd.state.wording import LINE, count, listing, nodes, value_text
+from langgraph_wyrd.state.wording import LINE, call_text, count, listing, nodes, value_text
 
 SCHEMA = 1
 _SHOWN_FIELDS = ("title", "status", "due")
@@ -83,8 +83,8 @@ class Change:
         if new is None:
             if isinstance(old, OpenLoop):
                 return None if old.resolved else "resolved"
-            stood = isinstance(old, Todo) and old.listed
-            return "removed" if stood or old.open else None
+            listed = isinstance(old, Todo) and old.listed
+            return "removed" if listed or old.open else None
         if new.open != old.open and not isinstance(new, Todo):
             closed = "resolved" if isinstance(new, OpenLoop) else "closed"
             return "reopened" if new.open else closed
@@ -125,21 +125,23 @@ class StateDiff:
         """The items that this happened to: see `Change.verb`."""
         return tuple(c.item for p, v, c in self.all_changes() if v == verb and pillar in (None, p))
 
-    def _told(self, pillar: str) -> list[Change]:
+    def _shown(self, pillar: str) -> list[Change]:
         return [change for p, _, change in self.all_changes() if p == pillar]
 
     @property
     def added(self) -> dict[str, tuple[Item, ...]]:
-        return {p: tuple(c.item for c in self._told(p) if c.old is None) for p in PILLARS}
+        return {p: tuple(c.item for c in self._shown(p) if c.old is None) for p in PILLARS}
 
     @property
     def removed(self) -> dict[str, tuple[Item, ...]]:
-        return {p: tuple(c.item for c in self._told(p) if c.new is None) for p in PILLARS}
+        return {p: tuple(c.item for c in self._shown(p) if c.new is None) for p in PILLARS}
 
     @property
     def changed(self) -> dict[str, tuple[tuple[Item, Item], ...]]:
         """Pairs: old and new."""
-        return {p: tuple((c.old, c.new) for c in self._told(p) if c.old and c.new) for p in PILLARS}
+        return {
+            p: tuple((c.old, c.new) for c in self._shown(p) if c.old and c.new) for p in PILLARS
+        }
 
     @property
     def empty(self) -> bool:
@@ -151,7 +153,7 @@ class StateDiff:
         """One line: `+1 todo, 1 loop resolved, ~2 todos (1 completed)`. Guesses come last."""
         found = list(self.all_changes())
         counts = Counter((pillar, verb) for pillar, verb, change in found if not change.guessed)
-        if self.added["intentions"]:  # that it took the place of another goes without saying
+        if self.added["intentions"]:  # that it superseded another one is not said
             closed = (c.item for _, verb, c in found if verb == "closed" and not c.guessed)
             outcomes = [getattr(each, "outcome", None) for each in closed]
             counts["intentions", "closed"] -= outcomes.count("superseded")
@@ -429,8 +431,7 @@ def _message(message: Any) -> str:
     """A message on a line: who says it, the words, the calls as `refund(order=7)`."""
     said = [value_text(message.content)] if message.content else []
     for call in getattr(message, "tool_calls", None) or ():
-        args = ", ".join(f"{name}={value_text(value)}" for name, value in call["args"].items())
-        said.append(shortened(f"{call['name']}({args})", 2 * LINE))
+        said.append(call_text(call["name"], call["args"]))
     id = message.id or ""
     who = f"{message.type} {id}".rstrip() if len(id) <= _SHORT_ID else message.type
     return f"{who}: {', '.join(said) or 'nothing'}"

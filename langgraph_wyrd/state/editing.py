@@ -105,8 +105,8 @@ class Editing:
         if mine is None or theirs is None or before in (mine.id, theirs.id):
             return found
         if mine.text != theirs.text:
-            told = (None if old is None else old.text, mine.text, theirs.text)
-            found += (Conflict("intentions", theirs.id, "text", *told),)
+            texts = (None if old is None else old.text, mine.text, theirs.text)
+            found += (Conflict("intentions", theirs.id, "text", *texts),)
         return found
 
     # ---- todos
@@ -212,8 +212,8 @@ class Editing:
         self, decision: str, rationale: str | None, action: str | None, key: str | None = None,
         metadata: Notes = None,
     ) -> str:  # fmt: skip
-        told = (("rationale", rationale), ("action", action))
-        context: dict[str, Any] = {k: _words(text, k) for k, text in told if text is not None}
+        parts = (("rationale", rationale), ("action", action))
+        context: dict[str, Any] = {k: _words(text, k) for k, text in parts if text is not None}
         if notes := _notes(metadata, "the decision's metadata"):
             context["metadata"] = notes
         return self.add_open_loop(decision, context, "decision", key)

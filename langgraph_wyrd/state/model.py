@@ -43,13 +43,13 @@ HOLDS_UP = "calls"  # in an interrupt's context: the tool calls that wait for it
 FINISHED = ("completed", "cancelled")  # of a todo's statuses; one that is not known counts as open
 ELSEWHERE = "elsewhere"  # in a loop's `extra`: it was declared on another branch of its thread
 LEFT = "left"  # the rule of what failed, or has no result, on a branch that was left
-PERHAPS = "answered, perhaps not all of it"  # the outcome of what can't be told to be answered
+PERHAPS = "answered, perhaps not all of it"  # the outcome where that can't be known
 Aim = Literal["explicit", "request", "task"]
 Status = Literal[
     "idle", "interrupted", "error", "due", "done",
     "quiet",  # nothing seems open, but whether all that was asked is answered can't be known
     "unread",  # stored without being read: what is open is not known
-    # Something is due, and a lease or a `run_end` hook tells why nothing happens, or that it does:
+    # Something is due, and a lease or a `run_end` hook says why nothing happens, or that it does:
     "running", "killed", "cancelled", "out_of_steps", "paused",
 ]  # fmt: skip
 
@@ -128,7 +128,7 @@ class Source:
 
 
 class _Shared:
-    """What every item of a pillar tells."""
+    """What every item of a pillar has."""
 
     __slots__ = ()
     SAYS: ClassVar[str]  # the field that a person knows it by
@@ -193,7 +193,7 @@ class ContextItem(_Shared):
 
     @property
     def pinned(self) -> bool:
-        """Whether it is a standing order: whoever picks the thread up is told it first, in full."""
+        """Whether it is a standing order: whoever picks the thread up reads it first, in full."""
         return self.metadata.get("pinned") is True
 
 

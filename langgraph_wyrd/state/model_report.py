@@ -1,4 +1,4 @@
-"""What a model reports of a conversation, and which of it counts beside what is known already."""
+"""What a model reports of a conversation, and what of it is new."""
 
 from __future__ import annotations
 

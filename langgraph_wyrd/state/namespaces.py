@@ -110,7 +110,7 @@ def _after(loop: OpenLoop, held: OpenLoop) -> bool:
 def _repeats(result: list[OpenLoop], loop: OpenLoop, ns: str) -> bool:
     """Whether an error is known from a task that called this subgraph.
 
-    The subgraph knows better which node it was, so what the caller says gives way.
+    The subgraph knows better which node it was, so its loop replaces the caller's.
     """
     if loop.kind != "error" or loop.source.rule != "task_error":
         return False

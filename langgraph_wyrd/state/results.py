@@ -74,7 +74,7 @@ class Heal:
 QuestionKind = Literal["approval", "interrupt", "question"]
 
 
-@viewed("lists", "row_html")
+@viewed("lists", "row_html", "row_text")
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
     """A question of a thread's, and what it takes to answer it."""
@@ -102,9 +102,6 @@ class InboxEntry:
     def expired(self) -> bool:
         """Whether it can no longer be answered."""
         return is_past(self.expires_at)
-
-    def __str__(self) -> str:
-        return f"{self.thread_id}  {self.kind}: {self.question}"
 
 
 def is_past(at: str | None) -> bool:
@@ -167,6 +164,7 @@ class ThreadInfo:
     ttl: timedelta | None = None  # its own, by `thread.set_ttl`
 
 
+@viewed("lists", "row_html", "row_text")
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
     """A checkpoint, its place among the others, and what it changed.
@@ -205,9 +203,6 @@ class HistoryEntry:
         """Whether the thread went on in more than one way from here."""
         return len(self.children) > 1
 
-    def __str__(self) -> str:
-        return f"{_title(self)}  {self.summary}".rstrip()
-
 
 @viewed("lists", "tree_html", "tree_text")
 @dataclass(frozen=True, slots=True)
@@ -237,14 +232,6 @@ class Tree:
     def newest(self) -> tuple[str, ...]:
         """The ids that lead to the head, oldest first."""
         return self.path()
-
-
-def _title(entry: HistoryEntry) -> str:
-    step = "" if entry.step is None else f"step {entry.step}"
-    names = (*(["head"] if entry.head else []), *entry.labels)
-    marks = f"({', '.join(names)})" if names else ""
-    said = (entry.checkpoint_id, step, entry.source, ", ".join(entry.nodes), marks)
-    return " ".join(filter(None, said))
 
 
 # ---- labels: named checkpoints, which no prune takes
@@ -317,7 +304,7 @@ _TIMES = ("ts", "opened_at", "changed_at", "closed_at", "created_at", "updated_a
 
 
 def record(item: Any) -> dict[str, Any]:
-    """An item's fields; where it was seen (`node`, `channel`, …) stands beside them."""
+    """An item's fields, and those of its source (`node`, `channel`, …)."""
     if not is_dataclass(item):
         return {"value": item}
     out: dict[str, Any] = {}

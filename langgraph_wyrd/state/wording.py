@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -110,12 +110,26 @@ def listing(names: list[str], most: int = 5) -> str:
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, most: int = LINE) -> str:
     """A value on a line, shortened."""
     if value is None or isinstance(value, str):
-        return shortened((value or "nothing")[: 4 * LINE], LINE)
+        return shortened((value or "nothing")[: 4 * most], most)
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
         text = repr(value)
-    return shortened(text[: 4 * LINE], LINE)
+    return shortened(text[: 4 * most], most)
+
+
+def call_text(name: Any, args: Any, most: int = 2 * LINE) -> str:
+    """A tool call on a line: `refund(order=7)`."""
+
+    def said(value: Any) -> str:
+        text = value_text(value)
+        return json.dumps(text, ensure_ascii=False) if isinstance(value, str) else text
+
+    if isinstance(args, Mapping):
+        text = ", ".join(f"{key}={said(value)}" for key, value in args.items())
+    else:
+        text = said(args)
+    return shortened(f"{name}({text})", most)

@@ -114,7 +114,7 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that is bound already: whoever gets the address can connect."""
+    """A socket that is bound already, so that the address works once it is shown."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)

@@ -112,7 +112,7 @@ def _of_thread(endpoints: Mapping[tuple[str, str], Endpoint]) -> Endpoint:
     """`/threads/ID/messages` is `/thread/messages?id=ID`, with the id URL-encoded."""
 
     async def run(request: Request) -> Response:
-        # Only the path as it was sent tells a slash of the id (%2F) from one of the path.
+        # Only the path as it was sent distinguishes a slash of the id (%2F) from one of the path.
         decoded, rest = request.scope["path"], request.path_params["rest"]
         sent = (request.scope.get("raw_path") or quote(decoded).encode()).decode("latin-1")
         before = decoded[: len(decoded) - len(rest)]

@@ -216,7 +216,7 @@ def age(ts: str | None) -> Markup | None:
 
 
 def where(source: Source) -> str:
-    """Where something was seen, as far as it tells a person something: no message's id does."""
+    """Where something was seen, as far as that helps a person: without messages' ids."""
     by = "" if source.author is None else f"by {source.author}"
     channel = None if source.message_id is not None or by else source.channel
     source = replace(source, message_id=None, channel=channel, author=None)

@@ -288,6 +288,8 @@ def row_html(item: Any) -> str:
 
 def row_text(item: Any) -> str:
     """One row of a listing in a line."""
+    if isinstance(item, HistoryEntry):
+        return timeline_text([item], WIDE)[0]
     _, fields = _kind([item])
     return line("  ".join(filter(None, (field.text(item) for field in fields))))
 

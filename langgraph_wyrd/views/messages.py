@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph_wyrd.state.wording import count
+from langgraph_wyrd.state.wording import call_text, count
 from langgraph_wyrd.views.html import Markup, Part, badge, folded, html, listed, part, tag
 from langgraph_wyrd.views.text import Paint, ago, fitted, line, plain, unpainted, width
 
@@ -89,17 +89,7 @@ def _about(each: Message) -> list[str]:
 
 
 def _call(call: Mapping[str, Any]) -> str:
-    args = call.get("args")
-    if isinstance(args, Mapping):
-        shown = ", ".join(f"{key}={_value(value)}" for key, value in args.items())
-    else:
-        shown = _value(args)
-    return line(f"{call.get('name')}({shown})", _ARGS)
-
-
-def _value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 120 else f"{text[:119]}…"
+    return line(call_text(call.get("name"), call.get("args"), _ARGS))
 
 
 def wrapped(text: str, most: int) -> list[str]:

@@ -81,7 +81,7 @@ def when(ts: str | None) -> str:
 
 
 def shortest(ids: Iterable[str], least: int = 8) -> dict[str, str]:
-    """Of each id the start that tells it from all others, as git shows commits."""
+    """The shortest unique start of each id, as git shows commits."""
     found: dict[str, str] = {}
     order = sorted(set(ids))
     for n, id in enumerate(order):
