@@ -194,9 +194,8 @@ class Asked:
         """A point in the thread's past. The start of a checkpoint's id will do, as `log` has it."""
         if given is None or not _START.fullmatch(given) or self.thread.get_label(given):
             return given
-        entries = self.thread.tree().entries.values()
-        found = [each for each in entries if each.checkpoint_id.startswith(given.lower())]
-        return _single(found, given, "checkpoint", str).checkpoint_id if found else given
+        ids = [id for id in self.thread.tree().entries if id.startswith(given.lower())]
+        return _single(ids, given, "checkpoint", str) if ids else given
 
     def only(self, items: Sequence[T], given: str, what: str) -> T:
         """The item, or question, that an id, or the start of one, means."""
