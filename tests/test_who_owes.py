@@ -395,3 +395,51 @@ def test_an_order_that_is_cancelled_after_the_work_is_a_request(talk: Talk) -> N
     """Nothing is being done that could be called off."""
     state = talk("P Where is my parcel?", "A It is in Lyon.", "P ok then cancel it")
     assert (owed(state), aim(state)) == (["m3"], "m3")
+
+
+def test_a_question_after_words_of_its_own_opens_again_what_they_closed(talk: Talk) -> None:
+    """An agent that speaks in two messages: the first was not the end of its turn."""
+    state = talk(
+        "P I want to see the new film tonight",
+        "A It runs at 14:40, 19:10 and 21:30.",
+        "A Does one of these suit you?",
+    )
+    assert (owed(state), aim(state)) == (["m1"], "m1")
+    assert [x.source.message_id for x in state.open_loops if x.kind == "question"] == ["m3"]
+
+
+def test_a_wish_after_an_answer_that_ends_with_a_question_is_new(talk: Talk) -> None:
+    """What was asked before is told; a plain answer keeps it open, as the agent asked for more."""
+    told = "- Jamaica\n- Aruba\n- Bonaire\n\nWhich kind of beach should it have?"
+    asked = ("P Find me warm islands with beaches", f"A {told}")
+    assert owed(talk(*asked, "P white sand")) == ["m1"]
+    state = talk(*asked, "P could you recommend a hotel on Aruba?")
+    assert (owed(state), aim(state)) == (["m3"], "m3")
+
+
+def test_what_is_asked_beyond_an_answered_question_is_an_offer(talk: Talk) -> None:
+    told = "Income was 5,000.\n\nExpenses were 2,550.\n\nSee the largest ones by category?"
+    state = talk("P What is my balance?", f"A {told}")
+    assert (state.open_loops, aim(state)) == ((), None)
+
+
+def test_a_list_at_the_end_is_what_its_lead_demands(talk: Talk) -> None:
+    """However long the list is: the agent waits for all of it."""
+    told = (
+        "I've found your account. Please send me:\n1. Street\n2. Number\n3. City\n4. State\n5. Zip"
+    )
+    state = talk("P Change the address on my account", f"A {told}")
+    assert [x.kind for x in state.open_loops] == ["request", "question"]
+
+
+def test_a_promise_behind_a_courtesy_begins_nothing(talk: Talk) -> None:
+    told = "It was the cache; it is fixed. If it fails again, let me know. I'll look into it then."
+    state = talk("P The page is slow, fix it", f"A {told}")
+    assert (state.open_loops, aim(state)) == ((), None)
+
+
+def test_questions_inside_an_instruction_are_no_requests_of_their_own(talk: Talk) -> None:
+    words = "Write a plan with these parts:\n- What do we solve?\n- Who is it for?"
+    state = talk(f"P {words}")
+    (request,) = state.open_loops
+    assert request.description.startswith("Write a plan")

@@ -59,9 +59,11 @@ def only_asks(text: str) -> bool:
     words = own_words(text)
     tables = languages(words[:400])[:1]
     said = list(sentences(words))
-    if len(said) != 1 or said[0][-1] not in MARKS or _SPLIT.search(said[0]):
+    if len(said) != 1 or _SPLIT.search(said[0]):
         return False  # "the build fails, can you look?"
     line = lowered(said[0], tables)
+    if said[0][-1] not in MARKS:
+        return any(each.WH.match(line) for each in tables)
     return all(not each.wishes(line) or each.WH.search(line) for each in tables)
 
 
@@ -118,14 +120,6 @@ _WORDING = re.compile(
 def asks_for_words(text: str) -> bool:
     """Whether a person wants a text of some kind written."""
     return _WORDING.search(plain_latin(own_words(text)[:300])) is not None
-
-
-_YES = re.compile(r"(?:yes|yeah|yep|ja|jo|oui|si|sim)\b|是的|要的?$|需要|はい|お願い|ぜひ")
-
-
-def is_yes(text: str) -> bool:
-    """Whether a few words take up what was only mentioned: a yes, and not "ok" or "great"."""
-    return _YES.match(plain_latin(text)) is not None
 
 
 _BUT = re.compile(
@@ -345,6 +339,7 @@ def said(text: str) -> Said:
 _DRAWN_OUT = re.compile(r"([a-z])\1{2,}(?![.\w]*/)")  # "thanksss"
 _GOODBYE = re.compile(
     r"\b(?:bye|tschuss|auf wiedersehen|au revoir|adios|hasta luego|tchau|arrivederci|doei)\W*$"
+    "|(?:\u518d\u89c1|\u62dc\u62dc|\u3055\u3088\u3046\u306a\u3089)\\W*$"
 )
 _PRAISE = 60  # characters of a turn that does no more than thank, or praise
 _PRAISE_CJK = 20

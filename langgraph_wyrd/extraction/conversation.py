@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from langgraph_wyrd.extraction import people
+from langgraph_wyrd.extraction.answers import Answers
 from langgraph_wyrd.extraction.messages import (
     Call,
     Message,
@@ -21,8 +22,8 @@ from langgraph_wyrd.extraction.messages import (
     read,
     written,
 )
+from langgraph_wyrd.extraction.owed import CALLS
 from langgraph_wyrd.extraction.plain import as_text, bounded, in_line, short
-from langgraph_wyrd.extraction.requests import CALLS, Owed
 from langgraph_wyrd.extraction.view import Fresh, View
 from langgraph_wyrd.state.facts import (
     Fact,
@@ -99,7 +100,7 @@ def _pending(view: View) -> Iterator[Fact]:
                 yield Settles(CALLS, ended(result)[0], source, result.call)
 
 
-class _Walk(Owed):
+class _Walk(Answers):
     """One list of messages."""
 
     def through(self, news: News) -> None:

@@ -25,8 +25,9 @@ _LEAD = Phrases(rf"(?:(?:{_SOFT})\b[\s,;:!-]*)*")
 _MORE = r"(?<!\bor )(?:(?:any|some)thing (?:else|more|further|different|additional)"
 _MORE += r"|(?:any|some) other|any ?more)\b"
 _HELP = r"(?:help|assist|do|get|be of|serve|answer|find|check|look)"
+_SERVES = r"(?:help|assist|serve|be of|do (?:for|to help))"
 _COURTESY = start(  # offers more of everything, wants no answer
-    rf"(?:(?:is|was|will) there (?:be )?)?(?:{_MORE}|what more|something else)",
+    rf"(?:(?:is|are|was|will) there (?:be )?)?(?:{_MORE}|what more|something else)",
     rf"is there (?:any|some)thing (?:(?:that )?(?:i|we|you)\b.*{_HELP}|i can)",
     rf"(?:do|did|would|will|are) you (?:still )?(?:\w+ )?(?:\w+ )?(?:\w+ )?"
     rf"(?:\w+ )?(?:with )?{_MORE}",
@@ -38,7 +39,7 @@ _COURTESY = start(  # offers more of everything, wants no answer
     r"(?:can|could|may|might|shall) (?:i|we) (?:still |also )?(?:help|assist)(?: you)?"
     r"(?: again| more| further| today| now| out)*\W*$",
     r"(?:and )?(?:what|how|who) else",
-    rf"(?:how|what)(?: else| more)? (?:can|could|may|might|should) (?:i|we) {_HELP}",
+    rf"(?:how|what)(?: else| more)? (?:can|could|may|might) (?:i|we) {_SERVES}",
     r"how are you|what's up|what brings you",
 )
 _UNDER_TERMS = start(

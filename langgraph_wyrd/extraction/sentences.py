@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 Form = Literal[
     "asks",  # an answer is needed to go on
+    "follows",  # the same, at the end of what tells what was wanted
     "proposes",  # puts something forward: does this suit?
     "instead",  # does not do what was wanted, and offers another thing
     "offers",  # one more thing, that need not be

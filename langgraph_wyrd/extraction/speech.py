@@ -74,6 +74,7 @@ _NUMBER = re.compile(r"(?m)^\s*\**(\d)[.)]\s")
 _BULLET = re.compile(r"^[-*+•]\s+")
 _NOTHING_SAID = Turn("tells", "")
 _WHOLE_ITEM = re.compile(r"(?m)^\s*(?:[-*+•]|\d+[.)])\s+(.+?)[*_ ]*$")
+_BLOCK = re.compile(r"(?m)(?:^\s*(?:[-*+•]|\d+[.)])\s.*\n?)+")
 _HEADING = re.compile(r"(?m)^#{1,4} ")
 _CHOICES = re.compile(rf"[{MARKS}][*_ ]*\n\s*(?:(?:[-*+•]|\d+[.)])[^\n{MARKS}]*(?:\n\s*|\Z))+\Z")
 _LEAD = re.compile(
@@ -127,7 +128,9 @@ def turn(text: str) -> Turn:
         form = _form(sentence, line, tables)
         if form == "tells" and place + 1 == len(said) and _is_bare(words, sentence):
             form = _bare_form(line, tables)
-        if form == "tells":
+        if form == "tells" and eased and said[place - 1] is eased[-1] and _begins_in(line, tables):
+            eased.append(sentence)  # "If it fails, tell me. I'll look at it then."
+        elif form == "tells":
             lines.append(_QUOTES.sub(" ", line))  # what is quoted promises nothing
         elif form == "courtesy":
             courtesy = True
@@ -163,6 +166,8 @@ def turn(text: str) -> Turn:
                 lines.append(line)  # a question of rhetoric, answered in what follows
             else:
                 (asks if form == "asks" else proposes).append(sentence)
+    if not (asks or proposes or offers) and (demand := _demand(words, tables)):
+        asks.append(demand)
     if lines and not (asks or proposes) and _awaits(said[-1], tables):
         asks.append(said[-1])  # "I'll start once you confirm"
     long = coded or len(text) > _LONG or "\n\n" in text.strip() or len(_ITEM.findall(text)) > 2
@@ -214,14 +219,23 @@ def turn(text: str) -> Turn:
     return Turn("courtesy", offered, progress, long=long, bare=bare, leaves=leaves)
 
 
+def _demand(words: str, tables: tuple[Tables, ...]) -> str:
+    """What a list at the end is asked with: "Please send me:", and what is to be sent."""
+    lead = _LEAD.search(words[-_END:]) if ":" in words or "\uff1a" in words else None
+    *_, last = sentences(lead.group(1)) if lead is not None else ("",)
+    return last if last and _form(last, lowered(last, tables), tables) == "asks" else ""
+
+
 def _mixed(words: str) -> frozenset[str]:
     """The items of a list that are questions, where others of it are none: titles, slogans."""
-    items = _WHOLE_ITEM.findall(words)
-    asked = [each for each in items if each[-1] in MARKS and len(list(sentences(each))) == 1]
-    others = [each for each in items if not any(mark in each for mark in MARKS)]
-    if not asked or len(others) < 2:
-        return frozenset()
-    return frozenset(next(sentences(each)) for each in asked)
+    found: set[str] = set()
+    for block in _BLOCK.findall(words):
+        items = _WHOLE_ITEM.findall(block)
+        asked = [each for each in items if each[-1] in MARKS and len(list(sentences(each))) == 1]
+        others = [each for each in items if not any(mark in each for mark in MARKS)]
+        if others:
+            found.update(next(sentences(each)) for each in asked)
+    return frozenset(found)
 
 
 def is_list(text: str) -> bool:
@@ -241,11 +255,18 @@ def _speaks_to(line: str, tables: tuple[Tables, ...]) -> bool:
 def _asks_leave(question: str, tables: tuple[Tables, ...]) -> bool:
     """Whether a question asks whether to do a thing, and for nothing that only they know."""
     line = lowered(question, tables)
-    if _PERMISSION.match(line) or any(each.OR.search(line) for each in tables):
+    if _PERMISSION.match(line) or any(
+        each.OR.search(line) or _asks_which(each, line) for each in tables
+    ):
         return False
     return question[-1] in MARKS and any(
         each.APPROVAL.search(line) or each.OFFERS.search(line) for each in tables
     )
+
+
+def _asks_which(tables: Tables, line: str) -> bool:
+    found = None if tables.cjk else tables.WH.match(line)
+    return found is not None and " " not in found.group()
 
 
 _PERMISSION = re.compile(  # what it may not do unasked
@@ -265,17 +286,14 @@ def _leaves(last: str, tables: tuple[Tables, ...], short: bool, courtesy: bool) 
     if last[-1] in MARKS or (tables == _IN_ENGLISH and not courtesy and " or " not in last):
         return False
     line = lowered(last, tables)
+    if any(each.COURTESY.search(line) for each in tables):
+        return False
     if short and len(tables) == 1 and tables[0].OR.search(line):
         return True  # "on Thursday at nine or on Friday at noon"
     return (
         courtesy
         and _MINE.search(line) is not None
-        and any(
-            each.OFFERS.search(line)
-            and not each.COURTESY.search(line)
-            and not each.ALSO.search(line)
-            for each in tables
-        )
+        and any(each.OFFERS.search(line) and not each.ALSO.search(line) for each in tables)
     )
 
 
@@ -393,7 +411,11 @@ _ADDRESSED = re.compile(
 
 _UNDER_TERMS = re.compile(  # what the agent needs before it can go on
     r"if you could |(?:once|as soon as) i (?:have|know) "
+    r"|if you (?:can |could )?(?:provide|give|share|send|tell|paste|confirm|upload)\b.{3,120},"
+    r" (?:i|we)(?:'ll| can| will)\b"
     r"|if you (?!(?:want|like|prefer|wish|need|ever|have|get|see|run)\b)\w+ .{3,120}, (?:i|we) can$"
+    r"|(?:once|when|as soon as) you (?:have|find|know|get|locate) .{2,60}, (?:please )?"
+    r"(?:let me know|provide|share|send|tell|give)\b"
 )
 _WAITS = re.compile(
     r"\b(?:an?|one|two|few|couple(?: of)?|some|more|\d+) (?:sec|second|moment|min|minute|hour)s?\b"
@@ -438,7 +460,7 @@ def _offer(tables: Tables, line: str, marked: bool) -> Form:
     """An offer that leaves a choice is a question, one that asks nothing a courtesy."""
     if not marked:
         return "courtesy"
-    return "asks" if tables.OR.search(line) else "offers"
+    return "asks" if tables.OR.search(line, line.find(" ") + 1) else "offers"
 
 
 def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
@@ -458,6 +480,10 @@ def _begins(words: str, lines: list[str], tables: tuple[Tables, ...]) -> bool:
         line = lowered(lead.group(1), tables)
         return any(each.BEGINS.search(line) for each in tables)
     return words.rstrip(" *_\n").endswith((":", "\uff1a")) and len(words) < 600
+
+
+def _begins_in(line: str, tables: tuple[Tables, ...]) -> bool:
+    return any(each.BEGINS.search(line) or each.DOING.search(line) for each in tables)
 
 
 def _ends(words: str, lines: list[str]) -> list[str]:

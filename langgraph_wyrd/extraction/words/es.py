@@ -16,8 +16,8 @@ COURTESY = (
     r"\b(?:te|le) (?:sirve|ayuda|queda claro)\W*$",
 )
 OFFERS = (
-    r"^(?:y |o )?(?:quieres?|deseas?|te gustaria|le gustaria|prefieres?|quisieras?|"
-    r"quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
+    r"^(?:y |o |u )?(?:quer[ei]s|quieren?|quieres?|desean?|deseas?|te gustaria|le gustaria|"
+    r"prefieres?|quisieras?|quisiera)(?: tambien)? que (?:yo |te |le |lo |la |nos )?\w+",
     r"^si (?:quieres|quiere|lo deseas|lo desea|deseas|desea|prefieres|prefiere|gustas|gusta|"
     r"te interesa|le interesa|te parece|le parece|lo prefieres)\b",
     r"^(?:(?:te|le|se|lo|la|los|las) )*(?!necesito|requiero|tengo|puedo|quiero|solo|pero|como|"

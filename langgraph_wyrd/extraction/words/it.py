@@ -17,8 +17,8 @@ COURTESY = (
     r"bisogno di altro|serve altro)\b",
 )
 OFFERS = (
-    r"^(?:e |o )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti piacerebbe|"
-    r"le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
+    r"^(?:e |o |oppure )?(?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|"
+    r"ti piacerebbe|le piacerebbe)(?: anche)? che (?:io|ti|le|lo|la|proceda)?\b",
     r"^se (?:vuoi|vuole|volete|desideri|desidera|preferisci|preferisce|ti va|ti interessa|"
     r"lo desidera|lo desideri)\b",
     r"\b(?:fammi|mi faccia|dimmi|mi dica|fatemi) (?:sapere )?se (?:vuoi|vuole|desideri|"
