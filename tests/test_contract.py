@@ -617,31 +617,6 @@ async def test_pruning_everything(saver: WyrdSaver, call: Call, strategy: str) -
     assert len(contents(saver, "t")) == 1
 
 
-WRONG = {
-    "setup": ["sometimes", None],
-    "on_damage": ["ignore"],
-    "timeout": ["5", -1, True, None],
-    "readers": [0, "2"],
-    "connect": ["sqlite://"],
-    "serde": [3, "json", {"dumps": 1}],
-    "extractors": [3, "todos", [3], str],
-    "hooks": [3, "save", [print]],
-    "labels": [3],
-    "aliases": [3],
-    "migrations": [3, "a:B", [3]],
-    "retention": [3],
-    "redact": [3, "token"],
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_options_of_the_wrong_kind(name: str) -> None:
-    """They are refused when the saver is made; the message names the option, or what it takes."""
-    for value in WRONG[name]:
-        with pytest.raises(errors.InvalidInput, match=f"{name[:9]}|extractor|Migration"):
-            WyrdSaver.from_conn_string("sqlite://", **{name: value})
-
-
 async def test_pruning_with_wrong_arguments(saver: WyrdSaver, call: Call) -> None:
     """An unknown strategy, or a string where threads are listed, is refused and nothing is lost."""
     for thread in ("t", "h", "e"):
