@@ -19,14 +19,7 @@ from langgraph_wyrd.errors import CheckpointDamaged, KeyMissing
 from langgraph_wyrd.recovery import repair as stored_rows
 from langgraph_wyrd.recovery.healer import Heal, record
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
-from langgraph_wyrd.recovery.repair import (
-    Fix,
-    Recovered,
-    flipped_back,
-    is_write,
-    known,
-    recovered,
-)
+from langgraph_wyrd.recovery.repair import Fix, Recovered, flipped_back, is_write, known, recovered
 from langgraph_wyrd.storage.keys import random_bits, thread_key
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.parity import PROTECTED, place_of, regroup, tags_of

@@ -14,25 +14,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from langgraph_wyrd.checkpoints import (
-    lookup,
-    projection,
-    search,
-    states,
-    working,
-)
+from langgraph_wyrd.checkpoints import lookup, projection, search, states, working
 from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
 from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
-from langgraph_wyrd.recovery.mend import (
-    Place,
-    differing,
-    fits,
-    locked,
-    remade,
-    salvaged,
-    ungrouped,
-)
+from langgraph_wyrd.recovery.mend import Place, differing, fits, locked, remade, salvaged, ungrouped
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState

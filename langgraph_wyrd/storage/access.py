@@ -19,13 +19,7 @@ from weakref import WeakSet
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from langgraph_wyrd.errors import (
-    InvalidInput,
-    KeyMissing,
-    PlainStore,
-    ReadOnlyDatabase,
-    WyrdError,
-)
+from langgraph_wyrd.errors import InvalidInput, KeyMissing, PlainStore, ReadOnlyDatabase, WyrdError
 from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.storage.engine import Connection, Driver
 from langgraph_wyrd.storage.names import given

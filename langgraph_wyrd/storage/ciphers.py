@@ -120,9 +120,7 @@ class SerdeCipher:
     """
 
     def __init__(
-        self,
-        encrypt: Callable[[bytes], tuple[str, bytes]],
-        decrypt: Callable[[str, bytes], Any],
+        self, encrypt: Callable[[bytes], tuple[str, bytes]], decrypt: Callable[[str, bytes], Any]
     ) -> None:
         self._encrypt = encrypt
         self._decrypt = decrypt

@@ -65,10 +65,7 @@ _POOL = ("min_size", "max_size", "max_idle", "max_lifetime", "reconnect_timeout"
          "max_waiting", "name")  # fmt: skip
 
 
-_UNPREPARED = (
-    psycopg.errors.InvalidSqlStatementName,
-    psycopg.errors.DuplicatePreparedStatement,
-)
+_UNPREPARED = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 _CLASHES = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 
