@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.retention import Retention, SizeReport, SweepReport
     from langgraph_wyrd.recovery import verify as verification
     from langgraph_wyrd.recovery.verify import Report
-    from langgraph_wyrd.storage import rotation as keys
-    from langgraph_wyrd.storage.rotation import Rotation
+    from langgraph_wyrd.storage import encryption
+    from langgraph_wyrd.storage.encryption import Rotation
     from langgraph_wyrd.transfer import files
 else:
     reading, sweeping = lazy("checkpoints.reextract", "checkpoints.retention")
     delete = lazy("checkpoints.delete")
-    keys, verification = lazy("storage.rotation", "recovery.verify")
+    encryption, verification = lazy("storage.encryption", "recovery.verify")
     files, copy = lazy("transfer.files", "checkpoints.copy")
 
 
@@ -319,7 +319,7 @@ class Admin(SaverBase):
         sealer = self._access.ring
         if sealer is None:
             raise InvalidInput("this saver was opened without keys=: there are none to rotate")
-        steps = keys.rotation(self._dialect, sealer, progress, self._engine.mend)
+        steps = encryption.rotation(self._dialect, sealer, progress, self._engine.mend)
         found: Any = None
         while True:
             try:

@@ -37,8 +37,8 @@ from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
-from langgraph_wyrd.storage import opening, url
 from langgraph_wyrd.storage import schema as schemas
+from langgraph_wyrd.storage import url
 from langgraph_wyrd.storage.access import Access
 from langgraph_wyrd.storage.engine import Engine
 from langgraph_wyrd.storage.names import check_size, given, stored
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from langgraph_wyrd.checkpoints.retention import Retention
     from langgraph_wyrd.extraction import registry
     from langgraph_wyrd.extraction.registry import Extractor, Extractors
-    from langgraph_wyrd.storage.keyring import KeyRing
+    from langgraph_wyrd.storage.encryption import KeyRing
     from langgraph_wyrd.thread import Thread
 else:
     runs = lazy("runs")
@@ -210,12 +210,23 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
 
     def setup(self) -> Any:
         """Open the database and make what is missing. Happens by itself on first use."""
-        opening.meet(self._engine)
+        operations.run(self._open())
         return _Ready()
 
     async def asetup(self) -> None:
         """Async version of `setup`."""
-        await opening.ameet(self._engine)
+        await operations.arun(self._open())
+
+    def _open(self, *, enters: bool = False) -> Operation[None]:
+        """Connect, and make what is missing. Nobody's lock is waited for. Whoever `enters` opens
+        it again after a close; what can't be opened is then left closed."""
+        fresh = enters and self._engine.reopened()
+        try:
+            yield operations.job(self._engine, "open", operations.nothing)
+        except BaseException:
+            if fresh:
+                yield operations.ask(self._engine, "close")
+            raise
 
     @operation
     def close(self) -> Operation[None]:
@@ -227,14 +238,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
     aclose = asynchronous(close)
 
     def __enter__(self) -> Self:
-        opening.enter(self._engine)
+        operations.run(self._open(enters=True))
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
-        await opening.aenter(self._engine)
+        await operations.arun(self._open(enters=True))
         return self
 
     async def __aexit__(self, *exc: object) -> None:

@@ -6,7 +6,6 @@ agree with the events can't be told without them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,10 +13,16 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from langgraph_wyrd.checkpoints import lookup, projection, search, states, working
+from langgraph_wyrd.checkpoints import listing, lookup, projection, search, states, working
 from langgraph_wyrd.checkpoints.read import LOST_SAID
 from langgraph_wyrd.codec.values import Codec
-from langgraph_wyrd.errors import DatabaseDamaged, KeyMissing, ThreadNotFound, WyrdError
+from langgraph_wyrd.errors import (
+    CheckpointDamaged,
+    DatabaseDamaged,
+    KeyMissing,
+    ThreadNotFound,
+    WyrdError,
+)
 from langgraph_wyrd.recovery.mend import Place, differing, fits, locked, remade, salvaged, ungrouped
 from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
@@ -26,7 +31,7 @@ from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage import schema
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
-from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert
+from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert, with_texts
 from langgraph_wyrd.storage.scripts import Command, Query, Script
 from langgraph_wyrd.storage.tables import (
     CHECKPOINTS,
@@ -37,7 +42,6 @@ from langgraph_wyrd.storage.tables import (
     TABLES,
     THREADS,
     WRITES,
-    Column,
     Table,
     ThreadRow,
 )
@@ -339,18 +343,22 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     except KeyMissing:
         return []
     state = working.visible(thread)
-    steps = projection.changes(row.key, given(name), WorkingState(), state, thread.head or "")
+    steps = projection.changes(
+        row.key, given(name), WorkingState(), state, thread.head or "", codec.sealer
+    )
     steps += yield from states.over(dialect, codec, thread, thread.head, state)
     wrong = []
     for table in projection.PUBLIC:
-        sealed = codec.sealer is not None
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
-        held = yield from fetch(table, thread=row.key)
+        held = [*map(table.row._make, (yield Query(with_texts(table), (row.key,))))]
         if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
             ids = {each.id for each in made}
             held = [each for each in held if each.id in ids or not _is_old_fact(each)]
-        shown = _plain(table, held, sealed=sealed, parsed=dialect == "postgres")
-        if shown != _plain(table, made, sealed=sealed, parsed=False):
+        try:
+            same = _items(codec, table, held) == _items(codec, table, made)
+        except (CheckpointDamaged, TypeError, ValueError):
+            same = False
+        if not same:
             wrong.append((table.name, "rows differ from the events"))
     right = projection.columns(state, row.key, None)
     for column, value in zip(_SHOWN, right, strict=True):
@@ -371,30 +379,10 @@ def _is_old_fact(row: Any) -> bool:
     return over and (row.rule == "edit" or row.kind == "decision")
 
 
-def _plain(table: Table, rows: Sequence[Any], *, sealed: bool, parsed: bool) -> Any:
-    """Rows by their ids, alike on both databases; of encrypted columns only whether they are null.
-
-    `parsed`: columns of JSON are no text any more.
-    """
-    hidden = table.encrypted if sealed else ()
-    return {
-        row.id: [
-            "" if column.name in hidden and value is not None else _alike(column, value, parsed)
-            for column, value in zip(table.columns, row, strict=True)
-        ]
-        for row in rows
-    }
-
-
-def _alike(column: Column, value: Any, parsed: bool) -> Any:
-    if column.name == "changed_in":  # which may name any later checkpoint
-        return None
-    with suppress(TypeError, ValueError, RecursionError):  # else it is damaged, and differs
-        if column.kind == "json" and not parsed:
-            return json.loads(value)
-        if column.kind == "time" and isinstance(value, str):
-            return datetime.fromisoformat(value)
-    return bool(value) if column.kind == "bool" else value
+def _items(codec: Codec, table: Table, rows: Sequence[Any]) -> dict[str, Any]:
+    """What the rows of a public table say: each item, and its place in a list."""
+    item = listing.item_of(table)
+    return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
 
 
 # ---- repair

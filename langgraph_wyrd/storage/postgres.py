@@ -514,50 +514,44 @@ def check_options(conninfo: str, options: Mapping[str, Any]) -> None:
         raise BadUrl(f"Postgres can't be reached by this address: {said(error)}") from error
 
 
+# What a state of the server's means, by how its code begins: the first that fits.
+_MEANINGS: tuple[tuple[str | tuple[str, ...], type[StoreError], str], ...] = (
+    ("55P03", DatabaseBusy,
+     "{where}: somebody else held a lock for longer than the timeout of {timeout:g} s ({said})"),
+    ("57014", StatementTimeout,
+     "{where}: it took longer than the server, or the role, allows ({said}). Nothing of it was "
+     "stored: raise its statement_timeout, or ask for less at once"),
+    (("XX001", "XX002"), DatabaseDamaged,
+     "{where}: pages of it are damaged, and what they held can't be read ({said}). Other threads "
+     "may be whole: verify() says more. An index can be made anew with REINDEX; else restore the "
+     "database from a backup"),
+    ("53100", DatabaseFull,
+     "{where}: no room left for this write, which was not stored ({said}). Make room on the "
+     "server's disk, and the same saver goes on"),
+    ("53", DatabaseBusy, "{where}: no room left for this write, which was not stored ({said})"),
+    ("25006", ReadOnlyDatabase, "{where} can only be read ({said})"),
+    (("42P01", "3F000"), SchemaMissing,
+     "{where} does not have langgraph-wyrd's tables ({said}). {remedy}"),
+    ("42501", StoreError,
+     "{where}: this role may not do that ({said}). Tables can be made by another role: see "
+     'WyrdSaver.ddl(), and setup="never"'),
+    ("25P03", ConnectionLost,
+     "{where}: the server ends a transaction that waits for us too soon, twice ({said}): raise its "
+     "idle_in_transaction_session_timeout"),
+)  # fmt: skip
+
+
 def translated(error: psycopg.Error, where: str, timeout: float) -> WyrdError:
     """The error of ours that says what the driver's means."""
-    text = said(error)
-    state = error.sqlstate or ""
-    if state == "55P03":
-        return DatabaseBusy(
-            f"{where}: somebody else held a lock for longer than the timeout of "
-            f"{timeout:g} s ({text})"
-        )
-    if state == "57014":
-        return StatementTimeout(
-            f"{where}: it took longer than the server, or the role, allows ({text}). Nothing of "
-            "it was stored: raise its statement_timeout, or ask for less at once"
-        )
-    if state in ("XX001", "XX002"):
-        damaged = DatabaseDamaged(
-            f"{where}: pages of it are damaged, and what they held can't be read ({text}). Other "
-            "threads may be whole: verify() says more. An index can be made anew with REINDEX; "
-            "else restore the database from a backup"
-        )
-        damaged.of, damaged.said = "the database", text
-        damaged.remedy = "restore the database from a backup; REINDEX does for an index"
-        return damaged
-    if state.startswith("53"):
-        what = f"{where}: no room left for this write, which was not stored ({text})"
-        if state != "53100":
-            return DatabaseBusy(what)
-        return DatabaseFull(f"{what}. Make room on the server's disk, and the same saver goes on")
-    if state == "25006":
-        return ReadOnlyDatabase(f"{where} can only be read ({text})")
-    if state in ("42P01", "3F000"):
-        remedy = made_again(text)
-        what = f"{where} does not have langgraph-wyrd's tables ({text})"
-        return SchemaMissing(f"{what}. {remedy}" if remedy else what)
-    if state == "42501":
-        return StoreError(
-            f"{where}: this role may not do that ({text}). Tables can be made by another "
-            'role: see WyrdSaver.ddl(), and setup="never"'
-        )
-    if state == "25P03":
-        return ConnectionLost(
-            f"{where}: the server ends a transaction that waits for us too soon, twice ({text}): "
-            "raise its idle_in_transaction_session_timeout"
-        )
+    text, state = said(error), error.sqlstate or ""
+    for code, kind, meaning in _MEANINGS:
+        if state.startswith(code):
+            about = {"remedy": made_again(text), "said": text, "timeout": timeout, "where": where}
+            made = kind(meaning.format(**about).removesuffix(". "))
+            if isinstance(made, DatabaseDamaged):
+                made.of, made.said = "the database", text
+                made.remedy = "restore the database from a backup; REINDEX does for an index"
+            return made
     if lost(error):
         return ConnectionLost(f"{where}: the connection was lost, twice ({text})")
     return StoreError(f"{where}: {text}")
