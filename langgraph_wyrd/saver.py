@@ -34,7 +34,7 @@ from langgraph_wyrd.errors import InvalidInput
 from langgraph_wyrd.extraction.policy import DEFAULT, Channels
 from langgraph_wyrd.hooks import Happening, Hook, HookMethods, Hooks, afire, fire
 from langgraph_wyrd.lazy import lazy
-from langgraph_wyrd.operations import Call, Fire, Operation, ask, asynchronous, operation
+from langgraph_wyrd.operations import Fire, Operation, ask, asynchronous, operation
 from langgraph_wyrd.queries import Queries
 from langgraph_wyrd.recovery.healer import Healer
 from langgraph_wyrd.storage import schema as schemas
@@ -225,7 +225,7 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             yield operations.job(self._engine, "open", operations.nothing)
         except BaseException:
             if fresh:
-                yield operations.ask(self._engine, "close")
+                yield ask(self._engine, "close")
             raise
 
     @operation
@@ -371,9 +371,14 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Operation[Mapping[str, DeltaChannelHistory]]:
         """What rebuilds delta channels at a checkpoint: a seed, and the writes since then."""
-        wanted = self._delta(config, channels)
-        found = yield Call(partial(self._loaded, *wanted), partial(self._aloaded, *wanted))
-        return configs.history(found)
+        self._permit(config)
+        thread_id, ns, id = stored_place(config)
+        script = partial(
+            read.delta_history, self._dialect, self._codec, thread_id, ns, id, [*channels]
+        )
+        nothing: Any = {name: ([], []) for name in channels}
+        read_ = self._of_thread(thread_id, script, nothing)
+        return configs.history((yield from self._read(read_, thread_id)))
 
     aget_delta_channel_history = asynchronous(get_delta_channel_history)  # type: ignore[arg-type]
 
@@ -490,13 +495,6 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
             return read.get(dialect, codec, thread_id, ns, id, self._writing.absent, start)
 
         return self._of_thread(thread_id, script, None), thread_id
-
-    def _delta(self, config: RunnableConfig, channels: Sequence[str]) -> tuple[Reading, str]:
-        self._permit(config)
-        where = stored_place(config)
-        script = partial(read.delta_history, self._dialect, self._codec, *where, [*channels])
-        nothing: Any = {name: ([], []) for name in channels}
-        return self._of_thread(where[0], script, nothing), where[0]
 
     def _loaded(self, script: Reading, thread_id: str | None) -> Any:
         """What a script reads; where that is damaged, what can be healed, or read around it."""

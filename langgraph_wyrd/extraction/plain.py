@@ -114,7 +114,7 @@ class _Room:
         if isinstance(value, Mapping):
             if self.inside and value.keys() >= _OF_A_MESSAGE:
                 return self._message(value["type"], value["content"], depth, None)
-            tag = kind.__name__ if isinstance(value, Kept) else None
+            tag = value.kept_type.partition(":")[2] if isinstance(value, Kept) else None
             shown = self._entries(value.items(), len(value), depth, tag)
             return {**shown, KEPT: True} if isinstance(value, Kept) else shown
         if isinstance(value, list | tuple | deque) and (
@@ -181,15 +181,18 @@ class _Room:
         return self._entries(held, 2, depth, None if self.inside else tag)
 
     def _object(self, value: Any, depth: int) -> Any:
-        name = type(value).__name__
+        kept = isinstance(value, Kept)
+        name = value.kept_type.partition(":")[2] if kept else type(value).__name__
         held: list[tuple[str, Any]]
         if isinstance(value, str):
             return self._text(str.__str__(value.value if isinstance(value, Enum) else value))
         if isinstance(value, Enum):
             return self.show(value.value, depth + 1)
+        if isinstance(value, Kept) and isinstance(value, (int, float)):
+            return self.show(value.kept_data, depth + 1)
         if isinstance(value, date | time):
             return self._text(value.isoformat())
-        if isinstance(value, Kept) and not isinstance(value, BaseMessage):
+        if kept and not isinstance(value, BaseMessage):
             return {**self._entries([("kept", value.kept_data)], 1, depth, name), KEPT: True}
         if isinstance(value, _AS_TEXT):
             return self._text(str(value))

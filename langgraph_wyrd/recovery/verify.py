@@ -28,23 +28,11 @@ from langgraph_wyrd.recovery.repair import TABLES as RECOVERED
 from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.wording import count
-from langgraph_wyrd.storage import schema
+from langgraph_wyrd.storage import schema, tables
 from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert, with_texts
 from langgraph_wyrd.storage.scripts import Command, Query, Script
-from langgraph_wyrd.storage.tables import (
-    CHECKPOINTS,
-    MIGRATIONS,
-    OPEN_LOOPS,
-    PARITY,
-    SNAPSHOTS,
-    TABLES,
-    THREADS,
-    WRITES,
-    Table,
-    ThreadRow,
-)
 
 RIGHT = "can be restored to the byte"
 ANEW = "a repair makes it again from what it is derived of"
@@ -200,13 +188,13 @@ def _threads(thread_id: str | None) -> Script[list[str]]:
     """The threads to look at, also those whose own row is missing."""
     if thread_id is None:
         rows = yield Query("SELECT thread_id, key FROM wyrd_threads")
-        sound = yield from fetch(PARITY, "WHERE name IS NOT NULL")
+        sound = yield from fetch(tables.PARITY, "WHERE name IS NOT NULL")
     else:
         rows = yield Query(
             "SELECT thread_id, key FROM wyrd_threads WHERE thread_id = ?", (thread_id,)
         )
-        sound = yield from fetch(PARITY, name=thread_id)
-    names = {each.thread: each.name or "" for each in sound if not unsound(PARITY, each)}
+        sound = yield from fetch(tables.PARITY, name=thread_id)
+    names = {each.thread: each.name or "" for each in sound if not unsound(tables.PARITY, each)}
     own = {row[0] for row in rows if isinstance(row[0], str) and row[1] not in names}
     return sorted(own | set(names.values()))
 
@@ -240,17 +228,17 @@ def _thread(
         if number:
             many = one if number == 1 else one.replace("row", "rows", 1)
             what = f"{number:,} {many} that its parity names can't be found"
-            note(PARITY.name, "groups", what, remedy)
+            note(tables.PARITY.name, "groups", what, remedy)
     if not found.lost and (loose := ungrouped(found)):
-        note(PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
+        note(tables.PARITY.name, "groups", f"{count(loose, 'row')} without parity", ANEW)
     for what in _thread_row(place, found):
-        note(THREADS.name, "its row", what, ANEW)
+        note(tables.THREADS.name, "its row", what, ANEW)
     if place.row is not None and _lost(place.row, found):
-        note(CHECKPOINTS.name, "all", f"{LOST_SAID}, though the thread had some", STAYS)
+        note(tables.CHECKPOINTS.name, "all", f"{LOST_SAID}, though the thread had some", STAYS)
     for where, what in _paths(found):
-        note(CHECKPOINTS.name, where, what, EARLIER)
+        note(tables.CHECKPOINTS.name, where, what, EARLIER)
     missing = yield from _missing(dialect)
-    for table in TABLES.values():
+    for table in tables.TABLES.values():
         if table in RECOVERED or "thread" not in table.names or table.name in missing:
             continue
         for each in (yield from fetch(table, thread=place.key)):
@@ -263,25 +251,25 @@ def _thread(
             note(where, "rows", what, ANEW)
     row = None if place.row is None else lookup.thread_of(dialect, name, place.row)
     if row is not None and not row.deleted and reader is not None and reader.has_to_read(row):
-        note(THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
-    for each in found.sound[CHECKPOINTS]:
+        note(tables.THREADS.name, "its working state", STALE, LOOKED_AT, damage=False)
+    for each in found.sound[tables.CHECKPOINTS]:
         if each.parent is not None and each.parent >= each.id:
             what = f"it sorts before its parent {given(each.parent)}: two clocks differed"
-            note(CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
+            note(tables.CHECKPOINTS.name, given(each.id), what, NONE, damage=False)
     return made
 
 
-def _where(table: Table, row: Any) -> str:
+def _where(table: tables.Table, row: Any) -> str:
     values = [getattr(row, name) for name in table.key if name != "thread"]
     return ", ".join(given(str(value)) if value != "" else "root" for value in values)
 
 
-def _remedy(table: Table, row: Any) -> str:
-    if table is CHECKPOINTS:
+def _remedy(table: tables.Table, row: Any) -> str:
+    if table is tables.CHECKPOINTS:
         return EVENTS if unsound(table, row) == ("events_sum",) else EARLIER
-    if table is WRITES:
+    if table is tables.WRITES:
         return AGAIN
-    return DROPPED if table is SNAPSHOTS else ANEW if table is PARITY else STAYS
+    return DROPPED if table is tables.SNAPSHOTS else ANEW if table is tables.PARITY else STAYS
 
 
 def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
@@ -293,18 +281,18 @@ def _thread_row(place: Place, found: Recovered) -> Iterator[str]:
     if right is not None:
         for column in differing(place.row, right):
             yield f"its {column} is not what its checkpoints say"
-        if wrong := _unlike(THREADS, place.row):
+        if wrong := _unlike(tables.THREADS, place.row):
             yield wrong
 
 
-def _lost(row: ThreadRow, found: Recovered) -> bool:
+def _lost(row: tables.ThreadRow, found: Recovered) -> bool:
     """Whether a thread had a head, and no finding says why all its checkpoints are gone."""
-    left = any(each.ns == "" for each in found.sound[CHECKPOINTS])
-    reported = found.absent or any(table is CHECKPOINTS for table, _ in found.broken)
+    left = any(each.ns == "" for each in found.sound[tables.CHECKPOINTS])
+    reported = found.absent or any(table is tables.CHECKPOINTS for table, _ in found.broken)
     return row.head is not None and row.deleted_at is None and not left and not reported
 
 
-def _unlike(table: Table, row: Any) -> str:
+def _unlike(table: tables.Table, row: Any) -> str:
     """What of a row is not as its table is declared."""
     if table.sums and unsound(table, row):
         return "it fails its checksum"
@@ -316,11 +304,11 @@ def _unlike(table: Table, row: Any) -> str:
 
 def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
     """Checkpoints whose path ends nowhere."""
-    rows = {(row.ns, row.id): row for row in found.sound[CHECKPOINTS]}
-    lost = {(row.ns, row.id) for table, row in found.broken if table is CHECKPOINTS}
-    snapshots = found.sound[SNAPSHOTS]
+    rows = {(row.ns, row.id): row for row in found.sound[tables.CHECKPOINTS]}
+    lost = {(row.ns, row.id) for table, row in found.broken if table is tables.CHECKPOINTS}
+    snapshots = found.sound[tables.SNAPSHOTS]
     whole = {(row.ns, row.checkpoint, row.stamp) for row in snapshots if row.channel == ""}
-    for row in found.sound[CHECKPOINTS]:
+    for row in found.sound[tables.CHECKPOINTS]:
         if row.built_on is None or (row.ns, row.id, row.stamp) in whole:
             continue
         before = rows.get((row.ns, row.built_on))
@@ -333,7 +321,7 @@ def _paths(found: Recovered) -> Iterator[tuple[str, str]]:
 # ---- the public tables
 
 
-def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list[tuple[str, str]]]:
+def _shown(dialect: str, codec: Codec, name: str, row: Any) -> Script[list[tuple[str, str]]]:
     """Where the public tables do not show what the events say."""
     if row.status is None:
         return []  # nothing was read of it yet
@@ -351,9 +339,11 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
     for table in projection.PUBLIC:
         made = [table.row._make(step.params) for step in steps if step.sql == upsert(table)]
         held = [*map(table.row._make, (yield Query(with_texts(table), (row.key,))))]
-        if table is OPEN_LOOPS:  # what was declared and is over stays, whatever branch it is of
-            ids = {each.id for each in made}
-            held = [each for each in held if each.id in ids or not _is_old_fact(each)]
+        if table is tables.OPEN_LOOPS:  # what was declared and is over stays
+            there = {each.id for each in made}
+            facts = [each for each in held if each.rule == "edit" or each.kind == "decision"]
+            old = {each.id for each in facts if (each.closed_at or each.closed_in) is not None}
+            held = [each for each in held if each.id in there or each.id not in old]
         try:
             same = _items(codec, table, held) == _items(codec, table, made)
         except (CheckpointDamaged, TypeError, ValueError):
@@ -362,24 +352,19 @@ def _shown(dialect: str, codec: Codec, name: str, row: ThreadRow) -> Script[list
             wrong.append((table.name, "rows differ from the events"))
     right = projection.columns(state, row.key, None)
     for column, value in zip(_SHOWN, right, strict=True):
-        if codec.sealer is not None and column in THREADS.encrypted:
+        if codec.sealer is not None and column in tables.THREADS.encrypted:
             continue
         if column in ("reason", "due") and row.status == state.status == "due":
             continue  # while a step runs, the row still names the tasks of it that have ended
         if getattr(row, column) != value and (column != "title" or value is not None):
-            wrong.append((THREADS.name, f"its {column} differs from the events"))
+            wrong.append((tables.THREADS.name, f"its {column} differs from the events"))
     return wrong
 
 
 _SHOWN = ("status", "reason", "due", "title", "open_loops", "open_todos")
 
 
-def _is_old_fact(row: Any) -> bool:
-    over = row.closed_at is not None or row.closed_in is not None
-    return over and (row.rule == "edit" or row.kind == "decision")
-
-
-def _items(codec: Codec, table: Table, rows: Sequence[Any]) -> dict[str, Any]:
+def _items(codec: Codec, table: tables.Table, rows: Sequence[Any]) -> dict[str, Any]:
     """What the rows of a public table say: each item, and its place in a list."""
     item = listing.item_of(table)
     return {row.id: (item(codec.open(table, row)), getattr(row, "place", 0)) for row in rows}
@@ -415,22 +400,22 @@ def _database(dialect: str, pages: bool) -> Script[list[Finding]]:
                 found.append(Finding(DatabaseDamaged.of, None, "pages", str(said), remedy))
     missing = yield from _missing(dialect)
     for name in missing:
-        remedy = ANEW if _remakes(TABLES[name]) else STAYS
+        remedy = ANEW if _remakes(tables.TABLES[name]) else STAYS
         found.append(Finding(name, None, "the table", "it is missing", remedy))
     rows = yield Query("SELECT version, name, min_reader FROM wyrd_migrations ORDER BY version")
     if [tuple(row) for row in rows] != [tuple(each) for each in schema.APPLIED]:
         what = "they are not those of the migrations that were applied"
-        found.append(Finding(MIGRATIONS.name, None, "rows", what, RIGHT))
+        found.append(Finding(tables.MIGRATIONS.name, None, "rows", what, RIGHT))
     for table, _, remedy in (yield from _homeless(missing)):
         what = "it is of a thread that is not there"
         found.append(Finding(table.name, None, "a row of no thread", what, remedy))
     return found
 
 
-def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
+def _homeless(missing: Collection[str]) -> Script[list[tuple[tables.Table, Any, str]]]:
     """Rows of no thread, and what a repair does about each."""
-    found: list[tuple[Table, Any, str]] = []
-    for table in TABLES.values():
+    found: list[tuple[tables.Table, Any, str]] = []
+    for table in tables.TABLES.values():
         if table.names[0] != "thread" or table.name in missing:
             continue
         for row in (
@@ -454,7 +439,7 @@ def _homeless(missing: Collection[str]) -> Script[list[tuple[Table, Any, str]]]:
 
 def _missing(dialect: str) -> Script[list[str]]:
     found = []
-    for name in TABLES:
+    for name in tables.TABLES:
         try:
             there = yield Query(_THERE[dialect].format(name))
         except WyrdError:
@@ -464,17 +449,17 @@ def _missing(dialect: str) -> Script[list[str]]:
     return found
 
 
-def _remakes(table: Table) -> bool:
+def _remakes(table: tables.Table) -> bool:
     """Whether nothing is lost with a table that a repair makes again."""
-    return table.role != "source" and table is not THREADS
+    return table.role != "source" and table is not tables.THREADS
 
 
 def _repaired_database(dialect: str) -> Script[None]:
     missing = yield from _missing(dialect)
     for statement in schema.statements(dialect):  # type: ignore[arg-type]
-        if any(f" {name} " in f"{statement} " for name in missing if _remakes(TABLES[name])):
+        if any(f" {name} " in f"{statement} " for name in missing if _remakes(tables.TABLES[name])):
             yield Command(statement)
-    left = [name for name in missing if not _remakes(TABLES[name])]
+    left = [name for name in missing if not _remakes(tables.TABLES[name])]
     for table, row, remedy in (yield from _homeless(left)):
         if remedy == AWAY:
             yield Command(delete(table, *table.key), [key_of(table, row)])

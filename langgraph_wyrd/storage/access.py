@@ -230,7 +230,9 @@ def serde_sealer(serde: Any) -> Sealer:
     def encrypt(data: bytes) -> tuple[str, bytes]:
         nonlocal texts
         if texts is None:
-            texts = not _takes_bytes(serde)
+            texts = True
+            with suppress(Exception):
+                texts = serde.loads_typed(serde.dumps_typed(_TEXT)) != _TEXT
         made: tuple[str, bytes] = serde.dumps_typed(b64encode(data).decode() if texts else data)
         return made
 
@@ -239,14 +241,6 @@ def serde_sealer(serde: Any) -> Sealer:
         return b64decode(found, validate=True) if type(found) is str else found
 
     return encryption.Sealer(encryption.SerdeCipher(encrypt, decrypt), _ROW_COST)
-
-
-def _takes_bytes(serde: Any) -> bool:
-    """Whether a serde gives bytes back as they were."""
-    try:
-        return bool(serde.loads_typed(serde.dumps_typed(_TEXT)) == _TEXT)
-    except Exception:
-        return False
 
 
 def proof(cipher: Cipher, id: str) -> KeyRow:

@@ -105,11 +105,12 @@ def threads(after: str = "") -> Script[list[tuple[str, int]]]:
 
 
 def stored_rows(
-    dialect: str, thread_id: str, *, around_damage: bool = False
+    dialect: str, thread_id: str, *, around_damage: bool | None = None
 ) -> Script[Carried | None]:
     """A thread's rows as they are stored; None if there is no such thread.
 
-    `around_damage`: damaged checkpoints are left out, and what can't be restored without them.
+    `around_damage`: leave out damaged checkpoints, and what can't be restored without them. False:
+    also refuse a thread of which a checkpoint is missing that others build on.
 
     Raises:
         CheckpointDamaged: A row is damaged or missing, and can't be restored.
@@ -121,16 +122,16 @@ def stored_rows(
     row = remade(found, place.row or place.wrong)
     if row is None or row.deleted_at is not None:
         return None
-    whole = _restorable(found.sound[CHECKPOINTS])
     broken = [table.name for table, _ in found.broken if table in copy.COPIED]
+    every, whole = found.sound[CHECKPOINTS], _restorable(found.sound[CHECKPOINTS])
     if around_damage:
         found.sound[CHECKPOINTS] = whole
-    elif broken or found.missing or len(whole) < len(found.sound[CHECKPOINTS]):
+    elif broken or found.missing or (around_damage is False and len(whole) < len(every)):
         what = f"{len(broken)} rows ({', '.join(sorted({*broken}))})" if broken else "rows"
         raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
         )
-    if row.head is not None and not any(each.ns == "" for each in whole):
+    if row.head is not None and not any(each.ns == "" for each in found.sound[CHECKPOINTS]):
         raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {LOST_SAID}: verify() tells more"
         )
