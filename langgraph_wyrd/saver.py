@@ -501,21 +501,22 @@ class WyrdSaver(Admin, Queries, HookMethods, Users, BaseCheckpointSaver[str]):
         try:
             return self._engine.run(script)
         except Exception as error:
-            return self._writing.store(self._again(script, thread_id, error))
+            return operations.run(self._again(script, thread_id, error))
 
     async def _aloaded(self, script: Reading, thread_id: str | None) -> Any:
         """Async version of `_loaded`."""
         try:
             return await self._engine.arun(script)
         except Exception as error:
-            return await self._writing.astore(self._again(script, thread_id, error))
+            return await operations.arun(self._again(script, thread_id, error))
 
-    def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Any:
-        """The flow that reads once more, around the damage that `error` may come from."""
+    def _again(self, script: Reading, thread_id: str | None, error: Exception) -> Operation[Any]:
+        """Read once more, around the damage that `error` may come from."""
         if self._healer is None or not read.is_damage(error):
             raise error
         damaged = getattr(error, "wyrd_thread", None) or thread_id
-        return self._healer.read([damaged] if damaged else [], script, self._codec, error)
+        do, threads = partial(operations.job, self._engine), [damaged] if damaged else []
+        return (yield from self._healer.read(do, threads, script, self._codec, error))
 
     def _happened(self, made: Put | PutWrites, change: Change | None) -> Sequence[Happening]:
         """What a write changed, and what a retention deleted meanwhile: for the hooks."""

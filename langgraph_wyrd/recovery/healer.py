@@ -154,34 +154,30 @@ class Healer:
 
     def read(
         self,
+        do: Callable[[str, Callable[[], Script[Any]]], Any],
         thread_ids: Sequence[str],
         lenient: Callable[[load.Lenient], Script[T]],
         codec: Codec,
         first: BaseException,
-    ) -> Callable[[Callable[..., Job]], Flow]:
-        """Mend the threads, read again leniently, record and tell what that had to do."""
-
-        def run(make: Callable[..., Job]) -> Flow:
-            done: list[tuple[str, list[Heal]]] = []
-            for thread_id in thread_ids:
-                with suppress(WyrdError):  # it can't be written: what follows reads round it
-                    script = partial(self.script, [thread_id], False)
-                    done += yield self._engine.post(make("mend", script))
-            reading = load.Lenient(self._engine.driver.dialect, codec)
-            found = yield self._engine.post(make("read", lambda: reading.run(lenient)))
-            yield self.report(done)
-            for thread_id, (key, heals, drops) in reading.found.items():
-                log(thread_id, heals)
-                with suppress(WyrdError):
-                    record = partial(_recorded, key, heals, drops)
-                    new = yield self._engine.post(make("mend", record))
-                    yield self._fire([(thread_id, new)])
-            said = done or any(heals for _, heals, _ in reading.found.values())
-            if not said and not isinstance(first, CheckpointDamaged):
-                raise first  # nothing is damaged: it was another error
-            return found
-
-        return run
+    ) -> Flow:
+        """Mend the threads, read again leniently, record and report what that had to do. Yields
+        hooks to call, and what `do` makes of each script to run."""
+        done: list[tuple[str, list[Heal]]] = []
+        for thread_id in thread_ids:
+            with suppress(WyrdError):  # it can't be written: what follows reads round it
+                done += yield do("mend", partial(self.script, [thread_id], False))
+        reading = load.Lenient(self._engine.driver.dialect, codec)
+        found = yield do("read", partial(reading.run, lenient))
+        yield self.report(done)
+        for thread_id, (key, heals, drops) in reading.found.items():
+            log(thread_id, heals)
+            with suppress(WyrdError):
+                new = yield do("mend", partial(_recorded, key, heals, drops))
+                yield self._fire([(thread_id, new)])
+        said = done or any(heals for _, heals, _ in reading.found.values())
+        if not said and not isinstance(first, CheckpointDamaged):
+            raise first  # nothing is damaged: it was another error
+        return found
 
 
 def _recorded(

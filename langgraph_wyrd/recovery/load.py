@@ -111,7 +111,7 @@ class _Thread:
             if table is tables.WRITES and (row.ns, row.checkpoint) not in there:
                 what = f"what task {row.task} wrote is damaged: nothing says at which checkpoint"
                 self.note("left_out", "", "", what, str(row.task))
-        if found.missing:
+        if found.absent:
             self.note("left_out", "", "", absent(found))
 
     def note(self, kind: Any, ns: str, id: str, what: str, channel: str = "") -> None:
@@ -126,7 +126,7 @@ class _Thread:
         ids = [id for at, id in (*self._rows, *self._lost) if at == ns]
         stored = self._found.stored.row
         head = None if stored is None else stored.head
-        if ns == "" and head and isinstance(head, str) and (self._found.missing or not ids):
+        if ns == "" and head and isinstance(head, str) and (self._found.absent or not ids):
             ids.append(head)
         return max(ids, default=None)
 
@@ -134,7 +134,7 @@ class _Thread:
         """The latest checkpoint, or its nearest intact ancestor; None if nothing can be read."""
         wanted = self.latest(ns)
         if wanted is None:
-            if self._found.missing or self._found.broken:
+            if self._found.absent or self._found.broken:
                 self.note("empty", ns, "", "its checkpoints are lost")
             return None
         made, _ = self._nearest(ns, wanted)
@@ -147,7 +147,7 @@ class _Thread:
 
     def by_id(self, ns: str, id: str) -> read.Read | None:
         """Just this checkpoint; the error for one that is damaged names its nearest ancestor."""
-        if (ns, id) not in self._rows.keys() | self._lost and not self._found.missing:
+        if (ns, id) not in self._rows.keys() | self._lost and not self._found.absent:
             return None
         made, error = self._nearest(ns, id)
         if error is None:

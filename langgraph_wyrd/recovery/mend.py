@@ -124,7 +124,7 @@ def remade(found: Recovered, row: tables.ThreadRow | None) -> tables.ThreadRow |
         wrong.add("buried")
     if rows:
         wrong.add("deleted_at")
-    whole = not found.missing and all(table is not tables.CHECKPOINTS for table, _ in found.broken)
+    whole = not found.absent and all(table is not tables.CHECKPOINTS for table, _ in found.broken)
     if whole and (roots or row.head is None):  # without any root the head is lost: see `_headed`
         wrong.add("head")
     return row._replace(**{name: getattr(blank, name) for name in wrong})
@@ -176,7 +176,7 @@ def mended_by_key(dialect: str, key: tables.Key) -> Script[None]:
     if rows:
         found = recovered((yield from stored_rows.read(dialect, key, rows[0][0], None)))
         heals = yield from applied(None, found)
-        if found.missing:  # the groups that name them are replaced
+        if found.absent:  # the groups that name them are replaced
             heals.append(Heal("left_out", "", "", "", absent(found)))
         yield from _recorded(found, heals)
 
@@ -320,7 +320,8 @@ def _flipped_back(key: tables.Key) -> Script[list[Heal]]:
 
 def absent(found: Recovered) -> str:
     """How many rows are missing, in words."""
-    return "1 row is missing" if found.missing == 1 else f"{found.missing:,} rows are missing"
+    count = len(found.absent)
+    return "1 row is missing" if count == 1 else f"{count:,} rows are missing"
 
 
 def _said(fix: Fix) -> Heal:

@@ -91,11 +91,6 @@ class Recovered:
                 left.discard(known(left, PROTECTED.index(table), row))
         return left
 
-    @property
-    def missing(self) -> int:
-        """How many rows these are."""
-        return len(self.absent)
-
     def take(self, bad: Bad, table: Table, old: Any, new: Any) -> None:
         """Note that a row was restored; `old` is the damaged one, None if it was missing."""
         self.fixes.append(Fix(table, old, new))

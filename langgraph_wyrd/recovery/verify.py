@@ -29,7 +29,6 @@ from langgraph_wyrd.recovery.repair import Recovered, flipped_back, is_write
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.state.wording import count
 from langgraph_wyrd.storage import schema, tables
-from langgraph_wyrd.storage.engine import Engine, Job
 from langgraph_wyrd.storage.names import given
 from langgraph_wyrd.storage.rows import delete, fetch, key_of, unsound, upsert, with_texts
 from langgraph_wyrd.storage.scripts import Command, Query, Script
@@ -114,7 +113,8 @@ _THERE = {
 
 
 def verifying(
-    engine: Engine,
+    do: Callable[[str, Callable[[], Script[Any]]], Any],
+    dialect: str,
     codec: Codec,
     thread_id: str | None,
     *,
@@ -123,62 +123,53 @@ def verifying(
     pages: bool,
     forget: Callable[[str], None],
     reader: working.Reader | None = None,
-) -> Callable[[Callable[..., Job]], Flow]:
-    """The flow that looks at one thread, or at all of a database.
+) -> Flow:
+    """Look at one thread, or at all of a database; yields what `do` makes of each script to run.
 
     `forget` drops a repaired thread from the cache. With a `reader`, threads are noted of which
     older extractors read the working state, or none.
     """
-    dialect = engine.driver.dialect
 
-    def run(make: Callable[..., Job]) -> Flow:
-        def posted(kind: str, script: Callable[[], Script[Any]]) -> Flow:
-            job = make(kind, script)
-            engine.post(job)
-            return (yield job)
+    def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
+        """What is found, and, after a repair, what is left."""
+        seen: list[Finding] = yield do("read", look)
+        broken = any(each.table in ("the file", "the database") for each in seen)
+        if not repair or broken or not any(each.repairable for each in seen):
+            return seen
+        yield do("mend", mend)
+        left: list[Finding] = yield do("read", look)
+        gone = [each for each in seen if each.damage and each not in left]
+        return [*(replace(each, repaired=True) for each in gone), *left]
 
-        def settled(look: Callable[[], Any], mend: Callable[[], Any]) -> Flow:
-            """What is found, and, after a repair, what is left."""
-            seen: list[Finding] = yield from posted("read", look)
-            broken = any(each.table in ("the file", "the database") for each in seen)
-            if not repair or broken or not any(each.repairable for each in seen):
-                return seen
-            yield from posted("mend", mend)
-            left: list[Finding] = yield from posted("read", look)
-            gone = [each for each in seen if each.damage and each not in left]
-            return [*(replace(each, repaired=True) for each in gone), *left]
-
-        database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
-        found: list[Finding] = []
-        of_threads: list[Finding] = []
-        if thread_id is None:
-            found = yield from settled(*database)
-        names = yield from posted("read", partial(_threads, thread_id))
-        if thread_id is not None and not names:
-            raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
-        for done, name in enumerate(names, 1):
-            try:
-                of_threads += yield from settled(
-                    partial(_thread, dialect, codec, name, reader),
-                    partial(_repaired, dialect, codec, name),
-                )
-            except DatabaseDamaged as error:
-                what = error.said or str(error)
-                of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
-            if repair:
-                forget(name)
-            if progress is not None:
-                progress(done, len(names))
-        if thread_id is not None:
-            return Report(len(names), tuple(of_threads))
-        if repair and of_threads:  # what they lacked is stored elsewhere by now
-            left = yield from settled(*database)
-            again = [replace(each, repaired=False) for each in left]
-            gone = [each for each in found if each.repaired or each not in again]
-            found = [*(replace(each, repaired=True) for each in gone), *left]
-        return Report(len(names), (*found, *of_threads))
-
-    return run
+    database = partial(_database, dialect, pages), partial(_repaired_database, dialect)
+    found: list[Finding] = []
+    of_threads: list[Finding] = []
+    if thread_id is None:
+        found = yield from settled(*database)
+    names = yield do("read", partial(_threads, thread_id))
+    if thread_id is not None and not names:
+        raise ThreadNotFound(f"there is no thread {given(thread_id)!r}")
+    for done, name in enumerate(names, 1):
+        try:
+            of_threads += yield from settled(
+                partial(_thread, dialect, codec, name, reader),
+                partial(_repaired, dialect, codec, name),
+            )
+        except DatabaseDamaged as error:
+            what = error.said or str(error)
+            of_threads.append(Finding(error.of, given(name), "pages", what, error.remedy))
+        if repair:
+            forget(name)
+        if progress is not None:
+            progress(done, len(names))
+    if thread_id is not None:
+        return Report(len(names), tuple(of_threads))
+    if repair and of_threads:  # what they lacked is stored elsewhere by now
+        left = yield from settled(*database)
+        again = [replace(each, repaired=False) for each in left]
+        gone = [each for each in found if each.repaired or each not in again]
+        found = [*(replace(each, repaired=True) for each in gone), *left]
+    return Report(len(names), (*found, *of_threads))
 
 
 # ---- the threads

@@ -466,7 +466,7 @@ def _raw(kind: str, value: Any) -> Any:
 # ---- another key
 
 Progress = Callable[[int, int], object]
-Steps = Generator[Callable[[], Script[Any]], Any, Any]
+Steps = Generator[Any, Any, Any]
 _ENCRYPTED = [table for table in TABLES.values() if table.encrypted]
 
 
@@ -485,16 +485,14 @@ class Rotation:
 
 
 def rotation(
-    dialect: str,
-    sealer: Sealer,
-    progress: Progress | None,
-    mend: Callable[[Any], Script[Any]] | None,
-) -> Steps:
-    """Yields the scripts of a rotation, each to be run as a write; receives their results."""
+    write: Callable[[Callable[[], Script[Any]]], Steps], dialect: str, sealer: Sealer,
+    progress: Progress | None, mend: Callable[[Any], Script[Any]] | None,
+) -> Steps:  # fmt: skip
+    """Rotate keys, a thread at a time; `write` runs a script as a write."""
     rows = left = 0
-    threads, others = yield _keys
+    threads, others = yield from write(_keys)
     for done, key in enumerate([*threads, *others], 1):
-        made, damaged = yield partial(_renewed, dialect, sealer, key, mend)
+        made, damaged = yield from write(partial(_renewed, dialect, sealer, key, mend))
         rows, left = rows + made, left + damaged
         if progress is not None and done <= len(threads):
             progress(done, len(threads))

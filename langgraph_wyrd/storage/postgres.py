@@ -373,12 +373,7 @@ class PostgresConnection:
     """See `storage.engine.Connection`."""
 
     def __init__(
-        self,
-        driver: PostgresDriver,
-        raw: psycopg.Connection[Any],
-        watch: Watch,
-        *,
-        waits: bool,
+        self, driver: PostgresDriver, raw: psycopg.Connection[Any], watch: Watch, *, waits: bool
     ) -> None:
         self._driver = driver
         self._waits = waits  # for the answer to a reading transaction's COMMIT, too

@@ -126,7 +126,7 @@ def stored_rows(
     every, whole = found.sound[CHECKPOINTS], _restorable(found.sound[CHECKPOINTS])
     if around_damage:
         found.sound[CHECKPOINTS] = whole
-    elif broken or found.missing or (around_damage is False and len(whole) < len(every)):
+    elif broken or found.absent or (around_damage is False and len(whole) < len(every)):
         what = f"{len(broken)} rows ({', '.join(sorted({*broken}))})" if broken else "rows"
         raise errors.CheckpointDamaged(
             f"thread {given(thread_id)!r}: {what} are damaged or missing: verify() tells more"
