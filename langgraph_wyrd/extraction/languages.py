@@ -9,6 +9,7 @@ from itertools import chain
 from types import ModuleType
 from unicodedata import combining, normalize
 
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.extraction.sentences import MARKS, own_words
 from langgraph_wyrd.extraction.words import de, en, es, fr, it, ja, nl, others, pt, zh
 
@@ -96,11 +97,11 @@ _GAP = r"[\s,;:.!'\"()\-\u2013\u2026\u3001\u3002\uff0c\uff01~\U0001F300-\U0001FA
 ENGLISH = Tables(en)
 LATIN = (ENGLISH, *map(Tables, (de, fr, es, pt, it, nl)))
 _CHINESE, _JAPANESE = Tables(zh, cjk=True), Tables(ja, cjk=True)
-_KANA = re.compile("[\u3040-\u30ff]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-_ASCII_WORD = re.compile(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
+_KANA = late("[\u3040-\u30ff]")
+_HAN = late("[\u3400-\u9fff]")
+_EAST = late("[\u3040-\u30ff\u3400-\u9fff]")
+_WORD = late(r"[^\W\d_][\w'\u2019-]*")
+_ASCII_WORD = late(r"[a-z][a-z0-9_'-]*")  # the same in small letters, twice as fast
 
 
 def plain_latin(text: str) -> str:
@@ -109,7 +110,7 @@ def plain_latin(text: str) -> str:
     return line if line.isascii() else _ACCENTED.sub(_unaccented, line)
 
 
-_ACCENTED = re.compile("[^\x00-\x7f\u2e80-\uffff]")
+_ACCENTED = late("[^\x00-\x7f\u2e80-\uffff]")
 
 
 def _unaccented(found: re.Match[str]) -> str:
@@ -127,9 +128,9 @@ def _plain_of(char: str) -> str:
 _PLAIN = {"\u2019": "'", "\u00df": "ss"}
 
 
-OTHERS = re.compile(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks
-PLEASE = re.compile(rf"(?<!\w)(?:{plain_latin(others.PLEASE)})(?!\w)|주세요|부탁")
-_LITERAL = re.compile(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
+OTHERS = late(rf"(?<!\w)(?:{plain_latin(others.THANKS)})(?!\w)")  # thanks
+PLEASE = late(rf"(?<!\w)(?:{plain_latin(others.PLEASE)})(?!\w)|주세요|부탁")
+_LITERAL = late(r"(?<![\\\w])[a-z]{4,}(?![\w?*+])")
 
 
 def _words_of(tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
@@ -230,7 +231,7 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(found - _EMPTY)
 
 
-_HIRAGANA = re.compile("[\u3040-\u309f]+")
+_HIRAGANA = late("[\u3040-\u309f]+")
 _NOTHING = "help could would please should want like need some thing know just make"
 _EMPTY = frozenset(word[:_STEM].rstrip(_ENDINGS) for word in _NOTHING.split())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import json
 import math
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
@@ -19,6 +18,7 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from langgraph_wyrd.extraction.patterns import late
 from langgraph_wyrd.state.model import shortened
 from langgraph_wyrd.types.kept import Kept
 
@@ -27,7 +27,7 @@ MOST = 2000  # characters of JSON that a value may take
 _DEEPEST = 8
 _SLACK = 40  # what a last small value may take too much
 _MARK = 20  # characters that saying what was left out of a list takes
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = late(r" at 0x[0-9a-fA-F]+")
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _quoted = json.encoder.encode_basestring  # text as JSON has it
 _AS_TEXT = (Decimal, UUID, PurePath, timedelta, complex)
