@@ -457,22 +457,6 @@ def changeable(value: Any) -> Iterator[int]:
             yield from changeable(each)
 
 
-async def test_changes_in_place_are_stored(backend: Backend, call: Call) -> None:
-    """A value changed in place since the last put, at a new version, is stored as it is now."""
-    saver = backend.open()
-    said = [HumanMessage(f"message {n}", id=str(n)) for n in range(5)]
-    held: dict[str, Any] = {"said": said, "files": {"a": {"text": "1"}, "b": {"text": "2"}}}
-    expected, made = {}, None
-    for n in range(4):
-        held["said"][n].content += " (changed)"
-        held["files"]["a"]["text"] += "!"
-        made = put(saver, "t", held, parent=made)
-        expected[made["configurable"]["checkpoint_id"]] = copy.deepcopy(held)
-    for each in {id(s): s for s in (saver, reopened(backend, saver))}.values():
-        for row in await call(each, "list", config("t")):
-            assert row.checkpoint["channel_values"] == expected[row.checkpoint["id"]]
-
-
 # ---- deleting
 
 
