@@ -232,11 +232,11 @@ def migrated(
         raise InvalidInput(
             f"the schema of a {cls.__name__} is a whole number from {OLDEST} on, not {number!r:.80}"
         )
-    if number > SCHEMA:
-        raise PayloadTooNew(
-            f"this {cls.__name__} has schema {number}, this release reads up to {SCHEMA}: "
-            "upgrade langgraph-wyrd"
-        )
+    if number > last:
+        hint = f"which can't be made {last} again"
+        if number > SCHEMA:
+            hint = f"this release reads up to {SCHEMA}: upgrade langgraph-wyrd"
+        raise PayloadTooNew(f"this {cls.__name__} has schema {number}, {hint}")
     # Steps are written for states: a single item travels in one.
     place = next((name for name, item in LISTS.items() if item is cls), None)
     whole: dict[str, Any] = data if place is None else {place: [data]}
@@ -253,9 +253,6 @@ def migrate(payload: Any, target_version: int | None = None) -> dict[str, Any]:
         raise InvalidInput(f"target_version={target!r}: this release knows {OLDEST} to {SCHEMA}")
     if not isinstance(payload, Mapping):
         raise InvalidInput(f"a payload is a mapping, not {type(payload).__name__}")
-    given = payload.get("schema")
-    if type(given) is int and given > target:
-        raise PayloadTooNew(f"the payload has schema {given}, which can't be made {target} again")
     return {"schema": target, **migrated(WorkingState, payload, target)}
 
 

@@ -17,7 +17,7 @@ from langgraph_wyrd.state.codec import not_json
 from langgraph_wyrd.state.draft import Draft
 from langgraph_wyrd.state.events import DEEPEST, Event, Moment, Op, Pillar, packed, plain, same
 from langgraph_wyrd.state.fold import MOST_CONTEXT, OVERRULED
-from langgraph_wyrd.state.merge import Conflict, merge
+from langgraph_wyrd.state.merge import Conflict, matched, merge
 from langgraph_wyrd.state.model import (
     FINISHED,
     PILLARS,
@@ -375,8 +375,6 @@ def _loop(draft: Any, change: Change, loop: OpenLoop) -> bool:
         return here is not None or change.old is None
     if here is not None:
         return not here.resolved
-    if loop.kind not in BY_HAND:  # only the graph can say what it waits for
-        return False
     draft.add_open_loop(loop.description, dict(loop.context) or None, loop.kind)
     return True
 
@@ -398,12 +396,6 @@ _OF_PILLAR: dict[str, Any] = {
 
 
 def _same(items: tuple[Item, ...], item: Item) -> Item | None:
-    """The item that is meant: by its id, else by what it says, an open one first."""
-    same = [each for each in items if each.id == item.id]
-    same += [each for each in items if _says(each) == _says(item) and each.open]
-    same += [each for each in items if _says(each) == _says(item)]
-    return same[0] if same else None
-
-
-def _says(item: Item) -> tuple[str | None, str]:
-    return item.kind if isinstance(item, OpenLoop) else None, item.words
+    """The item that is meant: by its id, else by what it says."""
+    found = matched([item], items, False)
+    return items[found[0]] if found else None
