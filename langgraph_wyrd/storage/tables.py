@@ -373,7 +373,11 @@ class LabelRow(NamedTuple):
 
 
 LABELS = Table(
-    "wyrd_labels", ("thread", "name", "checkpoint"), LabelRow, role="source", encrypted=("kept",)
+    "wyrd_labels",
+    ("thread", "name", "checkpoint"),
+    LabelRow,
+    role="source",
+    encrypted=("kept",),
 )
 
 
@@ -438,7 +442,12 @@ class HealRow(NamedTuple):
     what: str
 
 
-HEALS = Table("wyrd_heals", ("thread", "id"), HealRow, role="service")
+HEALS = Table(
+    "wyrd_heals",
+    ("thread", "id"),
+    HealRow,
+    role="service",
+)
 
 
 class LeaseRow(NamedTuple):
@@ -455,7 +464,12 @@ class LeaseRow(NamedTuple):
     head: str | None  # … and where
 
 
-LEASES = Table("wyrd_leases", ("thread",), LeaseRow, role="service")
+LEASES = Table(
+    "wyrd_leases",
+    ("thread",),
+    LeaseRow,
+    role="service",
+)
 
 
 class KeyRow(NamedTuple):
@@ -464,7 +478,12 @@ class KeyRow(NamedTuple):
     since: str
 
 
-KEYS = Table("wyrd_keys", ("id",), KeyRow, role="service")
+KEYS = Table(
+    "wyrd_keys",
+    ("id",),
+    KeyRow,
+    role="service",
+)
 
 
 class MigrationRow(NamedTuple):
@@ -474,7 +493,12 @@ class MigrationRow(NamedTuple):
     applied_at: str
 
 
-MIGRATIONS = Table("wyrd_migrations", ("version",), MigrationRow, role="service")
+MIGRATIONS = Table(
+    "wyrd_migrations",
+    ("version",),
+    MigrationRow,
+    role="service",
+)
 
 TABLES: dict[str, Table] = {
     table.name: table

@@ -17,7 +17,6 @@ from langgraph_wyrd.checkpoints.rewind import Fresh, Moved, Rewinding
 from langgraph_wyrd.configs import config_of
 from langgraph_wyrd.errors import CheckpointDamaged, InvalidInput, ThreadNotFound
 from langgraph_wyrd.hooks import Happening, of_loops
-from langgraph_wyrd.lazy import lazy
 from langgraph_wyrd.operations import Fire, Operation, arun, asynchronous, operation, run
 from langgraph_wyrd.state.model import WorkingState
 from langgraph_wyrd.storage.names import given, stored
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from typing_extensions import Self
 
-    from langgraph_wyrd.transfer import files
-else:
-    files = lazy("transfer.files")
 
 logger = logging.getLogger("langgraph_wyrd")
 Transform = Callable[[WorkingState], WorkingState]
@@ -110,8 +106,9 @@ class RewindMethods(ThreadBase):
     ) -> Operation[Any]:
         """Fork at a point; `around`: without damaged checkpoints that it does not need."""
         saver = self._saver
-        rows = partial(files.stored_rows, around_damage=around)
-        work = rewind.Forking(saver._dialect, saver._codec, self._stored, target, rows)
+        work = rewind.Forking(
+            saver._dialect, saver._codec, self._stored, target, around_damage=around
+        )
         if transform is not None:
             there = yield from self._reads(self._bound(rewind.state_to_give, point))
             if there is None:
